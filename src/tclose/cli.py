@@ -1,0 +1,208 @@
+"""The command line. Exit status 0: it holds; 1: it does not; 2: bad usage or input; 130: interrupted; 70: a bug."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tclose import doctor as health
+from tclose import drafting, talk
+from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
+from tclose.policy import Policy
+from tclose.release import check as judge
+from tclose.release import explain as account
+from tclose.table import read
+
+HOLDS, FAILS, BAD, INTERRUPTED, BUG = 0, 1, 2, 130, 70
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+def main() -> None:
+    """Run tclose and turn every outcome into its exit status."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; return the exit status."""
+    warnings.showwarning = talk.show_warning
+    warnings.simplefilter("always", LeakWarning)
+    try:
+        return int(cli.main(arguments, prog_name="tclose", standalone_mode=False) or HOLDS)
+    except TcloseError as error:
+        talk.show_error(error, show_values="--show-values" in arguments)
+        return error.exit_status
+    except click.ClickException as error:
+        error.show()
+        return BAD
+    except (click.Abort, KeyboardInterrupt):
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD
+    except OSError as error:
+        sys.stderr.write(f"error: {error.strerror or type(error).__name__}: {error.filename or ''}\n")
+        return BAD
+    except MemoryError:
+        sys.stderr.write("error: the table does not fit into memory\n")
+        return BAD
+    except Exception as error:  # a bug must never look like an answer
+        talk.show_bug(error)
+        return BUG
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tclose")
+def cli() -> None:
+    """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
+
+
+def policy_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the ways to say what is asked for."""
+    for option in (
+        click.option("--show-values", is_flag=True, help="Let error messages quote cells."),
+        click.option("--k", type=int, help="Smallest class, with --qi."),
+        click.option("--distance", multiple=True, metavar="COLUMN=NAME", help="A column's distance, with --sensitive."),
+        click.option("--sensitive", multiple=True, metavar="COLUMN=T", help="A sensitive column and its t, with --qi."),
+        click.option("--qi", metavar="A,B", help="Quasi-identifiers; other columns are then ignored."),
+        click.option("--policy", "policy_file", type=click.Path(path_type=Path), help="A policy in TOML."),
+    ):
+        command = option(command)
+    return command
+
+
+@cli.command()
+@click.argument("table")
+@policy_options
+@as_json
+def check(table: str, as_json: bool, **asked: Any) -> int:
+    """Tell whether TABLE (CSV, Parquet, Arrow; - is standard input) holds what is asked for."""
+    with talk.Bar() as bar:
+        policy, ignore_others = _policy(**asked)
+        bar(0.0, "reading")
+        result = judge(read(table), policy, ignore_others=ignore_others, progress=bar)
+    if as_json:
+        _print(result.to_dict())
+    else:
+        talk.show_check(result)
+    return HOLDS if result.satisfied else FAILS
+
+
+@cli.command()
+@click.argument("table")
+@policy_options
+@click.option("--attribute", required=True, help="The sensitive attribute.")
+@click.option("--class", "class_number", type=int, required=True, help="The class, counted from 1.")
+@as_json
+def explain(table: str, attribute: str, class_number: int, as_json: bool, **asked: Any) -> int:
+    """Show the optimal moves of earth that turn a class's distribution into the table's."""
+    policy, _ = _policy(**asked)
+    explanation = account(read(table), policy, attribute=attribute, class_number=class_number)
+    if as_json:
+        _print(explanation.to_dict())
+    else:
+        talk.show_explanation(explanation)
+    return HOLDS
+
+
+@cli.command()
+@click.argument("table")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the draft here instead of to stdout.")
+@as_json
+def init(table: str, out: Path | None, as_json: bool) -> int:
+    """Draft a policy for TABLE: roles and kinds are guessed and explained, t is left to you."""
+    frame = read(table)
+    text = drafting.draft(frame)
+    if out is not None:
+        _write_new(out, text)
+    if as_json:
+        _print({"policy": text, "columns": [guess.to_dict() for guess in drafting.guess(frame)]})
+    elif out is None:
+        click.echo(text, nl=False)
+    else:
+        click.echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {table} --policy {out}")
+    return HOLDS
+
+
+@cli.command()
+@as_json
+def doctor(as_json: bool) -> int:
+    """Tell what this installation has and what could be added."""
+    found = health.examine()
+    if as_json:
+        _print(found)
+        return HOLDS if found["healthy"] else BAD
+    click.echo(f"tclose {found['tclose']} on Python {found['python']}, {found['system']}, {found['cores']} cores")
+    for name, version in {**found["needed"], **found["extras"]}.items():
+        click.echo(f"  {name:10} {version or 'not installed'}")
+    for line in health.advice(found):
+        click.echo(line)
+    return HOLDS if found["healthy"] else BAD
+
+
+@cli.command()
+@click.option("--rows", type=click.IntRange(1, 50_000_000), default=20_000, show_default=True)
+@click.option("--seed", type=int, default=7, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("tclose-demo"), show_default=True)
+@as_json
+def demo(rows: int, seed: int, out: Path, as_json: bool) -> int:
+    """Write a made-up hospital table with its policy, and show why it may not be published as it is."""
+    from tclose.examples.demo import play
+
+    return play(rows=rows, seed=seed, folder=out, as_json=as_json)
+
+
+def _policy(
+    *,
+    policy_file: Path | None,
+    qi: str | None,
+    sensitive: tuple[str, ...],
+    distance: tuple[str, ...],
+    k: int | None,
+    show_values: bool,
+) -> tuple[Policy, bool]:
+    """Return what is asked for, and whether other columns are ignored."""
+    if policy_file is not None:
+        if qi or sensitive or distance or k:
+            raise click.UsageError("say either --policy, or --qi with --sensitive, not both")
+        return Policy.load(policy_file), False
+    if not qi or not (sensitive or k):
+        raise click.UsageError("say what is asked for: --policy FILE, or --qi a,b --sensitive x=0.2")
+    columns: dict[str, dict[str, str]] = {name: {"t": t} for name, t in (_pair(text, "t") for text in sensitive)}
+    if len(columns) < len(sensitive):
+        raise PolicyError("a column is named twice by --sensitive: name it once")
+    for name, kind in (_pair(text, "distance") for text in distance):
+        if name not in columns:
+            raise PolicyError(f"--distance names '{name}', which --sensitive does not")
+        columns[name]["distance"] = kind
+    (names,) = csv.reader([qi])
+    settings: dict[str, Any] = {"quasi": names, "sensitive": columns}
+    return Policy.from_dict(settings if k is None else {**settings, "k": k}), True
+
+
+def _pair(text: str, what: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not equals or not name:
+        raise click.UsageError(f"expected COLUMN={what.upper()}, not '{text}'")
+    return name, value
+
+
+def _write_new(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InputError(f"{path} exists already: name another file") from None
+
+
+def _print(answer: dict[str, Any]) -> None:
+    click.echo(json.dumps(answer, ensure_ascii=False))

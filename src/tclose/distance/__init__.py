@@ -1,0 +1,12 @@
+"""Ground distances and the earth mover's distance on counts, exact for any number of rows."""
+
+from tclose.distance.base import Distance
+from tclose.distance.counts import Counts
+from tclose.distance.equal import Equal
+from tclose.distance.exact import Ratios
+from tclose.distance.hierarchical import Hierarchical
+from tclose.distance.line import Ordered, Value
+from tclose.distance.matrix import Matrix
+from tclose.distance.plan import Move
+
+__all__ = ["Counts", "Distance", "Equal", "Hierarchical", "Matrix", "Move", "Ordered", "Ratios", "Value"]

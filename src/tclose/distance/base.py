@@ -1,0 +1,27 @@
+"""What every distance can do."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Protocol
+
+from tclose.distance.counts import Counts, Ints
+from tclose.distance.exact import Ratios
+from tclose.distance.plan import Move
+
+
+class Distance(Protocol):
+    """A ground distance between the values of one attribute, scaled so that the farthest pair is 1 apart."""
+
+    @property
+    def name(self) -> str:
+        """What a policy calls it."""
+
+    def between(self, i: int, j: int) -> Fraction:
+        """Return the ground distance between two values."""
+
+    def emd(self, counts: Counts, reference: Ints) -> Ratios:
+        """Return each class's earth mover's distance from the reference counts, exactly."""
+
+    def plan(self, row: Ints, reference: Ints) -> list[Move]:
+        """Return the moves of earth that turn one class's distribution into the reference's at least cost."""

@@ -1,0 +1,37 @@
+"""All values equally far apart (Li et al. 2007, section 5.2): the variational distance."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from tclose.distance.counts import Counts, Ints
+from tclose.distance.exact import Ratios
+from tclose.distance.plan import Move, extras, in_order
+
+
+def surplus(counts: Counts, reference: Ints) -> Ints:
+    """Return Σ max(N·c − s·n, 0) of each class: only values that the class shows can have a surplus."""
+    total = int(reference.sum())
+    extra = total * counts.counts - counts.per_entry(counts.sizes) * reference[counts.codes]
+    return counts.per_class(np.maximum(extra, 0))
+
+
+class Equal:
+    """Any two values are 1 apart."""
+
+    name = "equal"
+
+    def between(self, i: int, j: int) -> Fraction:
+        """Return 1, or 0 for a value and itself."""
+        return Fraction(int(i != j))
+
+    def emd(self, counts: Counts, reference: Ints) -> Ratios:
+        """Return each class's earth mover's distance from the reference counts, exactly."""
+        return Ratios(surplus(counts, reference), counts.sizes, int(reference.sum()))
+
+    def plan(self, row: Ints, reference: Ints) -> list[Move]:
+        """Return the moves of earth, surplus to deficit in the order of the domain."""
+        extra, whole = extras(row, reference)
+        return [Move(i, j, Fraction(amount, whole), Fraction(1)) for i, j, amount in in_order(extra)]

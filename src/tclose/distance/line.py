@@ -1,0 +1,75 @@
+"""Distances between values on a line: `ordered` by rank (Li et al. 2007, section 5.1), `value` by magnitude.
+
+With running sums C_i of the class (s rows) and N_i of the table (N rows), the work is Σ gap_i·|N·C_i − s·N_i|.
+C is constant between two values that the class shows, and N_i only grows, so each such stretch has one point
+where the sign turns: a search finds it, and prefix sums of N_i give the rest. No stretch costs more than that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tclose.distance.counts import Counts, Ints
+from tclose.distance.exact import SAFE, Integers, Ratios, combine
+from tclose.distance.plan import Move, extras, in_order
+
+
+def emd_on_line(counts: Counts, reference: Ints, positions: Integers) -> Ratios:
+    """Return each class's work on the line whose values lie at these integer positions (rising, from 0)."""
+    sizes, total, length = counts.sizes, int(reference.sum()), int(positions[-1])
+    if length == 0:
+        return Ratios(np.zeros(len(counts), dtype=np.int64), sizes, 1)
+    if length * total >= SAFE:
+        positions = positions.astype(object)
+    below = np.cumsum(reference)
+    gaps = np.diff(positions)
+    area = np.concatenate(([0], np.cumsum(gaps * below[:-1])))  # area under N_i left of each value
+
+    start = counts.codes
+    end = np.append(start[1:], len(positions) - 1)
+    end[counts.ends - 1] = len(positions) - 1
+    seen = np.cumsum(counts.counts)
+    seen -= counts.per_entry(np.concatenate(([0], seen[counts.ends[:-1] - 1])))
+
+    # The first value at which the table's share has caught up with the class's: s·N_i ≥ N·C_i.
+    turn = np.searchsorted(below, -(-(total * seen) // counts.per_entry(sizes)))
+    turn = np.clip(turn, start, end)
+    per_total = counts.per_class(seen * (2 * positions[turn] - positions[start] - positions[end]))
+    per_size = counts.per_class(area[start] + area[end] - 2 * area[turn]) + area[start[counts.starts]]
+    return Ratios(combine(total, per_total, sizes, per_size), sizes, length * total)
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """Values as far apart as their magnitudes: |v_i − v_j| / (largest − smallest)."""
+
+    positions: Integers  # integers, rising, from 0
+
+    name = "value"
+
+    def between(self, i: int, j: int) -> Fraction:
+        """Return |v_i − v_j| / (largest − smallest)."""
+        if i == j:
+            return Fraction(0)
+        return Fraction(abs(int(self.positions[i]) - int(self.positions[j])), int(self.positions[-1]))
+
+    def emd(self, counts: Counts, reference: Ints) -> Ratios:
+        """Return each class's earth mover's distance from the reference counts, exactly."""
+        return emd_on_line(counts, reference, self.positions)
+
+    def plan(self, row: Ints, reference: Ints) -> list[Move]:
+        """Return the moves of earth, surplus to deficit from left to right."""
+        extra, whole = extras(row, reference)
+        return [Move(i, j, Fraction(amount, whole), self.between(i, j)) for i, j, amount in in_order(extra)]
+
+
+class Ordered(Value):
+    """Values as far apart as their ranks: |i − j| / (m − 1)."""
+
+    name = "ordered"
+
+    def __init__(self, domain_size: int) -> None:
+        super().__init__(np.arange(domain_size, dtype=np.int64))

@@ -1,0 +1,328 @@
+"""What the steward asks for: the policy, from TOML or from Python, validated once.
+
+Numbers are exact throughout: 0.15 means 15/100, never the nearest binary float.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from tclose import settings
+from tclose.errors import PolicyError
+from tclose.settings import Reader, above, at_least, between, join, kind_of, one_of, whole
+
+MODELS = ("t", "l", "entropy_l", "recursive", "alpha", "beta", "enhanced_beta", "delta")
+
+
+@dataclass(frozen=True)
+class Builder:
+    """A hierarchy made by rule: `prefix` of text, `width` of number intervals, `date` units."""
+
+    kind: Literal["prefix", "width", "date"]
+    levels: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """How a number is judged in bins (low, high]: by `width`, `edges`, `count` or `quantiles`."""
+
+    kind: Literal["width", "edges", "count", "quantiles"]
+    setting: Any  # a Fraction, a tuple of Fractions, a whole number, a whole number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quasi:
+    """How one quasi-identifier is published."""
+
+    hierarchy: Path | Builder | None = None
+    step: Fraction | None = None
+    top: Fraction | None = None
+    bottom: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        _normalise(self, _QUASI)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitive:
+    """What is guaranteed for one sensitive attribute, and how its values are compared."""
+
+    t: Fraction | None = None
+    n: int | None = None
+    l: int | None = None  # noqa: E741 - the name that policies and papers use
+    entropy_l: Fraction | None = None
+    recursive: tuple[Fraction, int] | None = None
+    alpha: Fraction | None = None
+    beta: Fraction | None = None
+    enhanced_beta: Fraction | None = None
+    delta: Fraction | None = None
+    distance: Literal["ordered", "value", "equal", "hierarchical", "matrix"] | None = None
+    hierarchy: Path | Builder | None = None
+    matrix: Path | None = None
+    bins: Bins | None = None
+    publish: Literal["bin"] | None = None
+    order: tuple[Any, ...] | None = None
+    domain: tuple[Any, ...] | None = None
+    missing: Literal["value", "suppress"] | None = None
+
+    def __post_init__(self) -> None:
+        _normalise(self, _SENSITIVE)
+        _check_coherent(self, "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """Which columns play which role, and what has to hold.
+
+    Every setting may be given as the TOML file has it.
+
+    >>> policy = Policy(quasi=["age", "sex"], sensitive={"ldl": {"t": 0.15}}, k=5)
+    >>> policy.sensitive["ldl"].t
+    Fraction(3, 20)
+    """
+
+    quasi: Mapping[str, Quasi] = field(default_factory=dict)
+    sensitive: Mapping[str, Sensitive] = field(default_factory=dict)
+    identifiers: tuple[str, ...] = ()
+    person: str | None = None
+    keep: tuple[str, ...] = ()
+    unlinkable: tuple[str, ...] = ()
+    others: Literal["error", "drop"] = "error"
+    k: int = 1
+    suppress: Fraction = Fraction(0)
+    missing: tuple[str, ...] = ("",)
+
+    def __post_init__(self) -> None:
+        _normalise(self, _POLICY)
+        _check_roles(self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Read a policy from a TOML file; paths in it are relative to the file."""
+        path = Path(path)
+        return cls.from_dict(_read_toml(path), folder=path.parent)
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:
+        """Make a policy from a mapping shaped as the TOML file is; relative paths start at `folder`."""
+        read = _POLICY(given, "")
+        for role in ("quasi", "sensitive"):
+            read[role] = {name: _located(spec, Path(folder)) for name, spec in read.get(role, {}).items()}
+        return cls(**read)
+
+    @property
+    def visible(self) -> tuple[str, ...]:
+        """The columns whose equal values form a class: quasi-identifiers, then kept columns."""
+        return (*self.quasi, *self.keep)
+
+    def columns(self) -> Iterator[tuple[str, str]]:
+        """Yield every column that the policy names, with the place that names it."""
+        for role in ("identifiers", "keep", "unlinkable"):
+            yield from ((column, role) for column in getattr(self, role))
+        for role in ("quasi", "sensitive"):
+            yield from ((column, join(role, column)) for column in getattr(self, role))
+        if self.person is not None and self.person not in self.identifiers:
+            yield self.person, "person"
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
+    except FileNotFoundError:
+        raise PolicyError(f"there is no policy file {path}") from None
+    except OSError as error:
+        raise PolicyError(f"the policy file {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise PolicyError(f"the policy file {path} is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"{path} is not valid TOML: {error}") from None
+    except (ValueError, InvalidOperation, RecursionError):
+        raise PolicyError(f"{path} holds a number or a nesting beyond reason") from None
+
+
+def _normalise(given: Any, reader: Reader[dict[str, Any]]) -> None:
+    """Read every setting of a frozen object, so that Python code may write 0.15 where a fraction is kept."""
+    for name, value in reader(vars(given), "").items():
+        object.__setattr__(given, name, value)
+
+
+def _check_roles(policy: Policy) -> None:
+    named: dict[str, str] = {}
+    for column, place in policy.columns():
+        if column in named:
+            raise PolicyError(f"column '{column}' has a role already, in {named[column]}: name it once", place=place)
+        named[column] = place
+    if not policy.visible:
+        raise PolicyError("the policy names no quasi-identifier: add a [quasi.COLUMN] table")
+    if not policy.sensitive and policy.k == 1:
+        raise PolicyError("the policy asks for nothing: add a [sensitive.COLUMN] table, or k")
+
+
+S = TypeVar("S", Quasi, Sensitive)
+
+
+def _located(spec: S, folder: Path) -> S:
+    """Return the same settings with paths that start at `folder`."""
+    paths: dict[str, Any] = {name: folder / value for name, value in vars(spec).items() if isinstance(value, Path)}
+    return replace(spec, **paths)
+
+
+def _quasi(value: object, place: str) -> dict[str, Quasi]:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        value = {column: {} for column in settings.names(value, place)}
+    return {
+        name: spec if isinstance(spec, Quasi) else Quasi(**_QUASI(spec, at)) for name, spec, at in _each(value, place)
+    }
+
+
+def _sensitive(value: object, place: str) -> dict[str, Sensitive]:
+    read = {}
+    for name, spec, at in _each(value, place):
+        try:
+            read[name] = spec if isinstance(spec, Sensitive) else Sensitive(**_SENSITIVE(spec, ""))
+        except PolicyError as error:
+            raise error.within(at) from None
+    return read
+
+
+def _each(value: object, place: str) -> Iterator[tuple[str, Any, str]]:
+    if not isinstance(value, Mapping):
+        raise PolicyError(f"expected one [{place}.COLUMN] table per column, not {kind_of(value)}", place=place)
+    for name, spec in value.items():
+        yield str(name), spec, join(place, str(name))
+
+
+def _check_coherent(spec: Sensitive, place: str) -> None:
+    """Refuse settings that contradict each other or would be ignored."""
+    wrong = {
+        "": all(getattr(spec, model) is None for model in MODELS)
+        and f"nothing is asked for: say t, or another model ({', '.join(MODELS[1:])})",
+        "n": spec.n is not None and spec.t is None and "n goes with t: (n,t)-closeness",
+        "hierarchy": spec.hierarchy is not None
+        and spec.distance not in (None, "hierarchical")
+        and f'a hierarchy is for distance = "hierarchical", not "{spec.distance}"',
+        "matrix": spec.matrix is not None
+        and spec.distance not in (None, "matrix")
+        and f'a matrix is for distance = "matrix", not "{spec.distance}"',
+        "distance": (spec.distance == "hierarchical" and spec.hierarchy is None and 'say hierarchy = "FILE.csv"')
+        or (spec.distance == "matrix" and spec.matrix is None and 'say matrix = "COSTS.csv"'),
+        "bins": spec.bins is not None
+        and (
+            (spec.distance not in (None, "ordered", "equal") and f'bins do not go with "{spec.distance}"')
+            or (
+                (spec.order or spec.domain or spec.hierarchy or spec.matrix)
+                and "bins already say which values there are"
+            )
+        ),
+        "publish": spec.publish is not None and spec.bins is None and 'publish = "bin" needs bins',
+        "order": spec.order is not None
+        and (
+            (spec.domain is not None and "order already declares the domain: drop one of the two")
+            or (
+                spec.distance not in (None, "ordered")
+                and f'an order is for distance = "ordered", not "{spec.distance}"'
+            )
+        ),
+    }
+    for name, why in wrong.items():
+        if why:
+            raise PolicyError(str(why), place=join(place, name) if name else place)
+
+
+def _hierarchy(value: object, place: str) -> Path | Builder:
+    if not isinstance(value, Mapping):
+        return value if isinstance(value, Builder) else settings.path(value, place)
+    kind, levels = _BUILDER(value, place)
+    return Builder(kind, levels)  # type: ignore[arg-type]
+
+
+def _prefixes(value: object, place: str) -> tuple[int, ...]:
+    lengths = tuple(whole(1)(length, place) for length in settings.values(value, place))
+    if any(b >= a for a, b in pairwise(lengths)):
+        raise PolicyError("prefix lengths go from long to short, as in [5, 3, 1]", place=place)
+    return lengths
+
+
+def _widths(value: object, place: str) -> tuple[Fraction, ...]:
+    widths = tuple(above(0)(width, place) for width in settings.values(value, place))
+    if any(b <= a or (b / a).denominator != 1 for a, b in pairwise(widths)):
+        raise PolicyError("widths rise, each a multiple of the one before, as in [5, 10, 20]", place=place)
+    return widths
+
+
+DATE_UNITS = ("day", "month", "quarter", "year")
+
+
+def _date_units(value: object, place: str) -> tuple[str, ...]:
+    units = tuple(one_of(*DATE_UNITS)(unit, place) for unit in settings.values(value, place))
+    if list(units) != sorted(units, key=DATE_UNITS.index):
+        raise PolicyError('date units go from fine to coarse, as in ["month", "year"]', place=place)
+    return units
+
+
+def _bins(value: object, place: str) -> Bins:
+    return value if isinstance(value, Bins) else Bins(*_BINS(value, place))  # type: ignore[arg-type]
+
+
+def _recursive(value: object, place: str) -> tuple[Fraction, int]:
+    if isinstance(value, tuple) and len(value) == 2:
+        value = {"c": value[0], "l": value[1]}
+    read = settings.table({"c": above(0), "l": whole(2)})(value, place)
+    if set(read) != {"c", "l"}:
+        raise PolicyError("expected both numbers, as in { c = 3, l = 2 }", place=place)
+    return read["c"], read["l"]
+
+
+_BINS = settings.choice(
+    {"width": above(0), "edges": settings.rising, "count": whole(1), "quantiles": whole(1)},
+    "{ width = 0.5 }, { edges = [0, 10, 20] }, { count = 20 }, { quantiles = 10 }",
+)
+_BUILDER = settings.choice(
+    {"prefix": _prefixes, "width": _widths, "date": _date_units},
+    'a file name, { prefix = [5, 3, 1] }, { width = [5, 10] }, { date = ["month", "year"] }',
+)
+_QUASI: Reader[dict[str, Any]] = settings.table(
+    {"hierarchy": _hierarchy, "step": above(0), "top": settings.number, "bottom": settings.number}
+)
+_SENSITIVE: Reader[dict[str, Any]] = settings.table(
+    {
+        "t": between(0, 1),
+        "n": whole(1),
+        "l": whole(1),
+        "entropy_l": at_least(1),
+        "recursive": _recursive,
+        "alpha": between(0, 1),
+        "beta": above(0),
+        "enhanced_beta": above(0),
+        "delta": above(0),
+        "distance": one_of("ordered", "value", "equal", "hierarchical", "matrix"),
+        "hierarchy": _hierarchy,
+        "matrix": settings.path,
+        "bins": _bins,
+        "publish": one_of("bin"),
+        "order": settings.values,
+        "domain": settings.values,
+        "missing": one_of("value", "suppress"),
+    }
+)
+_POLICY: Reader[dict[str, Any]] = settings.table(
+    {
+        "identifiers": settings.names,
+        "person": settings.text,
+        "keep": settings.names,
+        "unlinkable": settings.names,
+        "others": one_of("error", "drop"),
+        "k": whole(1),
+        "suppress": between(0, 1),
+        "missing": settings.names,
+        "quasi": _quasi,
+        "sensitive": _sensitive,
+    }
+)

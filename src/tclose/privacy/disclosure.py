@@ -1,0 +1,52 @@
+"""δ-disclosure privacy (Brickell & Shmatikov 2008): |ln(p/q)| < δ for every value of the table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Counts
+from tclose.distance.counts import Ints
+from tclose.privacy.base import Judgement
+from tclose.privacy.likeness import class_of
+from tclose.privacy.logarithms import sign_of_log_minus
+
+NEAR = 1e-9  # floats decide only beyond this
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure:
+    """|ln(p/q)| < `required` (strictly); a value that a class lacks is infinitely far."""
+
+    required: Fraction
+
+    name = "delta"
+
+    def judge(self, counts: Counts, reference: Ints) -> Judgement:
+        """Judge every class by the largest |ln(p/q)|."""
+        complete = counts.distinct == np.count_nonzero(reference)
+        figures = self._figures(counts, reference)
+        admitted = complete & np.logical_and.reduceat(self._below(figures, counts, reference), counts.starts)
+        if not complete.all():
+            return Judgement(admitted, math.inf, int(np.flatnonzero(~complete)[0]))
+        worst = int(figures.argmax())
+        return Judgement(admitted, float(figures[worst]), class_of(worst, counts))
+
+    def _figures(self, counts: Counts, reference: Ints) -> NDArray[np.float64]:
+        sizes = counts.per_entry(counts.sizes)
+        ratio = (counts.counts / sizes) / (reference[counts.codes] / int(reference.sum()))
+        return np.abs(np.log(ratio))
+
+    def _below(self, figures: NDArray[np.float64], counts: Counts, reference: Ints) -> NDArray[np.bool_]:
+        line = float(self.required)
+        below = figures < line
+        total, sizes = int(reference.sum()), counts.sizes
+        for entry in np.flatnonzero(np.abs(figures - line) <= NEAR):
+            share = Fraction(int(counts.counts[entry]), int(sizes[class_of(int(entry), counts)]))
+            ratio = share * Fraction(total, int(reference[counts.codes[entry]]))
+            below[entry] = sign_of_log_minus(max(ratio, 1 / ratio), self.required) < 0
+        return below

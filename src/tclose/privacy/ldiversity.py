@@ -1,0 +1,101 @@
+"""l-diversity (Machanavajjhala et al. 2007): distinct, entropy and recursive (c,l)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Counts, Ratios
+from tclose.distance.counts import Ints
+from tclose.privacy.base import Judgement, Level
+from tclose.privacy.logarithms import sign_of_log_sum
+
+NEAR = 1e-9  # in nats per row: floats decide only beyond this
+
+
+@dataclass(frozen=True)
+class DistinctL:
+    """Every class shows at least `required` different values, from as many persons where rows name persons."""
+
+    required: int
+    persons: Ints | None = None  # members per class, where rows of one person were told apart
+
+    name = "l"
+
+    def judge(self, counts: Counts, reference: Ints) -> Judgement:
+        """Judge every class by how many values it shows."""
+        distinct = counts.distinct
+        if self.persons is not None:
+            distinct = np.minimum(distinct, self.persons)
+        worst = int(distinct.argmin())
+        return Judgement(distinct >= self.required, int(distinct[worst]), worst)
+
+
+@dataclass(frozen=True)
+class EntropyL:
+    """Every class's entropy is at least ln `required`: s^s ≥ l^s·Πc^c, decided exactly."""
+
+    required: Fraction
+
+    name = "entropy_l"
+
+    def judge(self, counts: Counts, reference: Ints) -> Judgement:
+        """Judge every class by its entropy."""
+        sizes = counts.sizes
+        entropy = np.log(sizes) - counts.per_class(counts.counts * np.log(counts.counts)) / sizes
+        worst = int(entropy.argmin())
+        return Judgement(self._admitted(counts, entropy), math.exp(max(float(entropy[worst]), 0.0)), worst)
+
+    def _admitted(self, counts: Counts, entropy: NDArray[np.float64]) -> NDArray[np.bool_]:
+        line = math.log(self.required)
+        admitted = entropy >= line
+        decided: dict[tuple[int, ...], bool] = {}
+        for index in np.flatnonzero(np.abs(entropy - line) <= NEAR):
+            mine = slice(counts.starts[index], counts.ends[index])
+            alike = tuple(sorted(counts.counts[mine].tolist()))
+            if alike not in decided:
+                decided[alike] = self._exactly(alike)
+            admitted[index] = decided[alike]
+        return admitted
+
+    def _exactly(self, counts: tuple[int, ...]) -> bool:
+        size = sum(counts)
+        exponents: Counter[int] = Counter({size: size})
+        exponents[self.required.denominator] += size
+        exponents[self.required.numerator] -= size
+        for c in counts:
+            exponents[c] -= c
+        return sign_of_log_sum(exponents) >= 0
+
+
+@dataclass(frozen=True)
+class RecursiveCL:
+    """The commonest value is rarer than c times all but the l−1 commonest together: r₁ < c·(r_l + … + r_m)."""
+
+    c: Fraction
+    l: int  # noqa: E741 - the paper's letter
+
+    name = "recursive"
+
+    @property
+    def required(self) -> dict[str, Level]:
+        """Return c and l."""
+        return {"c": self.c, "l": self.l}
+
+    def judge(self, counts: Counts, reference: Ints) -> Judgement:
+        """Judge every class; the level reached is the largest r₁ / (r_l + … + r_m), which c must exceed."""
+        order = np.lexsort((-counts.counts, counts.per_entry(np.arange(len(counts)))))
+        falling = counts.counts[order]
+        rank = np.arange(len(falling)) - counts.per_entry(counts.starts)
+        commonest = falling[counts.starts]
+        tail = counts.per_class(np.where(rank >= self.l - 1, falling, 0))
+        admitted = ~Ratios(tail, commonest, 1).at_most(1 / self.c)
+        if not tail.all():
+            return Judgement(admitted, math.inf, int(np.flatnonzero(tail == 0)[0]))
+        reached, worst = Ratios(commonest, tail, 1).largest()
+        return Judgement(admitted, reached, worst)

@@ -1,0 +1,75 @@
+"""β-likeness (Cao & Karras 2012): no value becomes relatively much likelier in a class than in the table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Counts, Ratios
+from tclose.distance.counts import Ints
+from tclose.privacy.base import Judgement
+from tclose.privacy.logarithms import sign_of_log_minus
+
+NEAR = 1e-9  # floats decide only beyond this
+
+
+def relative_gains(counts: Counts, reference: Ints) -> Ratios:
+    """Return max(p − q, 0)/q of every entry (not class): the values that a class shows."""
+    q = reference[counts.codes]
+    sizes = counts.per_entry(counts.sizes)
+    gain = int(reference.sum()) * counts.counts - sizes * q
+    return Ratios(np.maximum(gain, 0), sizes * q, 1)
+
+
+@dataclass(frozen=True)
+class BetaLikeness:
+    """(p − q)/q ≤ `required` for every value that gains."""
+
+    required: Fraction
+
+    name = "beta"
+
+    def judge(self, counts: Counts, reference: Ints) -> Judgement:
+        """Judge every class by its largest relative gain."""
+        gains = relative_gains(counts, reference)
+        reached, entry = gains.largest()
+        admitted = np.logical_and.reduceat(gains.at_most(self.required), counts.starts)
+        return Judgement(admitted, reached, class_of(entry, counts))
+
+
+@dataclass(frozen=True)
+class EnhancedBetaLikeness:
+    """(p − q)/q ≤ min(`required`, −ln q) for every value that gains."""
+
+    required: Fraction
+
+    name = "enhanced_beta"
+
+    def judge(self, counts: Counts, reference: Ints) -> Judgement:
+        """Judge every class; where a gain exceeds −ln q, no β would do and the level is infinite."""
+        gains = relative_gains(counts, reference)
+        capped = _within_information(gains, counts, reference)
+        admitted = np.logical_and.reduceat(capped & gains.at_most(self.required), counts.starts)
+        if not capped.all():
+            return Judgement(admitted, math.inf, class_of(int(np.flatnonzero(~capped)[0]), counts))
+        reached, entry = gains.largest()
+        return Judgement(admitted, reached, class_of(entry, counts))
+
+
+def class_of(entry: int, counts: Counts) -> int:
+    """Return the class that an entry belongs to."""
+    return int(np.searchsorted(counts.starts, entry, side="right")) - 1
+
+
+def _within_information(gains: Ratios, counts: Counts, reference: Ints) -> NDArray[np.bool_]:
+    """Tell for every entry whether its gain is at most −ln q."""
+    q, total = reference[counts.codes], int(reference.sum())
+    gain, information = gains.floats(), np.log(total / q)
+    within = gain <= information
+    for entry in np.flatnonzero((np.abs(gain - information) <= NEAR) & (gain > 0)).tolist():
+        within[entry] = sign_of_log_minus(Fraction(total, int(q[entry])), gains[entry]) >= 0
+    return within

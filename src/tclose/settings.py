@@ -1,0 +1,190 @@
+"""Reading settings: each reader takes a raw value and its place, and returns it checked and exact.
+
+Every refusal names the place (`sensitive.ldl.t`), what was found and what is expected instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tclose.errors import PolicyError, did_you_mean
+
+T = TypeVar("T")
+Reader = Callable[[object, str], T]
+
+LARGEST_EXPONENT = 300  # 1e999999999 is a typing slip, and its fraction would fill the memory
+
+
+def exact(value: object) -> Fraction:
+    """Return a number as an exact fraction; a float stands for its shortest decimal.
+
+    >>> exact(0.1), exact("1/3"), exact(Decimal("0.30"))
+    (Fraction(1, 10), Fraction(1, 3), Fraction(3, 10))
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
+        raise ValueError("not a number")
+    if isinstance(value, int | Fraction) or (isinstance(value, str) and "/" in value):
+        return Fraction(value)
+    decimal = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if not decimal.is_finite() or abs(decimal.adjusted()) > LARGEST_EXPONENT:
+        raise ValueError("not a number of this world")
+    return Fraction(decimal)
+
+
+def number(value: object, place: str) -> Fraction:
+    """Read any number."""
+    try:
+        return exact(value)
+    except (ValueError, ArithmeticError):
+        given = f"'{value}'" if isinstance(value, str | float | Decimal) else kind_of(value)
+        raise PolicyError(f'expected a number such as 0.15 or "1/3", not {given}', place=place) from None
+
+
+def between(low: int, high: int) -> Reader[Fraction]:
+    """Return the reader of a number in [low, high]."""
+
+    def read(value: object, place: str) -> Fraction:
+        found = number(value, place)
+        if not low <= found <= high:
+            raise PolicyError(f"{value} is outside [{low}, {high}]", place=place)
+        return found
+
+    return read
+
+
+def above(low: int) -> Reader[Fraction]:
+    """Return the reader of a number above `low`."""
+
+    def read(value: object, place: str) -> Fraction:
+        found = number(value, place)
+        if found <= low:
+            raise PolicyError(f"expected a number above {low}, not {value}", place=place)
+        return found
+
+    return read
+
+
+def at_least(low: int) -> Reader[Fraction]:
+    """Return the reader of a number of at least `low`."""
+
+    def read(value: object, place: str) -> Fraction:
+        found = number(value, place)
+        if found < low:
+            raise PolicyError(f"expected a number of at least {low}, not {value}", place=place)
+        return found
+
+    return read
+
+
+def whole(least: int) -> Reader[int]:
+    """Return the reader of a whole number of at least `least`."""
+
+    def read(value: object, place: str) -> int:
+        found = number(value, place)
+        if found.denominator != 1 or found < least:
+            raise PolicyError(f"expected a whole number of at least {least}, not {value}", place=place)
+        return int(found)
+
+    return read
+
+
+def one_of(*choices: str) -> Reader[str]:
+    """Return the reader of one of a few words."""
+
+    def read(value: object, place: str) -> str:
+        if not isinstance(value, str) or value not in choices:
+            hint = did_you_mean(str(value), choices)
+            raise PolicyError(f"expected one of {', '.join(choices)}, not {value!r}{hint}", place=place)
+        return value
+
+    return read
+
+
+def text(value: object, place: str) -> str:
+    """Read text."""
+    if not isinstance(value, str):
+        raise PolicyError(f"expected text, not {kind_of(value)}", place=place)
+    return value
+
+
+def path(value: object, place: str) -> Path:
+    """Read the path of a file."""
+    if not isinstance(value, str | Path):
+        raise PolicyError(f"expected the path of a file, not {kind_of(value)}", place=place)
+    return Path(value)
+
+
+def values(value: object, place: str) -> tuple[Any, ...]:
+    """Read a list of different values."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        raise PolicyError(f"expected a list of values, not {kind_of(value)}", place=place)
+    if len({str(item) for item in value}) < len(value):
+        raise PolicyError("a value stands in the list twice: name it once", place=place)
+    return tuple(value)
+
+
+def names(value: object, place: str) -> tuple[str, ...]:
+    """Read a list of names, each named once."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise PolicyError('expected a list, as in ["name", "ssn"]', place=place)
+    for name in value:
+        if not isinstance(name, str):
+            raise PolicyError(f"expected text in the list, not {kind_of(name)}", place=place)
+        if list(value).count(name) > 1:
+            raise PolicyError(f"'{name}' is named twice: name it once", place=place)
+    return tuple(value)
+
+
+def rising(value: object, place: str) -> tuple[Fraction, ...]:
+    """Read at least two numbers that rise."""
+    found = tuple(number(item, place) for item in values(value, place))
+    if len(found) < 2 or any(b <= a for a, b in pairwise(found)):
+        raise PolicyError("expected at least two numbers that rise", place=place)
+    return found
+
+
+def table(readers: Mapping[str, Reader[Any]]) -> Reader[dict[str, Any]]:
+    """Return the reader of a table of settings, each with the reader of its name; unknown names are refused."""
+
+    def read(value: object, place: str) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise PolicyError(f"expected a table of settings, not {kind_of(value)}", place=place)
+        for name in value:
+            if name not in readers:
+                hint = did_you_mean(str(name), readers) or f"; known are {', '.join(readers)}"
+                raise PolicyError(f"unknown key '{name}'{hint}", place=place)
+        return {name: readers[name](inner, join(place, name)) for name, inner in value.items() if inner is not None}
+
+    return read
+
+
+def choice(readers: Mapping[str, Reader[Any]], example: str) -> Reader[tuple[str, Any]]:
+    """Return the reader of a table with exactly one of several keys, as in { width = 5 }."""
+
+    def read(value: object, place: str) -> tuple[str, Any]:
+        if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in readers:
+            raise PolicyError(f"expected one of {example}", place=place)
+        ((name, inner),) = value.items()
+        return name, readers[name](inner, join(place, name))
+
+    return read
+
+
+def join(place: str, name: str) -> str:
+    """Return the place of a name inside a place, quoted as TOML would."""
+    bare = name and all(letter.isalnum() or letter in "_-" for letter in name)
+    key = name if bare else f'"{name}"'
+    return f"{place}.{key}" if place else key
+
+
+def kind_of(value: object) -> str:
+    """Say in plain words what was found."""
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return "a number"
+    words = {bool: "true or false", str: "text", list: "a list", tuple: "a list", dict: "a table"}
+    return words.get(type(value), type(value).__name__)

@@ -1,0 +1,158 @@
+"""The whole table as integers: one class label per row, and the codes of every sensitive column."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
+from tclose.policy import Policy, Sensitive
+from tclose.settings import join
+from tclose.table.hierarchy import Hierarchy
+from tclose.table.matching import codes_in
+from tclose.table.sensitive import SensitiveColumn, read_sensitive
+from tclose.table.values import values_of
+
+Ints = NDArray[np.int64]
+MOST_SUPERSETS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The rows of every class, one class after the other, in the order in which the table first shows them."""
+
+    rows: Ints
+    sizes: Ints
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def starts(self) -> Ints:
+        """Where each class begins in `rows`."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @property
+    def labels(self) -> Ints:
+        """The class, counted from 0, of each of `rows`."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def labels_by_row(self) -> Ints:
+        """Return the class of every row of the table, in the table's order."""
+        labels = np.empty(len(self.rows), dtype=np.int64)
+        labels[self.rows] = self.labels
+        return labels
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """A table with every cell that matters turned into integers."""
+
+    classes: Classes
+    sensitive: Mapping[str, SensitiveColumn]
+    persons: Ints | None  # who each row belongs to
+    visible: pl.DataFrame  # the columns that form a class
+    withheld: int  # rows left out because a sensitive value is missing
+
+    def supersets(self) -> Iterator[Ints]:
+        """Yield groupings of the classes: those that agree on some of the visible columns, fewer and fewer."""
+        shown = self.visible[self.classes.rows[self.classes.starts]]
+        names = shown.columns
+        tried = 0
+        for kept in range(len(names) - 1, 0, -1):
+            for chosen in combinations(names, kept):
+                if (tried := tried + 1) > MOST_SUPERSETS:
+                    return
+                yield classes_of(shown.select(chosen)).labels_by_row()
+
+
+def encode(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
+    """Turn a frame into codes, as the policy says."""
+    check_columns(frame, policy, ignore_others=ignore_others)
+    warn_of_leaks(frame, policy)
+    whole = frame.height
+    frame = _without_suppressed(frame, policy)
+    visible = frame.select(policy.visible)
+    _check_quasi_hierarchies(visible, policy)
+    return CodedTable(
+        classes=classes_of(visible),
+        sensitive={name: _read(frame[name], spec, policy) for name, spec in policy.sensitive.items()},
+        persons=None if policy.person is None else classes_of(frame.select(policy.person)).labels_by_row(),
+        visible=visible,
+        withheld=whole - frame.height,
+    )
+
+
+def classes_of(frame: pl.DataFrame) -> Classes:
+    """Put equal rows into one class."""
+    row = pl.int_range(pl.len(), dtype=pl.Int64).alias("\0row")
+    groups = frame.with_columns(row).group_by(frame.columns, maintain_order=True).agg("\0row")["\0row"]
+    return Classes(groups.explode().to_numpy(), groups.list.len().cast(pl.Int64).to_numpy())
+
+
+def check_columns(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool) -> None:
+    """Refuse a policy that names a column which the table lacks, or a table with a column named nowhere.
+
+    An identifier may be absent: a table that no longer holds names is all the better.
+    """
+    named = dict(policy.columns())
+    for column, place in named.items():
+        if column not in frame.columns and place != "identifiers":
+            hint = did_you_mean(column, frame.columns)
+            raise PolicyError(f"the table has no column '{column}'{hint}", place=place)
+    if policy.person is not None and policy.person not in frame.columns:
+        raise PolicyError(f"the table has no column '{policy.person}', so persons cannot be counted", place="person")
+    others = [column for column in frame.columns if column not in named]
+    if others and policy.others == "error" and not ignore_others:
+        listed = ", ".join(f"'{column}'" for column in others)
+        raise PolicyError(f'the policy gives no role to {listed}: name them, or say others = "drop"')
+
+
+def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
+    """Warn of what the policy allows and a steward may not have seen."""
+    for column in policy.unlinkable:
+        warnings.warn(f"'{column}' is published as it is and not judged (unlinkable)", LeakWarning, stacklevel=2)
+    if policy.person is None:
+        for column in policy.identifiers:
+            if column in frame.columns and (repeated := int(frame[column].is_duplicated().sum())):
+                warnings.warn(
+                    f"identifier '{column}' repeats in {repeated:,} rows: if they are rows of one person, "
+                    f'say person = "{column}", or k and l count rows, not persons',
+                    LeakWarning,
+                    stacklevel=2,
+                )
+
+
+def _without_suppressed(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Leave out the rows that a policy withholds because a sensitive value is missing."""
+    for name, spec in policy.sensitive.items():
+        if spec.missing == "suppress":
+            frame = frame.filter(pl.Series(values_of(frame[name], policy.missing).codes >= 0))
+    if frame.height == 0:
+        raise InputError("every row lacks a sensitive value, so nothing is left to judge")
+    return frame
+
+
+def _check_quasi_hierarchies(visible: pl.DataFrame, policy: Policy) -> None:
+    """Refuse a hierarchy file that misses a value; a released table may show its inner labels, too."""
+    for name, spec in policy.quasi.items():
+        if isinstance(spec.hierarchy, Path):
+            labels = Hierarchy.load(spec.hierarchy).labels
+            known = list(dict.fromkeys(label for level in labels for label in level))
+            values = values_of(visible[name], policy.missing)
+            codes_in(known, values, misses=f"the hierarchy {spec.hierarchy.name} misses")
+
+
+def _read(column: pl.Series, spec: Sensitive, policy: Policy) -> SensitiveColumn:
+    """Read one sensitive column; an error in its settings says where in the policy they stand."""
+    try:
+        return read_sensitive(column, spec, policy.missing)
+    except PolicyError as error:
+        raise error.within(join("sensitive", column.name)) from None

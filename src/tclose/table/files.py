@@ -1,0 +1,48 @@
+"""A table from a file or from standard input: CSV, Parquet or Arrow, told apart by their first bytes."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import polars as pl
+
+from tclose.errors import InputError
+from tclose.table import delimited
+
+PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+
+
+def read(path: str | Path) -> pl.DataFrame:
+    """Read a table; `-` is standard input."""
+    frame = _parse(_bytes(path))
+    if frame.height == 0:
+        raise InputError("the table has a header but no rows")
+    return frame
+
+
+def _bytes(path: str | Path) -> bytes:
+    if str(path) == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder, not a table") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _parse(data: bytes) -> pl.DataFrame:
+    try:
+        if data.startswith(PARQUET):
+            return pl.read_parquet(io.BytesIO(data))
+        if data.startswith(ARROW_FILE):
+            return pl.read_ipc(io.BytesIO(data))
+        if data.startswith(ARROW_STREAM):
+            return pl.read_ipc_stream(io.BytesIO(data))
+    except (pl.exceptions.PolarsError, OSError):
+        raise InputError("the table looks like Parquet or Arrow, but it is damaged") from None
+    return delimited.parse(data)

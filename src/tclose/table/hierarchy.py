@@ -1,0 +1,129 @@
+"""A hierarchy of values: what each one generalises to, level by level, up to one root.
+
+Read from ARX rows `leaf;level1;…;*`, or built by rule, and validated when made: no leaf twice, one root, and no
+label under two parents. A short path is padded by repeating its leaf, so that all leaves lie equally deep.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.errors import InputError
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """`levels[h][i]` is the node above leaf i at height h, and `labels[h]` spells the nodes of that height.
+
+    Leaves stand in the order of the tree: the leaves below any node are neighbours.
+    """
+
+    labels: tuple[tuple[str, ...], ...]
+    levels: tuple[Ints, ...]
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The values that the hierarchy covers."""
+        return self.labels[0]
+
+    @property
+    def height(self) -> int:
+        """How many steps lead from a leaf to the root."""
+        return len(self.levels) - 1
+
+    @classmethod
+    def load(cls, path: Path) -> Hierarchy:
+        """Read a file of ARX rows."""
+        return cls.from_rows(read_rows(path, "hierarchy"), name=f"the hierarchy {path.name}")
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Sequence[str]], *, name: str = "the hierarchy") -> Hierarchy:
+        """Make a hierarchy from rows that lead from a leaf to the root.
+
+        >>> Hierarchy.from_rows([("flu", "lungs", "*"), ("gastritis", "stomach", "*")]).height
+        2
+        """
+        paths = _padded([tuple(row) for row in rows], name)
+        _check_leaves(paths, name)
+        _check_parents(paths, name)
+        columns = [_first_seen(column) for column in zip(*paths, strict=True)]
+        order = np.lexsort(columns)  # the root, as the last key, counts most
+        sorted_columns = [column[order] for column in columns]
+        levels = tuple(np.cumsum(np.diff(column, prepend=column[0]) != 0) for column in sorted_columns)
+        labels = tuple(
+            tuple(paths[order[i]][height] for i in np.flatnonzero(np.diff(level, prepend=-1)))
+            for height, level in enumerate(levels)
+        )
+        return cls(labels, levels)
+
+    def with_leaf(self, leaf: str) -> Hierarchy:
+        """Return the same tree with one more leaf directly under the root."""
+        rows = [
+            tuple(self.labels[h][self.levels[h][i]] for h in range(self.height + 1)) for i in range(len(self.leaves))
+        ]
+        return Hierarchy.from_rows([*rows, (leaf, self.labels[-1][0])])
+
+
+def read_rows(path: Path, what: str) -> list[list[str]]:
+    """Read a small file of separated values, without its blank lines."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"there is no {what} file {path}") from None
+    except OSError as error:
+        raise InputError(f"the {what} file {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"the {what} file {path} is not UTF-8 text") from None
+    separator = max(";,\t", key=text.partition("\n")[0].count)
+    rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if row]
+    if not rows:
+        raise InputError(f"the {what} file {path} is empty")
+    return rows
+
+
+def _padded(paths: list[tuple[str, ...]], name: str) -> list[tuple[str, ...]]:
+    if not paths:
+        raise InputError(f"{name} has no rows")
+    depth = max(len(path) for path in paths)
+    padded = [path[:1] * (depth - len(path)) + path for path in paths]
+    roots = {path[-1] for path in padded}
+    if len(roots) > 1:
+        raise InputError(f"{name} has {len(roots)} roots: every row must end with the same label, such as *")
+    return padded
+
+
+def _check_leaves(paths: list[tuple[str, ...]], name: str) -> None:
+    seen: dict[str, int] = {}
+    for row, (leaf, *_) in enumerate(paths, start=1):
+        if leaf in seen:
+            raise InputError(
+                f"{name} names a leaf twice, in rows {seen[leaf]} and {row}: keep one", detail=f"the leaf is '{leaf}'"
+            )
+        seen[leaf] = row
+
+
+def _check_parents(paths: list[tuple[str, ...]], name: str) -> None:
+    parents: dict[tuple[int, str], tuple[str, int]] = {}
+    for row, path in enumerate(paths, start=1):
+        for level, (label, parent) in enumerate(pairwise(path)):
+            known, first = parents.setdefault((level, label), (parent, row))
+            if known != parent:
+                raise InputError(
+                    f"{name} puts a label of level {level} under two parents, in rows {first} and {row}",
+                    detail=f"the label is '{label}'",
+                )
+
+
+def _first_seen(labels: Sequence[str]) -> Ints:
+    """Give labels numbers in the order in which they first occur."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)

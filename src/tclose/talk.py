@@ -1,0 +1,199 @@
+"""What people see: tables and sentences on stdout, warnings, errors and progress on stderr."""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from fractions import Fraction
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tclose.errors import TcloseError
+from tclose.findings import CheckResult, Explanation, ModelFinding
+from tclose.privacy import Level
+
+MODELS = {
+    "k": ("k-anonymity", "≥"),
+    "t": ("t-closeness", "≤"),
+    "(n,t)": ("(n,t)-closeness", "≤"),
+    "l": ("l-diversity", "≥"),
+    "entropy_l": ("entropy l-diversity", "≥"),
+    "recursive": ("(c,l)-diversity", "<"),
+    "alpha": ("α, largest share", "≤"),
+    "beta": ("β-likeness", "≤"),
+    "enhanced_beta": ("enhanced β-likeness", "≤"),
+    "delta": ("δ-disclosure", "<"),
+}
+PATIENCE_SECONDS = 1.0
+
+
+def show_check(result: CheckResult) -> None:
+    """Print a verdict that a steward understands: what fails, in which class, by how much."""
+    console = Console(highlight=False)
+    smallest = f"the smallest has {result.smallest_class:,}"
+    withheld = f", {result.withheld:,} withheld" if result.withheld else ""
+    console.print(f"{result.rows:,} rows{withheld} in {result.classes:,} classes; {smallest}.\n")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading, side in [("attribute", "left"), ("model", "left"), ("asked", "right"), ("found", "right")]:
+        table.add_column(heading, justify=side)  # type: ignore[arg-type]
+    table.add_column("worst class", justify="right")
+    table.add_column("failing", justify="right")
+    table.add_column("")
+    for found in result.models:
+        table.add_row(*_row(found))
+    console.print(table)
+    console.print()
+    console.print(_verdict(result))
+
+
+def _row(found: ModelFinding) -> list[Text]:
+    name, sign = MODELS[found.model]
+    verdict = Text("holds", "green") if found.satisfied else Text("fails", "bold red")
+    cells = [
+        found.attribute or "(all)",
+        name,
+        f"{sign} {_asked(found.required)}",
+        number(found.reached),
+        f"{found.worst_class:,}",
+        f"{found.failing_classes:,}",
+    ]
+    return [*(Text(cell) for cell in cells), verdict]
+
+
+def _asked(required: Level | Mapping[str, Level]) -> str:
+    if isinstance(required, Mapping):
+        return ", ".join(f"{name} {number(level)}" for name, level in required.items())
+    return number(required)
+
+
+def number(level: Level) -> str:
+    """Spell a level for people: four digits are enough, and a whole number stays whole.
+
+    >>> number(Fraction(3, 20)), number(Fraction(1, 3)), number(5), number(float("inf"))
+    ('0.15', '0.3333', '5', '∞')
+    """
+    figure = float(level)
+    if figure == math.inf:
+        return "∞"
+    return f"{figure:,.0f}" if figure.is_integer() or figure >= 10_000 else f"{figure:.4g}"
+
+
+def _verdict(result: CheckResult) -> Text:
+    if result.satisfied:
+        return Text("The table holds what was asked for.", "bold green")
+    failing = [found for found in result.models if not found.satisfied]
+    words = Text("The table does not hold what was asked for", "bold red").append(
+        f": {len(failing)} of {len(result.models)} requirements fail.", "default not bold"
+    )
+    close = [found for found in failing if found.model in ("t", "(n,t)")]
+    if close:
+        worst = max(close, key=lambda found: float(found.reached))
+        words.append(
+            f"\nClass {worst.worst_class:,} tells most: whoever is known to be in it, the distribution of "
+            f"'{worst.attribute}' is {number(worst.reached)} away from the whole table's. See why with: "
+            f"tclose explain … --attribute {worst.attribute} --class {worst.worst_class}",
+            "default not bold",
+        )
+    return words
+
+
+def show_explanation(explanation: Explanation) -> None:
+    """Print the moves of earth, as the tutorial does."""
+    console = Console(highlight=False)
+    rows = f"{explanation.rows:,} row{'s' if explanation.rows != 1 else ''}"
+    console.print(
+        Text(
+            f"Class {explanation.class_number:,} ({rows}) against the whole table, attribute "
+            f"'{explanation.attribute}', distance {explanation.distance}: these moves of earth make them alike.\n"
+        )
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("", "from", "to"):
+        table.add_column(heading)
+    for heading in ("share of rows", "distance", "cost"):
+        table.add_column(heading, justify="right")
+    for order, move in enumerate(explanation.moves, start=1):
+        table.add_row(
+            f"{order}.",
+            Text(move.source),
+            Text(move.target),
+            str(move.mass),
+            str(move.distance),
+            f"{float(move.cost):.4f}",
+        )
+    console.print(table)
+    console.print(f"\nEarth mover's distance: {explanation.closeness} = {float(explanation.closeness):.4f}")
+
+
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as one line on stderr."""
+    _stderr(f"warning: {message}")
+
+
+def show_error(error: TcloseError, *, show_values: bool) -> None:
+    """Print an error as one line on stderr; a cell's own value only on request."""
+    _stderr(f"error: {error}")
+    if show_values and error.detail:
+        _stderr(f"       {error.detail}")
+
+
+def show_bug(error: BaseException) -> None:
+    """Print where a bug struck, but not its message: that could hold a cell."""
+    _stderr(f"error: this is a bug in tclose ({type(error).__name__}); please report these lines, they hold no data:")
+    for frame in traceback.extract_tb(error.__traceback__):
+        _stderr(f"  {frame.filename}:{frame.lineno} in {frame.name}")
+
+
+def _stderr(line: str) -> None:
+    sys.stderr.write(line + "\n")
+
+
+class Bar:
+    """A progress bar on stderr, shown once the work takes longer than a second."""
+
+    def __init__(self) -> None:
+        self._share, self._what = 0.0, ""
+        self._progress: object = None
+        self._timer = threading.Timer(PATIENCE_SECONDS, self._start)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Bar:
+        if sys.stderr.isatty():
+            self._timer.start()
+        return self
+
+    def __call__(self, share: float, what: str) -> None:
+        """Take note of how far the work is."""
+        self._share, self._what = share, what
+        self._update()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        from rich.progress import Progress
+
+        self._timer.cancel()
+        if isinstance(self._progress, Progress):
+            self._progress.stop()
+
+    def _start(self) -> None:
+        from rich.progress import Progress
+
+        progress = Progress(console=Console(stderr=True), transient=True)
+        progress.add_task(self._what, total=1.0)
+        progress.start()
+        self._progress = progress
+        self._update()
+
+    def _update(self) -> None:
+        from rich.progress import Progress
+
+        if isinstance(self._progress, Progress):
+            self._progress.update(self._progress.task_ids[0], completed=self._share, description=self._what)
