@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -40,7 +41,7 @@ def check(frame: Any, policy: Policy, *, ignore_others: bool = False, progress: 
     models = [_told(anonymity, None, anonymity.judge(members, members.sizes))]
     supersets = list(table.supersets()) if any(spec.n for spec in policy.sensitive.values()) else []
     sensitive: dict[str, AttributeFinding] = {}
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
 
         def judged(column: SensitiveColumn) -> tuple[AttributeFinding, list[ModelFinding]]:
             return _judge(column, policy.sensitive[column.name], table, members, supersets)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.policy import Policy, Sensitive
 from tclose.settings import join
+from tclose.table.classes import Classes, classes_of
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import codes_in
 from tclose.table.sensitive import SensitiveColumn, read_sensitive
@@ -22,33 +23,6 @@ from tclose.table.values import values_of
 
 Ints = NDArray[np.int64]
 MOST_SUPERSETS = 1024
-
-
-@dataclass(frozen=True, eq=False)
-class Classes:
-    """The rows of every class, one class after the other, in the order in which the table first shows them."""
-
-    rows: Ints
-    sizes: Ints
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-    @property
-    def starts(self) -> Ints:
-        """Where each class begins in `rows`."""
-        return np.cumsum(self.sizes) - self.sizes
-
-    @property
-    def labels(self) -> Ints:
-        """The class, counted from 0, of each of `rows`."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
-
-    def labels_by_row(self) -> Ints:
-        """Return the class of every row of the table, in the table's order."""
-        labels = np.empty(len(self.rows), dtype=np.int64)
-        labels[self.rows] = self.labels
-        return labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +62,6 @@ def encode(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) 
         visible=visible,
         withheld=whole - frame.height,
     )
-
-
-def classes_of(frame: pl.DataFrame) -> Classes:
-    """Put equal rows into one class."""
-    row = pl.int_range(pl.len(), dtype=pl.Int64).alias("\0row")
-    groups = frame.with_columns(row).group_by(frame.columns, maintain_order=True).agg("\0row")["\0row"]
-    return Classes(groups.explode().to_numpy(), groups.list.len().cast(pl.Int64).to_numpy())
 
 
 def check_columns(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool) -> None:

@@ -1,0 +1,47 @@
+# Four commands, each of which sets up what it needs: make demo, make test, make lint, make bench
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench clean
+
+help:
+	@echo "make demo    a made-up hospital table, judged"
+	@echo "make test    every test"
+	@echo "make lint    ruff and mypy"
+	@echo "make bench   speed and memory, as ratios against peers"
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("tclose needs Python 3.11 or later: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
+	@echo "setting up .venv ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/tclose demo
+
+test: $(READY)
+	@$(BIN)/python -m pytest -n auto
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: $(READY)
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+.bench-venv/.ready: bench/peers.txt
+	@echo "setting up .bench-venv with the peers ..."
+	@$(PYTHON) -m venv .bench-venv
+	@.bench-venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers.txt
+	@touch $@
+
+bench: $(READY) .bench-venv/.ready
+	@$(BIN)/python bench/check.py
+
+clean:
+	rm -rf .venv .bench-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tclose-demo

@@ -1,0 +1,113 @@
+"""Which rows look alike: the classes that a reader of the table can form.
+
+Every column becomes small integers, the columns of a row one number, and rows of equal number one class. That
+needs a few integers per row, where grouping the cells themselves would copy them.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.errors import InputError
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The rows of every class, one class after the other, in the order in which the table first shows them."""
+
+    rows: Ints
+    sizes: Ints
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def starts(self) -> Ints:
+        """Where each class begins in `rows`."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @property
+    def labels(self) -> Ints:
+        """The class, counted from 0, of each of `rows`."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def labels_by_row(self) -> Ints:
+        """Return the class of every row of the table, in the table's order."""
+        labels = np.empty(len(self.rows), dtype=np.int64)
+        labels[self.rows] = self.labels
+        return labels
+
+
+def classes_of(frame: pl.DataFrame) -> Classes:
+    """Put equal rows into one class."""
+    row_bits = frame.height.bit_length()
+    key, span = np.zeros(frame.height, dtype=np.int64), 1
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for codes, different in pool.map(_codes, frame.iter_columns()):
+            if span * different << row_bits >= 2**63:
+                distinct, key = np.unique(key, return_inverse=True)
+                span = len(distinct)
+            key *= different
+            key += codes
+            span *= different
+    if span << row_bits >= 2**63:
+        _, key = np.unique(key, return_inverse=True)
+    return _grouped(key, row_bits)
+
+
+def _codes(column: pl.Series) -> tuple[Ints, int]:
+    """Return an integer for each cell, equal for equal cells, and a bound on these integers."""
+    dtype = column.dtype
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        raise InputError(f"column '{column.name}' is of type {dtype}: make it text, a number or a date")
+    if dtype.is_float() and not column.null_count():
+        distinct, codes = np.unique(column.to_numpy(), return_inverse=True)
+        return codes, len(distinct)
+    whole = column.to_physical() if dtype.is_temporal() or dtype == pl.Boolean else column
+    if not whole.dtype.is_integer() or whole.dtype == pl.UInt64 or _span(whole) >= 2**40:
+        whole = column.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
+    return _offset_codes(whole)
+
+
+def _span(column: pl.Series) -> int:
+    return int(column.max() or 0) - int(column.min() or 0)  # type: ignore[arg-type]
+
+
+def _offset_codes(column: pl.Series) -> tuple[Ints, int]:
+    """Count integers from their smallest; nulls come last."""
+    low, span = int(column.min() or 0), _span(column)  # type: ignore[arg-type]
+    codes = column.fill_null(low).to_numpy()
+    if column.dtype != pl.UInt32 or low or column.null_count():
+        codes = codes.astype(np.int64) - low
+    if column.null_count():
+        codes[column.is_null().to_numpy()] = span + 1
+    return codes, span + 2
+
+
+def _grouped(key: Ints, row_bits: int) -> Classes:
+    """Group rows of equal keys, the classes in the order of their first rows."""
+    packed = key << row_bits
+    packed |= np.arange(len(key))
+    packed.sort()
+    rows = packed & ((1 << row_bits) - 1)
+    packed >>= row_bits
+    starts = np.flatnonzero(np.concatenate(([True], packed[1:] != packed[:-1])))
+    found = np.diff(starts, append=len(rows))
+
+    is_first = np.zeros(len(rows), dtype=bool)
+    is_first[rows[starts]] = True
+    number = (np.cumsum(is_first) - 1)[rows[starts]]
+    sizes = np.empty_like(found)
+    sizes[number] = found
+    shift = (np.cumsum(sizes) - sizes)[number] - starts
+    ordered = np.empty_like(rows)
+    ordered[np.arange(len(rows)) + np.repeat(shift, found)] = rows
+    return Classes(ordered, sizes)
