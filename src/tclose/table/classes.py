@@ -39,6 +39,11 @@ class Classes:
         """The class, counted from 0, of each of `rows`."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
+    def members(self, index: int) -> Ints:
+        """Return the rows of one class."""
+        start = self.starts[index]
+        return self.rows[start : start + self.sizes[index]]
+
     def labels_by_row(self) -> Ints:
         """Return the class of every row of the table, in the table's order."""
         labels = np.empty(len(self.rows), dtype=np.int64)
@@ -67,7 +72,7 @@ def _codes(column: pl.Series) -> tuple[Ints, int]:
     """Return an integer for each cell, equal for equal cells, and a bound on these integers."""
     dtype = column.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-        raise InputError(f"column '{column.name}' is of type {dtype}: make it text, a number or a date")
+        raise InputError(f"column '{column.name}' is of type {dtype.base_type()}: make it text, a number or a date")
     if dtype.is_float() and not column.null_count():
         distinct, codes = np.unique(column.to_numpy(), return_inverse=True)
         return codes, len(distinct)
