@@ -42,6 +42,7 @@ format: $(READY)
 
 bench: $(READY) .bench-venv/.ready
 	@$(BIN)/python bench/check.py
+	@$(BIN)/python bench/release.py
 
 clean:
 	rm -rf .venv .bench-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tclose-demo

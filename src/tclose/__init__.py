@@ -1,5 +1,6 @@
 """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
+from tclose.certificate import Certificate, Verification, verify
 from tclose.errors import (
     Infeasible,
     InputError,
@@ -11,11 +12,12 @@ from tclose.errors import (
 )
 from tclose.findings import AttributeFinding, CheckResult, Explanation, ModelFinding
 from tclose.policy import Policy, Quasi, Sensitive
-from tclose.release import check, explain
+from tclose.release import Release, anonymize, check, explain
 from tclose.table import read
 
 __all__ = [
     "AttributeFinding",
+    "Certificate",
     "CheckResult",
     "Explanation",
     "Infeasible",
@@ -27,9 +29,13 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Quasi",
+    "Release",
     "Sensitive",
     "TcloseError",
+    "Verification",
+    "anonymize",
     "check",
     "explain",
     "read",
+    "verify",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import sys
@@ -15,8 +16,12 @@ import click
 
 from tclose import doctor as health
 from tclose import drafting, talk
+from tclose.certificate import verify as verify_release
 from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
+from tclose.partition import DEFAULT_METHOD
 from tclose.policy import Policy
+from tclose.recode.output import check_targets
+from tclose.release import anonymize as publish
 from tclose.release import check as judge
 from tclose.release import explain as account
 from tclose.table import read
@@ -28,6 +33,9 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 
 def main() -> None:
     """Run tclose and turn every outcome into its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # ≤ must not break a console that has no ≤
     sys.exit(run(sys.argv[1:]))
 
 
@@ -36,26 +44,27 @@ def run(arguments: list[str]) -> int:
     warnings.showwarning = talk.show_warning
     warnings.simplefilter("always", LeakWarning)
     try:
-        return int(cli.main(arguments, prog_name="tclose", standalone_mode=False) or HOLDS)
+        return int(cli.main(arguments or ["--help"], prog_name="tclose", standalone_mode=False) or HOLDS)
     except TcloseError as error:
         talk.show_error(error, show_values="--show-values" in arguments)
         return error.exit_status
     except click.ClickException as error:
-        error.show()
+        talk.show_misuse(error)
         return BAD
     except (click.Abort, KeyboardInterrupt):
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader went away, as `head` does
+    except (BrokenPipeError, SystemExit):  # the reader went away, as `head` does; click and rich would exit with 1
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD
     except OSError as error:
-        sys.stderr.write(f"error: {error.strerror or type(error).__name__}: {error.filename or ''}\n")
+        what = f"{error.filename}: " if error.filename else "the answer cannot be written: "
+        sys.stderr.write(f"error: {what}{error.strerror or type(error).__name__}\n")
         return BAD
     except MemoryError:
         sys.stderr.write("error: the table does not fit into memory\n")
         return BAD
-    except Exception as error:  # a bug must never look like an answer
+    except BaseException as error:  # a bug must never look like an answer; polars panics with a BaseException
         talk.show_bug(error)
         return BUG
 
@@ -116,6 +125,58 @@ def explain(table: str, attribute: str, class_number: int, as_json: bool, **aske
 
 @cli.command()
 @click.argument("table")
+@click.option("--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="A policy in TOML.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The release: .csv, .parquet or .arrow.")
+@click.option("--method", default=DEFAULT_METHOD, show_default=True, help="How rows are split into classes.")
+@click.option("--seed", type=int, help="For tests: the same seed gives the same bytes, and who guesses it can replay.")
+@click.option("--certificate", type=click.Path(path_type=Path), help="Write what was proved here.")
+@click.option("--record", type=click.Path(path_type=Path), help="Write the seed here, readable by you alone.")
+@click.option("--show-values", is_flag=True, help="Let error messages quote cells.")
+@as_json
+def anonymize(
+    table: str,
+    policy_file: Path,
+    out: Path,
+    method: str,
+    seed: int | None,
+    certificate: Path | None,
+    record: Path | None,
+    show_values: bool,
+    as_json: bool,
+) -> int:
+    """Publish TABLE so that it holds what the policy asks for; the release appears once it is proved."""
+    check_targets([path for path in (out, certificate, record) if path], [Path(table), policy_file])
+    with talk.Bar() as bar:
+        policy = Policy.load(policy_file)
+        release = publish(read(table), policy, method=method, seed=seed, progress=bar)
+        proof = release.write(out, certificate=certificate, record=record)
+    if as_json:
+        _print({"release": str(out), **proof.content, "digest": proof.digest})
+    else:
+        talk.show_release(out, certificate, proof)
+    return HOLDS
+
+
+@cli.command()
+@click.argument("release")
+@click.option("--certificate", type=click.Path(path_type=Path), required=True, help="What was proved about it.")
+@click.option("--digest", help="The certificate's digest, as it reached you another way.")
+@click.option("--show-values", is_flag=True, help="Let error messages quote cells.")
+@as_json
+def verify(release: str, certificate: Path, digest: str | None, show_values: bool, as_json: bool) -> int:
+    """Judge RELEASE again from its published values and compare with its certificate; the original is not needed."""
+    with talk.Bar() as bar:
+        bar(0.0, "judging")
+        found = verify_release(release, certificate, digest=digest)
+    if as_json:
+        _print(found.to_dict())
+    else:
+        talk.show_verification(found)
+    return HOLDS if found.holds else FAILS
+
+
+@cli.command()
+@click.argument("table")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the draft here instead of to stdout.")
 @as_json
 def init(table: str, out: Path | None, as_json: bool) -> int:
@@ -172,10 +233,10 @@ def _policy(
 ) -> tuple[Policy, bool]:
     """Return what is asked for, and whether other columns are ignored."""
     if policy_file is not None:
-        if qi or sensitive or distance or k:
+        if qi is not None or sensitive or distance or k is not None:
             raise click.UsageError("say either --policy, or --qi with --sensitive, not both")
         return Policy.load(policy_file), False
-    if not qi or not (sensitive or k):
+    if not qi or not (sensitive or k is not None):
         raise click.UsageError("say what is asked for: --policy FILE, or --qi a,b --sensitive x=0.2")
     columns: dict[str, dict[str, str]] = {name: {"t": t} for name, t in (_pair(text, "t") for text in sensitive)}
     if len(columns) < len(sensitive):
@@ -184,9 +245,16 @@ def _policy(
         if name not in columns:
             raise PolicyError(f"--distance names '{name}', which --sensitive does not")
         columns[name]["distance"] = kind
-    (names,) = csv.reader([qi])
-    settings: dict[str, Any] = {"quasi": names, "sensitive": columns}
+    settings: dict[str, Any] = {"quasi": _columns(qi), "sensitive": columns}
     return Policy.from_dict(settings if k is None else {**settings, "k": k}), True
+
+
+def _columns(text: str) -> list[str]:
+    try:
+        (names,) = csv.reader([text], skipinitialspace=True)
+    except csv.Error:
+        raise click.UsageError("expected column names with commas between them, as in --qi age,sex") from None
+    return names
 
 
 def _pair(text: str, what: str) -> tuple[str, str]:
@@ -205,4 +273,4 @@ def _write_new(path: Path, text: str) -> None:
 
 
 def _print(answer: dict[str, Any]) -> None:
-    click.echo(json.dumps(answer, ensure_ascii=False))
+    click.echo(json.dumps(answer))  # in ASCII: right whatever encoding stdout has

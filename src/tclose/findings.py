@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from tclose.privacy import Level
+from tclose.settings import spelled
 
 
 @dataclass(frozen=True)
@@ -144,9 +145,7 @@ def json_number(level: Level | None) -> int | float | str | None:
     """Return a level as a JSON number where that is exact, else as text such as "1/3"."""
     if level is None or isinstance(level, int):
         return level
-    if isinstance(level, Fraction):
-        return _float(level) if Fraction(repr(float(level))) == level else str(level)
-    return _float(level)
+    return spelled(level) if isinstance(level, Fraction) else _float(level)
 
 
 def _float(level: Level) -> float | str:

@@ -34,27 +34,28 @@ class Verdict:
 
 
 def judge(table: CodedTable, policy: Policy, progress: Progress) -> CheckResult:
-    """Judge the classes that a reader of the table sees."""
-    members = members_of(table, table.classes)
-    anonymity = Verdict(None, KAnonymity(policy.k), KAnonymity(policy.k).judge(members, members.sizes))
-    supersets = list(table.supersets()) if any(spec.n for spec in policy.sensitive.values()) else []
+    """Judge the classes that a reader of the table sees, and measure the closeness of every attribute."""
+    classes, supersets = table.classes, []
+    if any(spec.n for spec in policy.sensitive.values()):
+        supersets = list(table.supersets())
 
     def judged(column: SensitiveColumn) -> tuple[AttributeFinding, list[Verdict]]:
-        return _judge_attribute(column, policy.sensitive[column.name], table, members, supersets)
+        spec, counts = policy.sensitive[column.name], counts_of(column, classes)
+        found = attribute_verdicts(column, spec, table, classes, counts, supersets)
+        return _finding(column, spec, counts, found), found
 
-    verdicts, sensitive = [anonymity], {}
+    found, sensitive = [anonymity_verdict(table, classes, policy)], {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, (name, found) in enumerate(
-            zip(table.sensitive, pool.map(judged, table.sensitive.values()), strict=True)
-        ):
-            sensitive[name] = found[0]
-            verdicts += found[1]
+        answers = zip(table.sensitive, pool.map(judged, table.sensitive.values()), strict=True)
+        for done, (name, (one, more)) in enumerate(answers):
+            sensitive[name] = one
+            found += more
             progress((done + 1) / len(table.sensitive), name)
-    models = tuple(_told(verdict) for verdict in verdicts)
+    models = tuple(_told(verdict) for verdict in found)
     return CheckResult(
-        rows=len(table.classes.rows),
-        classes=len(table.classes),
-        smallest_class=int(members.sizes.min()),
+        rows=len(classes.rows),
+        classes=len(classes),
+        smallest_class=int(classes.sizes.min()),
         satisfied=all(model.satisfied for model in models),
         sensitive=sensitive,
         models=models,
@@ -98,24 +99,48 @@ def counts_by_person(column: SensitiveColumn, classes: Classes, persons: Ints | 
     return Counts.from_codes(once // domain, once % domain, domain)
 
 
-def _judge_attribute(
-    column: SensitiveColumn, spec: Sensitive, table: CodedTable, members: Counts, supersets: Sequence[Ints]
-) -> tuple[AttributeFinding, list[Verdict]]:
-    """Judge one attribute by every model that its settings name, and measure its closeness in any case."""
-    distance, reference = distance_of(column), column.reference
-    counts = counts_of(column, table.classes)
-    verdicts = [
-        Verdict(column.name, model, model.judge(counts, reference))
-        for model in distribution_models(spec, distance, supersets)
+def verdicts(table: CodedTable, classes: Classes, policy: Policy, *, without: Sequence[str] = ()) -> list[Verdict]:
+    """Judge any classes of a table by all models of a policy, some left out."""
+    found = [anonymity_verdict(table, classes, policy)]
+    for column in table.sensitive.values():
+        spec = policy.sensitive[column.name]
+        found += attribute_verdicts(column, spec, table, classes, counts_of(column, classes), (), without=without)
+    return found
+
+
+def anonymity_verdict(table: CodedTable, classes: Classes, policy: Policy) -> Verdict:
+    """Judge classes by how many persons or rows they have."""
+    members, model = members_of(table, classes), KAnonymity(policy.k)
+    return Verdict(None, model, model.judge(members, members.sizes))
+
+
+def attribute_verdicts(
+    column: SensitiveColumn,
+    spec: Sensitive,
+    table: CodedTable,
+    classes: Classes,
+    counts: Counts,
+    supersets: Sequence[Ints],
+    *,
+    without: Sequence[str] = (),
+) -> list[Verdict]:
+    """Judge one attribute by every model that its settings name."""
+    persons = None if table.persons is None else members_of(table, classes).sizes
+    by_person = counts if persons is None else counts_by_person(column, classes, table.persons)
+    asked = [(model, counts) for model in distribution_models(spec, distance_of(column), supersets)]
+    asked += [(model, by_person) for model in diversity_models(spec, persons)]
+    reference = column.reference
+    return [
+        Verdict(column.name, model, model.judge(shown, reference))
+        for model, shown in asked
+        if model.name not in without
     ]
-    by_person = counts if table.persons is None else counts_by_person(column, table.classes, table.persons)
-    verdicts += [
-        Verdict(column.name, model, model.judge(by_person, reference))
-        for model in diversity_models(spec, None if table.persons is None else members.sizes)
-    ]
-    closeness, worst = _closeness(verdicts, distance, counts, reference)
-    asked = [verdict.judgement for verdict in verdicts if verdict.model.name in ("t", "(n,t)")]
-    finding = AttributeFinding(
+
+
+def _finding(column: SensitiveColumn, spec: Sensitive, counts: Counts, found: Sequence[Verdict]) -> AttributeFinding:
+    closeness, worst = _closeness(found, distance_of(column), counts, column.reference)
+    asked = [verdict.judgement for verdict in found if verdict.model.name in ("t", "(n,t)")]
+    return AttributeFinding(
         distance=column.distance,
         t=spec.t,
         closeness=closeness,
@@ -123,14 +148,11 @@ def _judge_attribute(
         worst_class=worst + 1,
         failing_classes=sum(int(np.count_nonzero(~judgement.admitted)) for judgement in asked),
     )
-    return finding, verdicts
 
 
-def _closeness(
-    verdicts: Sequence[Verdict], distance: Distance, counts: Counts, reference: Ints
-) -> tuple[Fraction, int]:
+def _closeness(found: Sequence[Verdict], distance: Distance, counts: Counts, reference: Ints) -> tuple[Fraction, int]:
     """Return the attribute's closeness to the whole table and its worst class."""
-    for verdict in verdicts:
+    for verdict in found:
         if verdict.model.name == "t" and isinstance(verdict.judgement.reached, Fraction):
             return verdict.judgement.reached, verdict.judgement.worst_class
     return distance.emd(counts, reference).largest()

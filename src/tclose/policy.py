@@ -6,8 +6,8 @@ Numbers are exact throughout: 0.15 means 15/100, never the nearest binary float.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from itertools import pairwise
@@ -23,10 +23,18 @@ MODELS = ("t", "l", "entropy_l", "recursive", "alpha", "beta", "enhanced_beta", 
 
 @dataclass(frozen=True)
 class Builder:
-    """A hierarchy made by rule: `prefix` of text, `width` of number intervals, `date` units."""
+    """A hierarchy made by rule, `prefix` of text, `width` of number intervals, `date` units, or given as `rows`."""
 
-    kind: Literal["prefix", "width", "date"]
+    kind: Literal["prefix", "width", "date", "rows"]
     levels: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """The costs between values, given in place: `costs[i][j]` between values i and j."""
+
+    values: tuple[str, ...]
+    costs: tuple[tuple[Fraction, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -45,9 +53,11 @@ class Quasi:
     step: Fraction | None = None
     top: Fraction | None = None
     bottom: Fraction | None = None
+    publish: Literal["mean"] | None = None
 
     def __post_init__(self) -> None:
         _normalise(self, _QUASI)
+        _check_range(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +75,7 @@ class Sensitive:
     delta: Fraction | None = None
     distance: Literal["ordered", "value", "equal", "hierarchical", "matrix"] | None = None
     hierarchy: Path | Builder | None = None
-    matrix: Path | None = None
+    matrix: Path | CostTable | None = None
     bins: Bins | None = None
     publish: Literal["bin"] | None = None
     order: tuple[Any, ...] | None = None
@@ -117,6 +127,11 @@ class Policy:
             read[role] = {name: _located(spec, Path(folder)) for name, spec in read.get(role, {}).items()}
         return cls(**read)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the policy shaped as the TOML file is, ready for JSON; settings at their default are left out."""
+        plain: dict[str, Any] = _plain(self)
+        return plain
+
     @property
     def visible(self) -> tuple[str, ...]:
         """The columns whose equal values form a class: quasi-identifiers, then kept columns."""
@@ -130,6 +145,27 @@ class Policy:
             yield from ((column, join(role, column)) for column in getattr(self, role))
         if self.person is not None and self.person not in self.identifiers:
             yield self.person, "person"
+
+
+def _plain(value: Any) -> Any:
+    """Turn settings into what JSON and TOML have, exactly."""
+    if isinstance(value, Builder | Bins):
+        return {value.kind: _plain(value.levels if isinstance(value, Builder) else value.setting)}
+    if isinstance(value, Policy | Quasi | Sensitive | CostTable):
+        given = ((each, getattr(value, each.name)) for each in fields(value))
+        shown = {each.name: _plain(setting) for each, setting in given if setting not in (None, each.default)}
+        return (
+            shown
+            if "recursive" not in shown
+            else {**shown, "recursive": dict(zip("cl", shown["recursive"], strict=True))}
+        )
+    if isinstance(value, Mapping):
+        return {name: _plain(setting) for name, setting in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(setting) for setting in value]
+    if isinstance(value, Path):
+        return value.name
+    return settings.spelled(value) if isinstance(value, Fraction | Decimal) else value
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -149,8 +185,10 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def _normalise(given: Any, reader: Reader[dict[str, Any]]) -> None:
     """Read every setting of a frozen object, so that Python code may write 0.15 where a fraction is kept."""
-    for name, value in reader(vars(given), "").items():
-        object.__setattr__(given, name, value)
+    read = reader(vars(given), "")
+    for each in fields(given):
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        object.__setattr__(given, each.name, read.get(each.name, default))
 
 
 def _check_roles(policy: Policy) -> None:
@@ -162,7 +200,7 @@ def _check_roles(policy: Policy) -> None:
     if not policy.visible:
         raise PolicyError("the policy names no quasi-identifier: add a [quasi.COLUMN] table")
     if not policy.sensitive and policy.k == 1:
-        raise PolicyError("the policy asks for nothing: add a [sensitive.COLUMN] table, or k")
+        raise PolicyError("the policy asks for nothing: add a [sensitive.COLUMN] table, or a k above 1")
 
 
 S = TypeVar("S", Quasi, Sensitive)
@@ -177,26 +215,32 @@ def _located(spec: S, folder: Path) -> S:
 def _quasi(value: object, place: str) -> dict[str, Quasi]:
     if isinstance(value, Sequence) and not isinstance(value, str):
         value = {column: {} for column in settings.names(value, place)}
-    return {
-        name: spec if isinstance(spec, Quasi) else Quasi(**_QUASI(spec, at)) for name, spec, at in _each(value, place)
-    }
+    return _each(value, place, lambda spec: spec if isinstance(spec, Quasi) else Quasi(**_QUASI(spec, "")))
 
 
 def _sensitive(value: object, place: str) -> dict[str, Sensitive]:
-    read = {}
-    for name, spec, at in _each(value, place):
-        try:
-            read[name] = spec if isinstance(spec, Sensitive) else Sensitive(**_SENSITIVE(spec, ""))
-        except PolicyError as error:
-            raise error.within(at) from None
-    return read
+    return _each(value, place, lambda spec: spec if isinstance(spec, Sensitive) else Sensitive(**_SENSITIVE(spec, "")))
 
 
-def _each(value: object, place: str) -> Iterator[tuple[str, Any, str]]:
+def _each(value: object, place: str, read: Callable[[Any], S]) -> dict[str, S]:
     if not isinstance(value, Mapping):
         raise PolicyError(f"expected one [{place}.COLUMN] table per column, not {kind_of(value)}", place=place)
+    found = {}
     for name, spec in value.items():
-        yield str(name), spec, join(place, str(name))
+        try:
+            found[str(name)] = read(spec)
+        except PolicyError as error:
+            raise error.within(join(place, str(name))) from None
+    return found
+
+
+def _check_range(spec: Quasi) -> None:
+    if spec.publish is not None and any(
+        setting is not None for setting in (spec.hierarchy, spec.step, spec.top, spec.bottom)
+    ):
+        raise PolicyError("a mean has no hierarchy, step, top or bottom", place="publish")
+    if spec.top is not None and spec.bottom is not None and spec.top <= spec.bottom:
+        raise PolicyError("top must lie above bottom", place="top")
 
 
 def _check_coherent(spec: Sensitive, place: str) -> None:
@@ -209,8 +253,10 @@ def _check_coherent(spec: Sensitive, place: str) -> None:
         and spec.distance not in (None, "hierarchical")
         and f'a hierarchy is for distance = "hierarchical", not "{spec.distance}"',
         "matrix": spec.matrix is not None
-        and spec.distance not in (None, "matrix")
-        and f'a matrix is for distance = "matrix", not "{spec.distance}"',
+        and (
+            (spec.distance not in (None, "matrix") and f'a matrix is for distance = "matrix", not "{spec.distance}"')
+            or (spec.hierarchy is not None and "a hierarchy already says how far values are apart: drop one of the two")
+        ),
         "distance": (spec.distance == "hierarchical" and spec.hierarchy is None and 'say hierarchy = "FILE.csv"')
         or (spec.distance == "matrix" and spec.matrix is None and 'say matrix = "COSTS.csv"'),
         "bins": spec.bins is not None
@@ -222,9 +268,13 @@ def _check_coherent(spec: Sensitive, place: str) -> None:
             )
         ),
         "publish": spec.publish is not None and spec.bins is None and 'publish = "bin" needs bins',
+        "domain": spec.domain is not None
+        and (spec.hierarchy or spec.matrix)
+        and "the hierarchy or matrix already says which values there are: drop one of the two",
         "order": spec.order is not None
         and (
             (spec.domain is not None and "order already declares the domain: drop one of the two")
+            or ((spec.hierarchy or spec.matrix) and 'an order is for distance = "ordered": drop one of the two')
             or (
                 spec.distance not in (None, "ordered")
                 and f'an order is for distance = "ordered", not "{spec.distance}"'
@@ -241,6 +291,23 @@ def _hierarchy(value: object, place: str) -> Path | Builder:
         return value if isinstance(value, Builder) else settings.path(value, place)
     kind, levels = _BUILDER(value, place)
     return Builder(kind, levels)  # type: ignore[arg-type]
+
+
+def _rows(value: object, place: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        tuple(settings.text(cell, place) for cell in settings.listed(row, place))
+        for row in settings.listed(value, place)
+    )
+
+
+def _matrix(value: object, place: str) -> Path | CostTable:
+    if isinstance(value, CostTable) or not isinstance(value, Mapping):
+        return value if isinstance(value, CostTable) else settings.path(value, place)
+    read = settings.table({"values": settings.names, "costs": settings.listed})(value, place)
+    if set(read) != {"values", "costs"}:
+        raise PolicyError("expected both, as in { values = [...], costs = [[...], ...] }", place=place)
+    rows = (settings.listed(row, place) for row in read["costs"])
+    return CostTable(read["values"], tuple(tuple(settings.number(cost, place) for cost in row) for row in rows))
 
 
 def _prefixes(value: object, place: str) -> tuple[int, ...]:
@@ -285,11 +352,17 @@ _BINS = settings.choice(
     "{ width = 0.5 }, { edges = [0, 10, 20] }, { count = 20 }, { quantiles = 10 }",
 )
 _BUILDER = settings.choice(
-    {"prefix": _prefixes, "width": _widths, "date": _date_units},
+    {"prefix": _prefixes, "width": _widths, "date": _date_units, "rows": _rows},
     'a file name, { prefix = [5, 3, 1] }, { width = [5, 10] }, { date = ["month", "year"] }',
 )
 _QUASI: Reader[dict[str, Any]] = settings.table(
-    {"hierarchy": _hierarchy, "step": above(0), "top": settings.number, "bottom": settings.number}
+    {
+        "hierarchy": _hierarchy,
+        "step": above(0),
+        "top": settings.number,
+        "bottom": settings.number,
+        "publish": one_of("mean"),
+    }
 )
 _SENSITIVE: Reader[dict[str, Any]] = settings.table(
     {
@@ -304,7 +377,7 @@ _SENSITIVE: Reader[dict[str, Any]] = settings.table(
         "delta": above(0),
         "distance": one_of("ordered", "value", "equal", "hierarchical", "matrix"),
         "hierarchy": _hierarchy,
-        "matrix": settings.path,
+        "matrix": _matrix,
         "bins": _bins,
         "publish": one_of("bin"),
         "order": settings.values,

@@ -1,16 +1,42 @@
-"""The steps of tclose, readable as prose: check() and explain() read a table, judge it and tell what they found."""
+"""The steps of tclose, readable as prose: read, judge, split, write, tell."""
 
 from __future__ import annotations
 
-from typing import Any
+import io
+import json
+import secrets
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
-from tclose.errors import InputError, did_you_mean
+from tclose.certificate import FORMAT, Certificate
+from tclose.errors import InputError, InternalError, LeakWarning, did_you_mean
+from tclose.feasibility import Publishable, publishable
 from tclose.findings import CheckResult, Explanation, Step
 from tclose.judging import Progress, distance_of, judge
+from tclose.measure.utility import Outcome, class_sizes, measured
+from tclose.partition import DEFAULT_METHOD
 from tclose.policy import Policy
+from tclose.recode.frame import neutral_order, recoded
+from tclose.recode.output import pending, sha256, write_table
+from tclose.recode.reader import reader_policy
+from tclose.splitting import split
 from tclose.table import encode, to_polars
+from tclose.table.classes import Classes, classes_of
+from tclose.table.coded import check_columns
+from tclose.table.files import parse, read_bytes
+from tclose.table.frames import from_polars, kind_of
+from tclose.table.quasi import NumberColumn, QuasiColumn, read_quasis
+
+Ints = NDArray[np.int64]
 
 
 def check(frame: Any, policy: Policy, *, ignore_others: bool = False, progress: Progress | None = None) -> CheckResult:
@@ -55,3 +81,146 @@ def explain(frame: Any, policy: Policy, *, attribute: str, class_number: int) ->
             Step(column.labels[move.source], column.labels[move.target], move.mass, move.distance) for move in moves
         ),
     )
+
+
+def anonymize(
+    frame: Any,
+    policy: Policy,
+    *,
+    method: str = DEFAULT_METHOD,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Release:
+    """Split a table into classes that hold what the policy asks for, and publish one common value per class.
+
+    Sensitive and kept cells stay as they are. The release is judged from its published values before it is returned;
+    what cannot be reached raises `Infeasible`. `options` go to the method. Without a seed, chance is drawn from the
+    system's secure source.
+    """
+    tell = progress or (lambda share, what: None)
+    if seed is not None:
+        warnings.warn("who guesses the seed can replay the partition: leave it out for a real release", LeakWarning, 2)
+    chance = secrets.randbits(63) if seed is None else seed
+
+    tell(0.0, "reading")
+    whole = to_polars(frame)
+    check_columns(whole, policy, identifiers_too=True)
+    possible = publishable(whole, policy)
+    quasi = read_quasis(possible.frame, policy)
+
+    tell(0.1, "splitting")
+    labels = split(possible, policy, quasi, method, chance, lambda share: tell(0.1 + 0.7 * share, "splitting"), options)
+
+    tell(0.8, "writing")
+    rows = recoded(possible.frame, policy, quasi, possible.table.sensitive, Classes.from_labels(labels))
+    order = neutral_order(rows)
+    persons = possible.table.persons
+
+    tell(0.9, "judging")
+    judge_of = Judge(
+        reader_policy(policy, possible.table.sensitive, knows_persons=True),
+        None if persons is None else persons[order],
+    )
+    published = rows[order]
+    result = judge_of.confirm(published)
+    content = {
+        "format": FORMAT,
+        "version": version("tclose"),
+        "method": method,
+        "policy": reader_policy(policy, possible.table.sensitive).to_dict(),
+        "withheld": possible.withheld,
+        "counted": "rows" if persons is None else "persons",
+        "measures": _measures(possible, quasi, rows, policy),
+        **result.to_dict(),
+    }
+    tell(1.0, "done")
+    return Release(published, content, chance, judge_of, kind_of(frame))
+
+
+def _measures(
+    possible: Publishable, quasi: Sequence[QuasiColumn], rows: pl.DataFrame, policy: Policy
+) -> dict[str, Any]:
+    """Measure what the release costs, class by class as a reader sees them."""
+    classes = classes_of(rows[list(policy.visible)])
+    numeric = [column.points() for column in quasi if isinstance(column, NumberColumn)]
+    outcome = Outcome(
+        sizes=classes.sizes,
+        losses=[column.loss(classes) for column in quasi],
+        withheld=possible.withheld,
+        k=policy.k,
+        labels=classes.labels_by_row(),
+        points=np.stack(numeric, axis=1) if numeric else np.zeros((rows.height, 0)),
+    )
+    return {**measured(outcome), "class_sizes": class_sizes(outcome)}
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Judges a published table from its published values alone; only persons are known besides, where they count."""
+
+    policy: Policy
+    persons: Ints | None
+
+    def confirm(self, published: pl.DataFrame) -> CheckResult:
+        """Judge; what does not hold here must never be released."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LeakWarning)  # told when the table was read
+            table = replace(encode(published, self.policy), persons=self.persons)
+        result = judge(table, self.policy, lambda share, what: None)
+        if not result.satisfied:
+            raise InternalError("the finished release does not hold what was asked for, so it was not released")
+        return result
+
+
+@dataclass(eq=False)
+class Release:
+    """A published table, judged, with its certificate."""
+
+    frame: pl.DataFrame  # rows in an order that depends on published values only
+    found: Mapping[str, Any]
+    seed: int
+    judge: Judge
+    kind: str
+
+    @property
+    def table(self) -> Any:
+        """The published table, as a frame of the kind that was given."""
+        return from_polars(self.frame, self.kind)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What was proved, with the fingerprint that the release has as CSV."""
+        file = io.BytesIO()
+        write_table(self.frame, ".csv", file)
+        return Certificate({**self.found, "sha256": sha256(file.getbuffer())})
+
+    def write(
+        self, path: str | Path, *, certificate: str | Path | None = None, record: str | Path | None = None
+    ) -> Certificate:
+        """Write the release, once the judge has confirmed the finished file; it gets its name last.
+
+        CSV, Parquet or Arrow, by the name's ending. `record` keeps the seed, for your eyes only.
+        """
+        notes = {"seed": self.seed, "method": self.found["method"], "version": self.found["version"]}
+        targets = [(target, target is record) for target in (record, certificate, path) if target is not None]
+        with pending([(Path(target), private) for target, private in targets]) as files:
+            release = files[-1]
+            release.write(lambda file: write_table(self.frame, release.target.suffix, file))
+            proof = Certificate({**self.found, "sha256": self._confirmed(release.path)})
+            for (target, _), file in zip(targets[:-1], files, strict=False):
+                content = proof.to_bytes() if target is certificate else (json.dumps(notes) + "\n").encode()
+                file.write(partial(_put, content))
+            for file in files:
+                file.publish()
+        return proof
+
+    def _confirmed(self, path: Path) -> str:
+        """Judge the finished file from its own bytes; return their fingerprint."""
+        data = read_bytes(path)
+        self.judge.confirm(parse(data))
+        return sha256(data)
+
+
+def _put(content: bytes, file: BinaryIO) -> None:
+    file.write(content)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from numbers import Rational, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,11 +27,13 @@ def exact(value: object) -> Fraction:
     >>> exact(0.1), exact("1/3"), exact(Decimal("0.30"))
     (Fraction(1, 10), Fraction(1, 3), Fraction(3, 10))
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
+    if isinstance(value, bool) or not isinstance(value, Real | str | Decimal):
         raise ValueError("not a number")
-    if isinstance(value, int | Fraction) or (isinstance(value, str) and "/" in value):
+    if isinstance(value, Rational):  # NumPy's integers, too
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, str) and "/" in value:
         return Fraction(value)
-    decimal = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    decimal = Decimal(str(value))
     if not decimal.is_finite() or abs(decimal.adjusted()) > LARGEST_EXPONENT:
         raise ValueError("not a number of this world")
     return Fraction(decimal)
@@ -41,8 +44,7 @@ def number(value: object, place: str) -> Fraction:
     try:
         return exact(value)
     except (ValueError, ArithmeticError):
-        given = f"'{value}'" if isinstance(value, str | float | Decimal) else kind_of(value)
-        raise PolicyError(f'expected a number such as 0.15 or "1/3", not {given}', place=place) from None
+        raise PolicyError(f'expected a number such as 0.15 or "1/3", not {shown(value)}', place=place) from None
 
 
 def between(low: int, high: int) -> Reader[Fraction]:
@@ -99,7 +101,7 @@ def one_of(*choices: str) -> Reader[str]:
     def read(value: object, place: str) -> str:
         if not isinstance(value, str) or value not in choices:
             hint = did_you_mean(str(value), choices)
-            raise PolicyError(f"expected one of {', '.join(choices)}, not {value!r}{hint}", place=place)
+            raise PolicyError(f"expected one of {', '.join(choices)}, not {shown(value)}{hint}", place=place)
         return value
 
     return read
@@ -121,11 +123,34 @@ def path(value: object, place: str) -> Path:
 
 def values(value: object, place: str) -> tuple[Any, ...]:
     """Read a list of different values."""
-    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+    if isinstance(value, str) or not isinstance(value, Sequence):
         raise PolicyError(f"expected a list of values, not {kind_of(value)}", place=place)
+    if not value:
+        raise PolicyError("expected at least one value in the list", place=place)
+    if any(isinstance(item, list | tuple | dict) for item in value):
+        raise PolicyError("expected plain values in the list, not a list or a table in it", place=place)
     if len({str(item) for item in value}) < len(value):
         raise PolicyError("a value stands in the list twice: name it once", place=place)
     return tuple(value)
+
+
+def listed(value: object, place: str) -> tuple[Any, ...]:
+    """Read a list of anything."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise PolicyError(f"expected a list, not {kind_of(value)}", place=place)
+    return tuple(value)
+
+
+def spelled(value: Fraction | Decimal) -> int | float | str:
+    """Return a number as JSON or TOML would have it where that is exact, else as text such as "1/3".
+
+    >>> spelled(Fraction(3, 20)), spelled(Fraction(5)), spelled(Fraction(1, 3))
+    (0.15, 5, '1/3')
+    """
+    number = Fraction(value)
+    if number.denominator == 1:
+        return int(number)
+    return float(number) if exact(float(number)) == number else str(number)
 
 
 def names(value: object, place: str) -> tuple[str, ...]:
@@ -168,7 +193,9 @@ def choice(readers: Mapping[str, Reader[Any]], example: str) -> Reader[tuple[str
 
     def read(value: object, place: str) -> tuple[str, Any]:
         if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in readers:
-            raise PolicyError(f"expected one of {example}", place=place)
+            unknown = [str(name) for name in value if name not in readers] if isinstance(value, Mapping) else []
+            hint = did_you_mean(unknown[0], readers) if unknown else ""
+            raise PolicyError(f"expected one of {example}{hint}", place=place)
         ((name, inner),) = value.items()
         return name, readers[name](inner, join(place, name))
 
@@ -182,9 +209,16 @@ def join(place: str, name: str) -> str:
     return f"{place}.{key}" if place else key
 
 
+def shown(value: object) -> str:
+    """Quote a setting that is a single word or number, else say what it is."""
+    if isinstance(value, bool) or not isinstance(value, str | Real | Decimal):
+        return kind_of(value)
+    return f"'{value}'"
+
+
 def kind_of(value: object) -> str:
     """Say in plain words what was found."""
-    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        return "a number"
     words = {bool: "true or false", str: "text", list: "a list", tuple: "a list", dict: "a table"}
+    if type(value) not in words and isinstance(value, Real | Decimal):
+        return "a number"
     return words.get(type(value), type(value).__name__)

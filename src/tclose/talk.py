@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 import traceback
 from collections.abc import Mapping
-from fractions import Fraction
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tclose.certificate import Certificate, Verification
 from tclose.errors import TcloseError
 from tclose.findings import CheckResult, Explanation, ModelFinding
+from tclose.measure.utility import MEASURES
 from tclose.privacy import Level
+from tclose.wording import counted, number
 
 MODELS = {
     "k": ("k-anonymity", "≥"),
@@ -32,14 +35,15 @@ MODELS = {
     "delta": ("δ-disclosure", "<"),
 }
 PATIENCE_SECONDS = 1.0
+NO_CERTIFICATE = "No certificate was asked for (--certificate FILE): without one, nobody can verify the release."
 
 
 def show_check(result: CheckResult) -> None:
     """Print a verdict that a steward understands: what fails, in which class, by how much."""
     console = Console(highlight=False)
-    smallest = f"the smallest has {result.smallest_class:,}"
+    rows, classes = counted(result.rows, "row"), counted(result.classes, "class")
     withheld = f", {result.withheld:,} withheld" if result.withheld else ""
-    console.print(f"{result.rows:,} rows{withheld} in {result.classes:,} classes; {smallest}.\n")
+    console.print(f"{rows}{withheld} in {classes}; the smallest has {result.smallest_class:,}.\n")
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading, side in [("attribute", "left"), ("model", "left"), ("asked", "right"), ("found", "right")]:
         table.add_column(heading, justify=side)  # type: ignore[arg-type]
@@ -73,18 +77,6 @@ def _asked(required: Level | Mapping[str, Level]) -> str:
     return number(required)
 
 
-def number(level: Level) -> str:
-    """Spell a level for people: four digits are enough, and a whole number stays whole.
-
-    >>> number(Fraction(3, 20)), number(Fraction(1, 3)), number(5), number(float("inf"))
-    ('0.15', '0.3333', '5', '∞')
-    """
-    figure = float(level)
-    if figure == math.inf:
-        return "∞"
-    return f"{figure:,.0f}" if figure.is_integer() or figure >= 10_000 else f"{figure:.4g}"
-
-
 def _verdict(result: CheckResult) -> Text:
     if result.satisfied:
         return Text("The table holds what was asked for.", "bold green")
@@ -107,7 +99,7 @@ def _verdict(result: CheckResult) -> Text:
 def show_explanation(explanation: Explanation) -> None:
     """Print the moves of earth, as the tutorial does."""
     console = Console(highlight=False)
-    rows = f"{explanation.rows:,} row{'s' if explanation.rows != 1 else ''}"
+    rows = counted(explanation.rows, "row")
     console.print(
         Text(
             f"Class {explanation.class_number:,} ({rows}) against the whole table, attribute "
@@ -132,6 +124,43 @@ def show_explanation(explanation: Explanation) -> None:
     console.print(f"\nEarth mover's distance: {explanation.closeness} = {float(explanation.closeness):.4f}")
 
 
+def show_release(path: Path, certificate: Path | None, proof: Certificate) -> None:
+    """Print what was released, what is proved of it and what it cost."""
+    console, content = Console(highlight=False), proof.content
+    withheld = f", {content['withheld']:,} withheld" if content["withheld"] else ""
+    rows, classes = counted(content["rows"], "row"), counted(content["classes"], "class")
+    smallest = f"the smallest has {content['smallest_class']:,}"
+    console.print(Text(f"Released {path}: {rows}{withheld} in {classes}; {smallest}.\n"))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("attribute")
+    for heading in ("asked", "reached"):
+        table.add_column(heading, justify="right")
+    for name, found in content["sensitive"].items():
+        table.add_row(Text(name), "" if found["t"] is None else f"≤ {found['t']}", f"{found['closeness']:.4f}")
+    console.print(table)
+    console.print("\nWhat it cost:")
+    for measure in MEASURES:
+        if (figure := content["measures"][measure.name]) is not None:
+            console.print(f"  {measure.title}: {number(figure)}")
+    told = f"Certificate: {certificate}, digest {proof.digest}" if certificate else NO_CERTIFICATE
+    console.print(Text(f"\n{told}"))
+
+
+def show_verification(found: Verification) -> None:
+    """Print whether a release is what its certificate says, and everything that it is not."""
+    console = Console(highlight=False)
+    if found.result is not None:
+        rows, classes = counted(found.result.rows, "row"), counted(found.result.classes, "class")
+        console.print(f"{rows} in {classes}, judged from the release alone.")
+    if found.holds:
+        words = "The release is the one that was certified, and it holds what its policy asks for."
+        console.print(Text(words, "bold green"))
+        return
+    console.print(Text("This release must not be trusted:", "bold red"))
+    for problem in found.problems:
+        console.print(Text(f"  - {problem}"))
+
+
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning as one line on stderr."""
     _stderr(f"warning: {message}")
@@ -144,6 +173,14 @@ def show_error(error: TcloseError, *, show_values: bool) -> None:
         _stderr(f"       {error.detail}")
 
 
+def show_misuse(error: click.ClickException) -> None:
+    """Print how a command is used, and what was wrong about this use."""
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        sys.stderr.write(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n")
+    _stderr(f"error: {error.format_message()}")
+
+
 def show_bug(error: BaseException) -> None:
     """Print where a bug struck, but not its message: that could hold a cell."""
     _stderr(f"error: this is a bug in tclose ({type(error).__name__}); please report these lines, they hold no data:")
@@ -152,7 +189,9 @@ def show_bug(error: BaseException) -> None:
 
 
 def _stderr(line: str) -> None:
-    sys.stderr.write(line + "\n")
+    """Write one line; a line break or control character in a name must not make it two, or worse."""
+    plain = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
+    sys.stderr.write(plain + "\n")
 
 
 class Bar:

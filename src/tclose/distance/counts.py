@@ -6,12 +6,15 @@ array is out of the question; what is stored is one entry per (class, value) pai
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Ints = NDArray[np.int64]
+BLOCK = 100_000  # entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +92,15 @@ class Counts:
         starts = np.concatenate(([0], np.cumsum(distinct)[:-1])).astype(np.int64)
         entries = np.repeat(self.starts[chosen] - starts, distinct) + np.arange(int(distinct.sum()))
         return Counts(starts, self.codes[entries], self.counts[entries], self.domain_size)
+
+    def blocks(self) -> Iterator[Counts]:
+        """Yield the classes in blocks of some 100,000 entries, so that working arrays stay small."""
+        for low, high in pairwise(np.append(self.starts[:: self._classes_per_block()], len(self.codes))):
+            inside = slice(*np.searchsorted(self.starts, [low, high]))
+            yield Counts(self.starts[inside] - low, self.codes[low:high], self.counts[low:high], self.domain_size)
+
+    def _classes_per_block(self) -> int:
+        return max(1, len(self) * BLOCK // len(self.codes))
 
     def coarsened(self, group_of: Ints, groups: int) -> Counts:
         """Count groups of neighbouring values instead; `group_of` must not decrease along the domain."""

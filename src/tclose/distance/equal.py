@@ -7,14 +7,15 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.distance.counts import Counts, Ints
-from tclose.distance.exact import Ratios
+from tclose.distance.exact import Integers, Ratios, largest_of, widened
 from tclose.distance.plan import Move, extras, in_order
 
 
-def surplus(counts: Counts, reference: Ints) -> Ints:
+def surplus(counts: Counts, reference: Ints) -> Integers:
     """Return Σ max(N·c − s·n, 0) of each class: only values that the class shows can have a surplus."""
-    total = int(reference.sum())
-    extra = total * counts.counts - counts.per_entry(counts.sizes) * reference[counts.codes]
+    sizes, total = counts.sizes, int(reference.sum())
+    whole = total * largest_of(sizes)
+    extra = total * widened(counts.counts, whole) - counts.per_entry(widened(sizes, whole)) * reference[counts.codes]
     return counts.per_class(np.maximum(extra, 0))
 
 

@@ -21,13 +21,17 @@ Integers = NDArray[Any]  # int64, or object holding Python integers
 
 def combine(total: int, per_total: Integers, sizes: NDArray[np.int64], per_size: Integers) -> Integers:
     """Return total·per_total + sizes·per_size, exactly."""
-    bound = total * _largest(per_total) + _largest(sizes) * _largest(per_size)
-    if bound < SAFE:
-        return np.asarray(per_total * total + sizes * per_size)
-    return np.asarray(per_total.astype(object) * total + sizes.astype(object) * per_size.astype(object))
+    bound = total * largest_of(per_total) + largest_of(sizes) * largest_of(per_size)
+    return np.asarray(widened(per_total, bound) * total + widened(sizes, bound) * per_size)
 
 
-def _largest(array: Integers) -> int:
+def widened(array: Integers, bound: int) -> Integers:
+    """Return the array as Python integers where what is computed from it may reach a bound beyond 64 bits."""
+    return array.astype(object) if bound >= SAFE else array
+
+
+def largest_of(array: Integers) -> int:
+    """Return the largest magnitude in an array."""
     return max(abs(int(array.max())), abs(int(array.min()))) if len(array) else 0
 
 
@@ -36,7 +40,7 @@ class Ratios:
     """The fraction numerators[j] / (sizes[j] · unit) of each class j."""
 
     numerators: Integers
-    sizes: NDArray[np.int64]
+    sizes: Integers
     unit: int
 
     def __len__(self) -> int:
@@ -49,30 +53,29 @@ class Ratios:
         """Return the nearest floats, for people and charts."""
         if self.numerators.dtype != object:
             return np.asarray(self.numerators / (self.sizes * float(self.unit)))
-        return np.array([float(self[j]) for j in range(len(self))])
+        fractions = zip(self.numerators.tolist(), self.sizes.tolist(), strict=True)
+        return np.array([numerator / (size * self.unit) for numerator, size in fractions])
 
     def at_most(self, level: Fraction) -> NDArray[np.bool_]:
         """Tell for each class, exactly, whether its fraction is ≤ level."""
         a, b = level.numerator * self.unit, level.denominator
-        if max(_largest(self.numerators) * b, a * _largest(self.sizes)) < SAFE:
-            return self.numerators * b <= self.sizes * a
-        below = self._per_row() <= a / b
-        near = np.flatnonzero(np.abs(self._per_row() - a / b) <= FAR * (a / b))
+        bound = max(max(largest_of(self.numerators), 1) * b, a * largest_of(self.sizes))
+        if bound < SAFE or self.numerators.dtype == object:
+            return np.asarray(self.numerators * b <= widened(self.sizes, bound) * a)
+        floats, line = self.floats(), float(level)
+        below = floats <= line
+        near = np.flatnonzero(np.abs(floats - line) <= FAR * line)
         below[near] = self.numerators[near].astype(object) * b <= self.sizes[near].astype(object) * a
         return below
 
     def largest(self) -> tuple[Fraction, int]:
         """Return the largest fraction and the first class that has it."""
-        per_row = self._per_row()
-        near = np.flatnonzero(per_row >= per_row.max() * (1 - FAR))
-        numerators, sizes = self.numerators[near], self.sizes[near]
-        if _largest(numerators) * _largest(sizes) >= SAFE:
-            numerators, sizes = numerators.astype(object), sizes.astype(object)
+        floats = self.floats()
+        near = np.flatnonzero(floats >= floats.max() * (1 - FAR))
+        bound = largest_of(self.numerators) * largest_of(self.sizes)
+        numerators, sizes = widened(self.numerators[near], bound), widened(self.sizes[near], bound)
         best = 0
         while len(larger := np.flatnonzero(numerators * sizes[best] > numerators[best] * sizes)):
             best = int(larger[0])
         first = int(near[np.flatnonzero(numerators * sizes[best] == numerators[best] * sizes)[0]])
         return self[first], first
-
-    def _per_row(self) -> NDArray[np.float64]:
-        return self.numerators.astype(np.float64) / self.sizes

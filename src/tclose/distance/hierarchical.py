@@ -14,7 +14,7 @@ import numpy as np
 
 from tclose.distance.counts import Counts, Ints
 from tclose.distance.equal import surplus
-from tclose.distance.exact import Ratios
+from tclose.distance.exact import Ratios, largest_of, widened
 from tclose.distance.plan import Move, extras, in_order
 
 
@@ -41,12 +41,13 @@ class Hierarchical:
 
     def emd(self, counts: Counts, reference: Ints) -> Ratios:
         """Return each class's earth mover's distance from the reference counts, exactly."""
-        work = np.zeros(len(counts), dtype=np.int64)
+        sizes, total = counts.sizes, int(reference.sum())
+        work = widened(np.zeros(len(counts), dtype=np.int64), self.height * total * largest_of(sizes))
         for level in self.levels[:-1]:
             nodes = int(level[-1]) + 1
             first = np.searchsorted(level, np.arange(nodes))
-            work += surplus(counts.coarsened(level, nodes), np.add.reduceat(reference, first))
-        return Ratios(work, counts.sizes, int(reference.sum()) * max(self.height, 1))
+            work = work + surplus(counts.coarsened(level, nodes), np.add.reduceat(reference, first))
+        return Ratios(work, sizes, total * max(self.height, 1))
 
     def plan(self, row: Ints, reference: Ints) -> list[Move]:
         """Return the moves of earth, within the lowest subtrees first."""

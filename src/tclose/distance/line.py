@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.distance.counts import Counts, Ints
-from tclose.distance.exact import SAFE, Integers, Ratios, combine
+from tclose.distance.exact import Integers, Ratios, combine, largest_of, widened
 from tclose.distance.plan import Move, extras, in_order
 
 
@@ -22,24 +22,29 @@ def emd_on_line(counts: Counts, reference: Ints, positions: Integers) -> Ratios:
     sizes, total, length = counts.sizes, int(reference.sum()), int(positions[-1])
     if length == 0:
         return Ratios(np.zeros(len(counts), dtype=np.int64), sizes, 1)
-    if length * total >= SAFE:
-        positions = positions.astype(object)
+    positions = widened(positions, length * max(total, largest_of(sizes)))
     below = np.cumsum(reference)
     gaps = np.diff(positions)
     area = np.concatenate(([0], np.cumsum(gaps * below[:-1])))  # area under N_i left of each value
+    work = [_work(block, total, positions, below, area) for block in counts.blocks()]
+    return Ratios(np.concatenate(work), sizes, length * total)
 
-    start = counts.codes
+
+def _work(counts: Counts, total: int, positions: Integers, below: Ints, area: Integers) -> Integers:
+    """Return the numerators of some classes."""
+    sizes, start = counts.sizes, counts.codes
     end = np.append(start[1:], len(positions) - 1)
     end[counts.ends - 1] = len(positions) - 1
     seen = np.cumsum(counts.counts)
     seen -= counts.per_entry(np.concatenate(([0], seen[counts.ends[:-1] - 1])))
 
     # The first value at which the table's share has caught up with the class's: s·N_i ≥ N·C_i.
-    turn = np.searchsorted(below, -(-(total * seen) // counts.per_entry(sizes)))
+    shares = total * widened(seen, total * largest_of(sizes))
+    turn = np.searchsorted(below, np.asarray(-(-shares // counts.per_entry(sizes)), dtype=np.int64))
     turn = np.clip(turn, start, end)
     per_total = counts.per_class(seen * (2 * positions[turn] - positions[start] - positions[end]))
     per_size = counts.per_class(area[start] + area[end] - 2 * area[turn]) + area[start[counts.starts]]
-    return Ratios(combine(total, per_total, sizes, per_size), sizes, length * total)
+    return combine(total, per_total, sizes, per_size)
 
 
 @dataclass(frozen=True, eq=False)

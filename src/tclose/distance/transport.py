@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.distance.exact import Integers, widened
 from tclose.distance.plan import in_order
 from tclose.errors import MissingExtra
 
@@ -46,7 +47,8 @@ def _propose(costs: Ints, supply: list[int], demand: list[int]) -> NDArray[np.fl
     whole = float(sum(supply))
     amounts = [amount / whole for amount in supply + demand]
     amounts[-1] = sum(amounts[:rows]) - sum(amounts[rows:-1])  # level in floats, too
-    answer = linprog(costs.ravel(), A_eq=balance, b_eq=amounts, method="highs")
+    scaled = costs.ravel() / max(int(costs.max()), 1)  # the solver may go on for ever on costs such as 2⁵⁶
+    answer = linprog(scaled, A_eq=balance, b_eq=amounts, method="highs")
     if answer.x is None:
         return np.zeros(costs.shape)  # no proposal: cancelling alone will find the optimum, only later
     return answer.x.reshape(costs.shape) * whole  # type: ignore[no-any-return]
@@ -67,26 +69,34 @@ def _complete(proposal: NDArray[np.float64], supply: list[int], demand: list[int
 
 
 def _negative_cycle(costs: Ints, flow: Objects) -> list[tuple[int, int]]:
-    """Return a cycle of arcs, forward and back in turn, whose cost is negative; none when the flow is optimal."""
+    """Return a cycle of arcs, forward and back in turn, whose cost is negative; none when the flow is optimal.
+
+    This is Bellman and Ford's search. An origin changes only where the way gets strictly shorter: were it to
+    change on a tie, the walk back could end in a cycle of cost 0, and cancelling those would never end.
+    """
     rows, columns = costs.shape
     used = flow > 0
-    back = np.where(used, -costs, 0)
-    far = np.int64(2**61)
-    to_source, source_from = np.zeros(rows, dtype=np.int64), np.full(rows, -1)
-    target_from = np.full(columns, -1)
+    far = 4 * (rows + 1) * int(costs.max()) + 1  # no walk is as long
+    lengths = widened(costs, far)
+    to_source, source_from = np.zeros(rows, dtype=lengths.dtype), np.full(rows, -1)
+    to_target, target_from = np.full(columns, far, dtype=lengths.dtype), np.full(columns, -1)
     for _ in range(rows + 1):
-        through = to_source[:, None] + costs
-        target_from = through.argmin(axis=0)
-        to_target = through[target_from, np.arange(columns)]
-        returning = np.where(used, to_target[None, :] + back, far)
-        best = returning.argmin(axis=1)
-        cost = returning[np.arange(rows), best]
-        better = cost < to_source
+        to_target, target_from, _ = _shorter(to_target, target_from, to_source + lengths.T)
+        ways_back = np.where(used, to_target - lengths, far)
+        to_source, source_from, better = _shorter(to_source, source_from, ways_back)
         if not better.any():
             return []
-        to_source = np.where(better, cost, to_source)
-        source_from = np.where(better, best, source_from)
     return _trace(int(np.flatnonzero(better)[0]), source_from, target_from)
+
+
+def _shorter(
+    known: Integers, origins: NDArray[np.intp], ways: Integers
+) -> tuple[Integers, NDArray[np.intp], NDArray[np.bool_]]:
+    """Take the best of the ways to each end (one row each) where it is strictly shorter than the known one."""
+    best = ways.argmin(axis=1)
+    length = ways[np.arange(len(ways)), best]
+    better = length < known
+    return np.where(better, length, known), np.where(better, best, origins), better
 
 
 def _trace(source: int, source_from: NDArray[np.intp], target_from: NDArray[np.intp]) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The demonstration: a made-up hospital, its policy, and why its table may not leave the house as it is."""
+"""The demonstration: a made-up hospital, why its table may not leave the house as it is, and what may."""
 
 from __future__ import annotations
 
@@ -10,30 +10,41 @@ from pathlib import Path
 import click
 
 from tclose import talk
+from tclose.certificate import verify
 from tclose.examples.hospital import hospital
 from tclose.policy import Policy
-from tclose.release import check, explain
+from tclose.release import anonymize, check
 from tclose.table import read
 
 
 def play(*, rows: int, seed: int, folder: Path, as_json: bool) -> int:
-    """Write the example into a folder, judge it and explain the worst class; return the exit status."""
+    """Write the example into a folder, judge it, release it and verify the release; return the exit status."""
     table, policy_file = write_example(folder, rows=rows, seed=seed)
+    out, certificate = folder / "release.csv", folder / "release.json"
     policy = Policy.load(policy_file)
     with talk.Bar() as bar:
         frame = read(table)
-        result = check(frame, policy, progress=bar)
+        before = check(frame, policy, progress=bar)
+        proof = anonymize(frame, policy, progress=bar).write(out, certificate=certificate)
+    found = verify(out, certificate)
     if as_json:
-        click.echo(json.dumps({"table": str(table), "policy": str(policy_file), "check": result.to_dict()}))
+        paths = {"table": str(table), "policy": str(policy_file), "release": str(out), "certificate": str(certificate)}
+        click.echo(json.dumps({**paths, "check": before.to_dict(), "verify": found.to_dict()}))
         return 0
-    click.echo(f"A made-up hospital of {rows:,} patients: {table}\nWhat its steward asks for: {policy_file}\n")
-    click.echo(f"$ tclose check {table} --policy {policy_file}\n")
-    talk.show_check(result)
-    worst = result.sensitive["hemoglobin"].worst_class
-    click.echo(f"\n$ tclose explain {table} --policy {policy_file} --attribute hemoglobin --class {worst}\n")
-    talk.show_explanation(explain(frame, policy, attribute="hemoglobin", class_number=worst))
-    click.echo("\nSo this table may not be published as it is: removing names and numbers was not enough.")
+    click.echo(f"A made-up hospital of {rows:,} patients: {table}\nWhat its steward asks for: {policy_file}")
+    _command(f"tclose check {table} --policy {policy_file}")
+    talk.show_check(before)
+    click.echo("\nSo it may not be published as it is: leaving out names and numbers is not enough.")
+    _command(f"tclose anonymize {table} --policy {policy_file} --out {out} --certificate {certificate}")
+    talk.show_release(out, certificate, proof)
+    _command(f"tclose verify {out} --certificate {certificate}")
+    talk.show_verification(found)
     return 0
+
+
+def _command(line: str) -> None:
+    click.echo()
+    click.secho(f"$ {line}\n", bold=True)
 
 
 def write_example(folder: Path, *, rows: int, seed: int) -> tuple[Path, Path]:

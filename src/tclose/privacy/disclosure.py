@@ -13,7 +13,7 @@ from tclose.distance import Counts
 from tclose.distance.counts import Ints
 from tclose.privacy.base import Judgement
 from tclose.privacy.likeness import class_of
-from tclose.privacy.logarithms import sign_of_log_minus
+from tclose.privacy.logarithms import beside, sign_of_log_minus
 
 NEAR = 1e-9  # floats decide only beyond this
 
@@ -30,11 +30,13 @@ class DeltaDisclosure:
         """Judge every class by the largest |ln(p/q)|."""
         complete = counts.distinct == np.count_nonzero(reference)
         figures = self._figures(counts, reference)
-        admitted = complete & np.logical_and.reduceat(self._below(figures, counts, reference), counts.starts)
+        below = self._below(figures, counts, reference)
+        admitted = complete & np.logical_and.reduceat(below, counts.starts)
         if not complete.all():
             return Judgement(admitted, math.inf, int(np.flatnonzero(~complete)[0]))
-        worst = int(figures.argmax())
-        return Judgement(admitted, float(figures[worst]), class_of(worst, counts))
+        worst = int(np.where(below & ~below.all(), 0, figures).argmax())
+        reached = beside(self.required, float(figures[worst]), reaches=not below.all())
+        return Judgement(admitted, reached, class_of(worst, counts))
 
     def _figures(self, counts: Counts, reference: Ints) -> NDArray[np.float64]:
         sizes = counts.per_entry(counts.sizes)

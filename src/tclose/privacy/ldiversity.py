@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tclose.distance import Counts, Ratios
 from tclose.distance.counts import Ints
 from tclose.privacy.base import Judgement, Level
-from tclose.privacy.logarithms import sign_of_log_sum
+from tclose.privacy.logarithms import beside, sign_of_log_sum
 
 NEAR = 1e-9  # in nats per row: floats decide only beyond this
 
@@ -48,8 +48,10 @@ class EntropyL:
         """Judge every class by its entropy."""
         sizes = counts.sizes
         entropy = np.log(sizes) - counts.per_class(counts.counts * np.log(counts.counts)) / sizes
-        worst = int(entropy.argmin())
-        return Judgement(self._admitted(counts, entropy), math.exp(max(float(entropy[worst]), 0.0)), worst)
+        admitted = self._admitted(counts, entropy)
+        worst = int(np.where(admitted & ~admitted.all(), np.inf, entropy).argmin())
+        reached = math.exp(max(float(entropy[worst]), 0.0))
+        return Judgement(admitted, beside(self.required, reached, reaches=bool(admitted.all())), worst)
 
     def _admitted(self, counts: Counts, entropy: NDArray[np.float64]) -> NDArray[np.bool_]:
         line = math.log(self.required)

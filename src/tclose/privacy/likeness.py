@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
 from tclose.distance.counts import Ints
+from tclose.distance.exact import largest_of, widened
 from tclose.privacy.base import Judgement
 from tclose.privacy.logarithms import sign_of_log_minus
 
@@ -19,10 +20,10 @@ NEAR = 1e-9  # floats decide only beyond this
 
 def relative_gains(counts: Counts, reference: Ints) -> Ratios:
     """Return max(p − q, 0)/q of every entry (not class): the values that a class shows."""
-    q = reference[counts.codes]
-    sizes = counts.per_entry(counts.sizes)
-    gain = int(reference.sum()) * counts.counts - sizes * q
-    return Ratios(np.maximum(gain, 0), sizes * q, 1)
+    sizes, total = counts.sizes, int(reference.sum())
+    whole = total * largest_of(sizes)
+    expected = counts.per_entry(widened(sizes, whole)) * reference[counts.codes]
+    return Ratios(np.maximum(total * widened(counts.counts, whole) - expected, 0), expected, 1)
 
 
 @dataclass(frozen=True)

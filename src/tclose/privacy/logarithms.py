@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from itertools import count
+from math import nextafter
 
 
 def sign_of_log_sum(exponents: Mapping[int, int]) -> int:
@@ -15,23 +17,35 @@ def sign_of_log_sum(exponents: Mapping[int, int]) -> int:
     >>> sign_of_log_sum({4: 1, 2: -2}), sign_of_log_sum({3: 2, 2: -3}), sign_of_log_sum({7: 1, 50: -1})
     (0, 1, -1)
     """
+    clear = 40 + 2 * max(len(str(base)) for base in exponents)  # digits; only a tie is likely to need more
+    return _rounded_sign(exponents, clear) or _sign_of_primes(_in_primes(exponents), clear)
+
+
+def _sign_of_primes(exponents: Mapping[int, int], clear: int) -> int:
+    """Return the sign of Σ exponent·ln(prime): by unique factorisation 0 only when every exponent vanishes."""
+    if not exponents:
+        return 0
+    return next(sign for digits in count(clear, 30) if (sign := _rounded_sign(exponents, digits)))
+
+
+def _rounded_sign(exponents: Mapping[int, int], digits: int) -> int:
+    """Return the sign of Σ exponent·ln(base) where this many digits show it, else 0."""
+    with localcontext() as context:
+        context.prec = digits
+        terms = [exponent * Decimal(base).ln() for base, exponent in exponents.items()]
+        total, slack = sum(terms, Decimal(0)), sum(map(abs, terms), Decimal(0)).scaleb(5 - digits)
+        return 0 if abs(total) <= slack else 1 if total > 0 else -1
+
+
+def _in_primes(exponents: Mapping[int, int]) -> dict[int, int]:
     primes: Counter[int] = Counter()
     for base, exponent in exponents.items():
         for prime, power in _factors(base).items():
             primes[prime] += power * exponent
-    remaining = {prime: exponent for prime, exponent in primes.items() if exponent}
-    if not remaining:
-        return 0  # unique factorisation: the product is 1 only when every exponent vanishes
-    for digits in count(30, 30):
-        with localcontext() as context:
-            context.prec = digits
-            terms = [exponent * Decimal(prime).ln() for prime, exponent in remaining.items()]
-            total, slack = sum(terms, Decimal(0)), sum(map(abs, terms), Decimal(0)).scaleb(5 - digits)
-            if abs(total) > slack:
-                return 1 if total > 0 else -1
-    raise AssertionError  # pragma: no cover
+    return {prime: exponent for prime, exponent in primes.items() if exponent}
 
 
+@lru_cache(maxsize=1024)
 def sign_of_log_minus(ratio: Fraction, level: Fraction) -> int:
     """Return the sign of ln(ratio) − level.
 
@@ -50,6 +64,15 @@ def sign_of_log_minus(ratio: Fraction, level: Fraction) -> int:
             if abs(gap) > (abs(log) + abs(gap) + 1).scaleb(5 - digits) * len(str(ratio.numerator)):
                 return 1 if gap > 0 else -1
     raise AssertionError  # pragma: no cover
+
+
+def beside(line: Fraction, figure: float, *, reaches: bool) -> float:
+    """Return a rounded figure, kept on the side of the line on which the exact one was found to be.
+
+    >>> beside(Fraction(4), 3.9999999999999996, reaches=True)
+    4.0
+    """
+    return max(figure, float(line)) if reaches else min(figure, nextafter(float(line), 0.0))
 
 
 def _factors(number: int) -> Counter[int]:

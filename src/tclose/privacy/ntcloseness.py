@@ -1,8 +1,8 @@
 """(n,t)-closeness (Li et al. 2010): every class is within t of some natural superset of at least n rows.
 
 The natural supersets tried are those that a reader of the table can form: the rows that agree with the class on
-some of the quasi-identifiers, whatever the others say, up to the whole table. More supersets could only admit
-more classes, so a yes is always right.
+some of the quasi-identifiers, whatever the others say, up to the whole table; a class of n rows is its own. More
+supersets could only admit more classes, so a yes is always right.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance
 from tclose.distance.counts import Ints
+from tclose.distance.exact import FAR
 from tclose.privacy.base import Judgement, Level
 
 
@@ -40,32 +42,44 @@ class NTCloseness:
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class by its nearest superset; the level reached is the t that this n would need."""
-        admitted = np.zeros(len(counts), dtype=bool)
+        admitted = counts.sizes >= self.n
         if int(reference.sum()) < self.n:
             return Judgement(admitted, math.inf, 0)
-        nearest, chosen = np.full(len(counts), np.inf), np.zeros(len(counts), dtype=np.int64)
-        targets: list[Ints] = []
-        for members, target in self._targets(counts, reference):
+        if admitted.all():
+            return Judgement(admitted, Fraction(0), 0)
+        nearest = np.where(admitted, 0.0, np.inf)
+        for members, target in self._targets(counts, reference, ~admitted):
             ratios = self.distance.emd(counts.only(members), target)
             admitted[members] |= ratios.at_most(self.t)
-            nearer = ratios.floats() < nearest[members]
-            nearest[members[nearer]], chosen[members[nearer]] = ratios.floats()[nearer], len(targets)
-            targets.append(target)
-        worst = int(nearest.argmax())
-        exact = self.distance.emd(counts.only(np.array([worst])), targets[chosen[worst]])
-        return Judgement(admitted, exact[0], worst)
+            nearest[members] = np.minimum(nearest[members], ratios.floats())
+        return Judgement(admitted, *self._farthest(counts, reference, nearest))
 
-    def _targets(self, counts: Counts, reference: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """Yield each superset of at least n rows: the classes in it and its counts of values."""
-        yield np.arange(len(counts)), reference
+    def _farthest(self, counts: Counts, reference: Ints, nearest: NDArray[np.float64]) -> tuple[Fraction, int]:
+        """Return the exact distance of the class that is farthest from its nearest superset, and the class."""
+        close = nearest * (1 + FAR)
+        exact: dict[int, Fraction] = {}
+        for members, target in self._targets(counts, reference, close >= nearest.max()):
+            ratios = self.distance.emd(counts.only(members), target)
+            for at in np.flatnonzero(ratios.floats() <= close[members]).tolist():
+                member = int(members[at])
+                exact[member] = min(ratios[at], exact.get(member, ratios[at]))
+        worst = min(exact, key=lambda member: (-exact[member], member))
+        return exact[worst], worst
+
+    def _targets(
+        self, counts: Counts, reference: Ints, wanted: NDArray[np.bool_]
+    ) -> Iterator[tuple[NDArray[np.intp], Ints]]:
+        """Yield, for each superset of at least n rows, the wanted classes in it and its counts of values."""
+        yield np.flatnonzero(wanted), reference
         sizes = counts.sizes
         for grouping in self.supersets:
             order = np.argsort(grouping, kind="stable")
             borders = np.flatnonzero(np.diff(grouping[order], prepend=-1, append=-1))
             rows = np.add.reduceat(sizes[order], borders[:-1])
-            for group in np.flatnonzero(rows >= self.n):
+            sought = np.logical_or.reduceat(wanted[order], borders[:-1])
+            for group in np.flatnonzero((rows >= self.n) & sought):
                 members = order[borders[group] : borders[group + 1]]
                 inside = counts.only(members)
                 target = np.zeros(counts.domain_size, dtype=np.int64)
                 np.add.at(target, inside.codes, inside.counts)
-                yield members, target
+                yield members[wanted[members]], target

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.errors import InputError, PolicyError
+from tclose.errors import PolicyError
 from tclose.policy import Bins
 from tclose.table.builders import spell
 
-MOST = 10_000_000
+MOST = 1_000_000
 
 
 def edges_of(bins: Bins, units: NDArray[Any], scale: int, counts: NDArray[np.int64]) -> list[Fraction]:
@@ -27,13 +27,18 @@ def edges_of(bins: Bins, units: NDArray[Any], scale: int, counts: NDArray[np.int
         return list(bins.setting)
     if bins.kind == "width":
         first, last = math.ceil(low / bins.setting) - 1, math.ceil(high / bins.setting)
-        if last - first > MOST:
-            raise PolicyError(f"a width of {spell(bins.setting)} would make {last - first:,} bins: widen it")
+        _check_number(last - first)
         return [bins.setting * i for i in range(first, last + 1)]
+    _check_number(bins.setting)
     if bins.kind == "count":
         width = (high - low) / bins.setting
         return [low + width * i for i in range(bins.setting + 1)] if width else [low - 1, low]
     return _quantiles(bins.setting, units, scale, counts)
+
+
+def _check_number(bins: int) -> None:
+    if bins > MOST:
+        raise PolicyError(f"that would make {bins:,} bins, more than {MOST:,}: make them wider", place="bins")
 
 
 def _quantiles(parts: int, units: NDArray[Any], scale: int, counts: NDArray[np.int64]) -> list[Fraction]:
@@ -44,20 +49,20 @@ def _quantiles(parts: int, units: NDArray[Any], scale: int, counts: NDArray[np.i
     return [Fraction(int(units[i]), 10**scale) for i in [0, *uppers]]
 
 
-def bin_of(edges: list[Fraction], units: NDArray[Any], scale: int, *, learned: bool, name: str) -> NDArray[np.int64]:
-    """Return the bin of each value; with learned edges the smallest value belongs to the first bin."""
+def bin_of(edges: list[Fraction], units: NDArray[Any], scale: int, *, learned: bool) -> NDArray[np.int64]:
+    """Return the bin of each value; with learned edges the smallest value belongs to the first bin.
+
+    A value below all bins has -1, one above all the number of bins.
+    """
     common = math.lcm(10**scale, *(edge.denominator for edge in edges))
     marks = np.array([int(edge * common) for edge in edges], dtype=object)
     found = np.searchsorted(marks, units.astype(object) * (common // 10**scale), side="left") - 1
-    if learned:
-        found = np.maximum(found, 0)
-    outside = int(np.count_nonzero((found < 0) | (found >= len(edges) - 1)))
-    if outside:
-        raise InputError(
-            f"column '{name}' has {outside:,} different values outside its edges "
-            f"({spell(edges[0])}, {spell(edges[-1])}]: add an edge below or above"
-        )
-    return np.asarray(found, dtype=np.int64)
+    return np.asarray(np.maximum(found, 0) if learned else found, dtype=np.int64)
+
+
+def span_of(edges: list[Fraction]) -> str:
+    """Spell where the bins begin and end."""
+    return f"({spell(edges[0])}, {spell(edges[-1])}]"
 
 
 def labels_of(edges: list[Fraction], *, learned: bool) -> tuple[str, ...]:

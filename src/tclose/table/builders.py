@@ -15,8 +15,11 @@ ROOT = "*"
 
 def build(builder: Builder, values: Values) -> Hierarchy:
     """Make the hierarchy over the values that a column shows."""
+    name = f"the hierarchy of '{values.name}'"
+    if builder.kind == "rows":
+        return Hierarchy.from_rows(builder.levels, name=name)
     paths = {"prefix": _by_prefix, "width": _by_width, "date": _by_date}[builder.kind](builder, values)
-    return Hierarchy.from_rows([(*path, ROOT) for path in paths], name=f"the hierarchy of '{values.name}'")
+    return Hierarchy.from_rows([(*path, ROOT) for path in paths], name=name)
 
 
 def _by_prefix(builder: Builder, values: Values) -> list[tuple[str, ...]]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tclose.errors import InputError
 
 Ints = NDArray[np.int64]
+SMALL = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)  # these fit into 64 bits, signed
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,11 @@ class Classes:
 
     rows: Ints
     sizes: Ints
+
+    @classmethod
+    def from_labels(cls, labels: Ints) -> Classes:
+        """Take classes 0, 1, 2, … as they are numbered."""
+        return cls(np.argsort(labels, kind="stable"), np.bincount(labels))
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -73,11 +79,12 @@ def _codes(column: pl.Series) -> tuple[Ints, int]:
     dtype = column.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         raise InputError(f"column '{column.name}' is of type {dtype.base_type()}: make it text, a number or a date")
+    column = column.alias("")  # polars takes names such as ^x$ for patterns
     if dtype.is_float() and not column.null_count():
         distinct, codes = np.unique(column.to_numpy(), return_inverse=True)
         return codes, len(distinct)
     whole = column.to_physical() if dtype.is_temporal() or dtype == pl.Boolean else column
-    if not whole.dtype.is_integer() or whole.dtype == pl.UInt64 or _span(whole) >= 2**40:
+    if whole.dtype not in SMALL or _span(whole) >= 2**40:
         whole = column.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
     return _offset_codes(whole)
 

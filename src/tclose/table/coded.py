@@ -44,34 +44,36 @@ class CodedTable:
             for chosen in combinations(names, kept):
                 if (tried := tried + 1) > MOST_SUPERSETS:
                     return
-                yield classes_of(shown.select(chosen)).labels_by_row()
+                yield classes_of(shown[list(chosen)]).labels_by_row()
 
 
 def encode(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
     """Turn a frame into codes, as the policy says."""
     check_columns(frame, policy, ignore_others=ignore_others)
     warn_of_leaks(frame, policy)
-    whole = frame.height
-    frame = _without_suppressed(frame, policy)
-    visible = frame.select(policy.visible)
-    _check_quasi_hierarchies(visible, policy)
+    whole, rows = frame.height, rows_with_values(frame, policy)
+    frame = frame if rows is None else frame[rows]
+    visible = frame[list(policy.visible)]
+    _check_quasi_hierarchies(visible, policy, rows)
     return CodedTable(
         classes=classes_of(visible),
-        sensitive={name: _read(frame[name], spec, policy) for name, spec in policy.sensitive.items()},
-        persons=None if policy.person is None else classes_of(frame.select(policy.person)).labels_by_row(),
+        sensitive={name: _read(frame[name], spec, policy, rows) for name, spec in policy.sensitive.items()},
+        persons=None if policy.person is None else classes_of(frame[[policy.person]]).labels_by_row(),
         visible=visible,
         withheld=whole - frame.height,
     )
 
 
-def check_columns(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool) -> None:
+def check_columns(
+    frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False, identifiers_too: bool = False
+) -> None:
     """Refuse a policy that names a column which the table lacks, or a table with a column named nowhere.
 
-    An identifier may be absent: a table that no longer holds names is all the better.
+    When a table is only judged, an identifier may be absent: a table that holds no names is all the better.
     """
     named = dict(policy.columns())
     for column, place in named.items():
-        if column not in frame.columns and place != "identifiers":
+        if column not in frame.columns and (identifiers_too or place != "identifiers"):
             hint = did_you_mean(column, frame.columns)
             raise PolicyError(f"the table has no column '{column}'{hint}", place=place)
     if policy.person is not None and policy.person not in frame.columns:
@@ -88,7 +90,7 @@ def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
         warnings.warn(f"'{column}' is published as it is and not judged (unlinkable)", LeakWarning, stacklevel=2)
     if policy.person is None:
         for column in policy.identifiers:
-            if column in frame.columns and (repeated := int(frame[column].is_duplicated().sum())):
+            if column in frame.columns and (repeated := _repeated(frame[column], policy)):
                 warnings.warn(
                     f"identifier '{column}' repeats in {repeated:,} rows: if they are rows of one person, "
                     f'say person = "{column}", or k and l count rows, not persons',
@@ -97,29 +99,44 @@ def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
                 )
 
 
-def _without_suppressed(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+def _repeated(column: pl.Series, policy: Policy) -> int:
+    """Count the rows that share a value; that several rows lack one says nothing."""
+    cells = column.alias("").drop_nulls()
+    if cells.dtype == pl.String:
+        cells = cells.filter(~cells.is_in(policy.missing))
+    return int(cells.is_duplicated().sum())
+
+
+def without_suppressed(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     """Leave out the rows that a policy withholds because a sensitive value is missing."""
+    rows = rows_with_values(frame, policy)
+    return frame if rows is None else frame[rows]
+
+
+def rows_with_values(frame: pl.DataFrame, policy: Policy) -> Ints | None:
+    """Return the rows that a policy does not withhold for a missing sensitive value; none where it keeps them all."""
+    kept = np.ones(frame.height, dtype=bool)
     for name, spec in policy.sensitive.items():
         if spec.missing == "suppress":
-            frame = frame.filter(pl.Series(values_of(frame[name], policy.missing).codes >= 0))
-    if frame.height == 0:
+            kept &= values_of(frame[name], policy.missing).codes >= 0
+    if not kept.any():
         raise InputError("every row lacks a sensitive value, so nothing is left to judge")
-    return frame
+    return None if kept.all() else np.flatnonzero(kept)
 
 
-def _check_quasi_hierarchies(visible: pl.DataFrame, policy: Policy) -> None:
+def _check_quasi_hierarchies(visible: pl.DataFrame, policy: Policy, rows: Ints | None) -> None:
     """Refuse a hierarchy file that misses a value; a released table may show its inner labels, too."""
     for name, spec in policy.quasi.items():
         if isinstance(spec.hierarchy, Path):
             labels = Hierarchy.load(spec.hierarchy).labels
             known = list(dict.fromkeys(label for level in labels for label in level))
-            values = values_of(visible[name], policy.missing)
+            values = values_of(visible[name], policy.missing, rows)
             codes_in(known, values, misses=f"the hierarchy {spec.hierarchy.name} misses")
 
 
-def _read(column: pl.Series, spec: Sensitive, policy: Policy) -> SensitiveColumn:
+def _read(column: pl.Series, spec: Sensitive, policy: Policy, rows: Ints | None) -> SensitiveColumn:
     """Read one sensitive column; an error in its settings says where in the policy they stand."""
     try:
-        return read_sensitive(column, spec, policy.missing)
+        return read_sensitive(column, spec, policy.missing, rows)
     except PolicyError as error:
         raise error.within(join("sensitive", column.name)) from None

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.errors import InputError
+from tclose.errors import InputError, PolicyError
+from tclose.policy import CostTable
 from tclose.settings import exact
 from tclose.table.hierarchy import read_rows
 
@@ -29,14 +30,28 @@ class Costs:
         """Read and check a file of costs."""
         name = f"the costs {path.name}"
         (_, *columns), *rows = read_rows(path, "matrix")
+        if not columns:
+            raise InputError(f"{name}: the first row must name the values, after an empty cell")
         if sorted(columns) != sorted(row[0] for row in rows) or len(set(columns)) < len(columns):
             raise InputError(f"{name}: the first row and the first column must name the same values, each once")
         if any(len(row) != len(columns) + 1 for row in rows):
             raise InputError(f"{name}: every row needs a name and {len(columns)} numbers")
         row_of = {row[0]: row[1:] for row in rows}
-        matrix = _integers([_numbers(row_of[value], name) for value in columns], name)
+        return cls._checked(tuple(columns), [_numbers(row_of[value], name) for value in columns], name)
+
+    @classmethod
+    def given(cls, table: CostTable) -> Costs:
+        """Take costs that a policy holds in place."""
+        name, size = "the matrix", len(table.values)
+        if not size or len(table.costs) != size or any(len(row) != size for row in table.costs):
+            raise PolicyError(f"expected {size} rows of {size} costs", place="matrix")
+        return cls._checked(table.values, [list(row) for row in table.costs], name)
+
+    @classmethod
+    def _checked(cls, values: tuple[str, ...], costs: list[list[Fraction]], name: str) -> Costs:
+        matrix = _integers(costs, name)
         _check_metric(matrix, name)
-        return cls(tuple(columns), matrix)
+        return cls(values, matrix)
 
 
 def _numbers(cells: list[str], name: str) -> list[Fraction]:

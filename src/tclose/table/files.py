@@ -16,13 +16,14 @@ PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 
 def read(path: str | Path) -> pl.DataFrame:
     """Read a table; `-` is standard input."""
-    frame = _parse(_bytes(path))
+    frame = parse(read_bytes(path))
     if frame.height == 0:
         raise InputError("the table has a header but no rows")
     return frame
 
 
-def _bytes(path: str | Path) -> bytes:
+def read_bytes(path: str | Path) -> bytes:
+    """Return a file's bytes, or those of standard input."""
     if str(path) == "-":
         return sys.stdin.buffer.read()
     try:
@@ -35,7 +36,8 @@ def _bytes(path: str | Path) -> bytes:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _parse(data: bytes) -> pl.DataFrame:
+def parse(data: bytes) -> pl.DataFrame:
+    """Return the table that these bytes hold."""
     try:
         if data.startswith(PARQUET):
             return pl.read_parquet(io.BytesIO(data))
@@ -43,6 +45,10 @@ def _parse(data: bytes) -> pl.DataFrame:
             return pl.read_ipc(io.BytesIO(data))
         if data.startswith(ARROW_STREAM):
             return pl.read_ipc_stream(io.BytesIO(data))
-    except (pl.exceptions.PolarsError, OSError):
-        raise InputError("the table looks like Parquet or Arrow, but it is damaged") from None
+    except pl.exceptions.DuplicateError:
+        raise InputError("a column name stands in the table twice: rename one") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise InputError(
+            "the table looks like Parquet or Arrow but cannot be read: it is damaged, or a column is of an unusual type"
+        ) from None
     return delimited.parse(data)

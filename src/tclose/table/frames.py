@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import narwhals as nw
 import polars as pl
 
 from tclose.errors import InputError
+
+TWICE = "a column name stands in the frame twice: rename one"
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
@@ -23,23 +26,57 @@ def to_polars(frame: Any) -> pl.DataFrame:
 def _convert(frame: Any) -> pl.DataFrame:
     try:
         eager: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
-        names = eager.columns
+        names = [str(name) for name in eager.columns]
     except TypeError:
         raise InputError(f"expected a pandas, polars or pyarrow frame, not {type(frame).__name__}") from None
     except nw.exceptions.DuplicateError:
-        raise InputError("a column name stands in the frame twice: rename one") from None
+        raise InputError(TWICE) from None
+    if len(set(names)) < len(names):
+        raise InputError(TWICE)
     if eager.implementation.is_pyarrow():
+        return _from_arrow(frame)
+    return pl.DataFrame([_column(name, column) for name, column in zip(names, eager.iter_columns(), strict=True)])
+
+
+def _from_arrow(frame: Any) -> pl.DataFrame:
+    try:
         return pl.DataFrame(pl.from_arrow(frame))
-    return pl.DataFrame([_column(eager[name]) for name in names])
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise InputError("a column of the frame is of an unusual type: make it text, a number or a date") from None
 
 
-def _column(column: nw.Series[Any]) -> pl.Series:
-    name, plain = str(column.name), column.dtype.is_numeric() or column.dtype == nw.Boolean
+def _column(name: str, column: nw.Series[Any]) -> pl.Series:
+    dtype = column.dtype
+    plain = dtype.is_numeric() or dtype == nw.Boolean or (isinstance(dtype, nw.Datetime) and dtype.time_zone is None)
     if plain and column.null_count() == 0:
         return pl.Series(name, column.to_numpy())
     nulls = column.is_null().to_list()
     cells = [None if null else cell for cell, null in zip(column.to_list(), nulls, strict=True)]
     try:
-        return pl.Series(name, cells)
+        made = pl.Series(name, cells)
     except (TypeError, pl.exceptions.PolarsError):  # its message would quote cells
-        raise InputError(f"column '{name}' mixes kinds of values: make them all text, or all numbers") from None
+        if not all(cell is None or type(cell) in (int, float, Decimal) for cell in cells):
+            raise InputError(f"column '{name}' mixes kinds of values: make them all text, or all numbers") from None
+        return _as_text(name, cells)
+    return _as_text(name, cells) if made.dtype == pl.Object else made
+
+
+def _as_text(name: str, cells: list[Any]) -> pl.Series:
+    """Spell cells that polars has no type for: numbers of several types, intervals of pandas.cut, periods."""
+    return pl.Series(name, [None if cell is None else str(cell) for cell in cells], dtype=pl.String)
+
+
+def kind_of(frame: Any) -> str:
+    """Return which library a frame belongs to."""
+    return "polars" if isinstance(frame, pl.DataFrame | pl.LazyFrame) else type(frame).__module__.partition(".")[0]
+
+
+def from_polars(frame: pl.DataFrame, kind: str) -> Any:
+    """Return the same table as a frame of another library."""
+    if kind == "polars":
+        return frame
+    if kind == "pyarrow":
+        return frame.to_arrow()
+    columns = {name: frame[name].to_list() for name in frame.columns}
+    backend: Any = kind
+    return nw.from_dict(columns, backend=backend).to_native()

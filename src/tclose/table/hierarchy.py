@@ -7,6 +7,7 @@ label under two parents. A short path is padded by repeating its leaf, so that a
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -67,10 +68,12 @@ class Hierarchy:
 
     def with_leaf(self, leaf: str) -> Hierarchy:
         """Return the same tree with one more leaf directly under the root."""
-        rows = [
-            tuple(self.labels[h][self.levels[h][i]] for h in range(self.height + 1)) for i in range(len(self.leaves))
-        ]
-        return Hierarchy.from_rows([*rows, (leaf, self.labels[-1][0])])
+        return Hierarchy.from_rows([*self.rows(), (leaf, self.labels[-1][0])])
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the path of every leaf to the root."""
+        columns = [[self.labels[h][node] for node in level] for h, level in enumerate(self.levels)]
+        return list(zip(*columns, strict=True))
 
 
 def read_rows(path: Path, what: str) -> list[list[str]]:
@@ -83,8 +86,12 @@ def read_rows(path: Path, what: str) -> list[list[str]]:
         raise InputError(f"the {what} file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InputError(f"the {what} file {path} is not UTF-8 text") from None
-    separator = max(";,\t", key=text.partition("\n")[0].count)
-    rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if row]
+    first = text.lstrip("\r\n").partition("\n")[0]
+    separator = max(";,\t", key="".join(first.split('"')[::2]).count)
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+    except csv.Error as error:
+        raise InputError(f"the {what} file {path} is not valid CSV: {error}") from None
     if not rows:
         raise InputError(f"the {what} file {path} is empty")
     return rows

@@ -1,7 +1,7 @@
 """Numbers as written, exactly: each becomes a whole number of units of 10^-scale.
 
 A cell is a number when it reads back as it was written, which is JSON's grammar of numbers: 5, -0.50 and 1e-05
-are numbers; 01234, +5 and " 5" are text.
+are numbers; 01234, +5 and " 5" are text, and so is what has over a hundred characters or an exponent over 999.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-NUMBER = r"^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$"
-LARGEST_EXPONENT = 100
+NUMBER = r"^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?0*\d{1,3})?$"
+LONGEST = 100
 DIGITS = 18  # that many always fit into 64 bits
-WIDE = Context(prec=4 * LARGEST_EXPONENT)
+WIDE = Context(prec=2 * (1000 + LONGEST))
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +30,11 @@ class Numbers:
 
 def are_numbers(cells: pl.Series) -> pl.Series:
     """Tell for each text cell whether it is a number as written."""
-    return cells.str.contains(NUMBER) & (cells.str.len_bytes() <= LARGEST_EXPONENT)
+    return cells.str.contains(NUMBER) & (cells.str.len_bytes() <= LONGEST)
 
 
-def read(cells: pl.Series) -> Numbers | None:
-    """Read text cells that all are numbers; none when an exponent is beyond reason."""
+def read(cells: pl.Series) -> Numbers:
+    """Read text cells that all are numbers."""
     if cells.len() and cells.str.contains("[eE]").any():
         return _read_slowly(cells)
     fraction = cells.str.extract(r"\.(\d+)$").fill_null("").str.len_bytes().cast(pl.Int64)
@@ -46,13 +46,8 @@ def read(cells: pl.Series) -> Numbers | None:
     return Numbers(digits.cast(pl.Int64).to_numpy() * powers, scale)
 
 
-def _read_slowly(cells: pl.Series) -> Numbers | None:
-    try:
-        decimals = [Decimal(cell) for cell in cells]
-    except ArithmeticError:
-        return None
-    if any(abs(decimal.adjusted()) > LARGEST_EXPONENT for decimal in decimals if decimal):
-        return None
+def _read_slowly(cells: pl.Series) -> Numbers:
+    decimals = [Decimal(cell) for cell in cells]
     scale = max((max(-int(decimal.as_tuple().exponent), 0) for decimal in decimals if decimal), default=0)
     units = np.empty(len(decimals), dtype=object)
     units[:] = [int(decimal.scaleb(scale, WIDE)) for decimal in decimals]

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Sensitive
-from tclose.settings import exact
-from tclose.table import bins, builders, numbers
+from tclose.table import bins, builders
 from tclose.table.costs import Costs
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import codes_in
-from tclose.table.values import Values, values_of
+from tclose.table.values import Kind, Values, exact_values, values_of
+from tclose.wording import counted
 
 Ints = NDArray[np.int64]
 MISSING = "(missing)"
@@ -37,6 +37,7 @@ class SensitiveColumn:
     positions: NDArray[Any] | None = None  # of numbers and dates: exact, from 0
     hierarchy: Hierarchy | None = None
     costs: Costs | None = None
+    edges: tuple[Fraction, ...] | None = None  # of bins
 
     @property
     def reference(self) -> Ints:
@@ -44,16 +45,18 @@ class SensitiveColumn:
         return np.bincount(self.codes, minlength=len(self.labels)).astype(np.int64, copy=False)
 
 
-def read_sensitive(column: pl.Series, spec: Sensitive, missing: Sequence[str]) -> SensitiveColumn:
+def read_sensitive(
+    column: pl.Series, spec: Sensitive, missing: Sequence[str], rows: Ints | None = None
+) -> SensitiveColumn:
     """Turn a column into codes, as its settings say; every row must have a value."""
-    values = values_of(column, missing)
-    distance = _distance(values, spec)
+    values = values_of(column, missing, rows)
     if values.missing and spec.missing != "value":
-        row = int(np.flatnonzero(values.codes < 0)[0]) + 1
+        lacking, first = values.rows_with(-1)
         raise InputError(
-            f"sensitive column '{values.name}' has no value in {values.missing:,} rows, first in row {row:,}: "
+            f"sensitive column '{values.name}' has no value in {counted(lacking, 'row')}, first in row {first:,}: "
             'say missing = "value" or "suppress" for it, or fill them'
         )
+    distance = _distance(values, spec)
     if spec.missing == "value" and distance not in ("equal", "hierarchical"):
         raise PolicyError(f'missing = "value" has no place in the distance "{distance}": use "suppress"')
     found = _READ[distance](values, spec)
@@ -82,12 +85,15 @@ def _not_numbers(values: Values, spec: Sensitive) -> InputError:
     if values.kind == "text":
         fix = 'say order = [...], or distance = "equal"' if spec.bins is None else "bins need numbers"
         return InputError(f"sensitive column '{values.name}' has no order: its values are text; {fix}")
-    odd = (~numbers.are_numbers(pl.Series(values.texts))).arg_true().to_numpy()
-    rows = np.flatnonzero(np.isin(values.codes, odd))
+    kind, exact = "number", exact_values(values.texts, "number")
+    if set(exact) == {None}:
+        kind, exact = "date", exact_values(values.texts, "date")
+    odd = [code for code, value in enumerate(exact) if value is None]
+    rows, first = values.rows_with(odd)
     return InputError(
-        f"sensitive column '{values.name}' is not all numbers: {len(rows):,} of {len(values.codes):,} rows hold "
-        f'something else, first row {int(rows[0]) + 1:,}; mend them, list them in missing, or say distance = "equal"',
-        detail=f"the first is '{values.texts[values.codes[rows[0]]]}'",
+        f"sensitive column '{values.name}' is not all {kind}s: {rows:,} of {counted(len(values.codes), 'row')} hold "
+        f'something else, first row {first:,}; mend them, list them in missing, or say distance = "equal"',
+        detail=f"the first is '{values.texts[values.codes[np.isin(values.codes, odd)][0]]}'",
     )
 
 
@@ -107,9 +113,19 @@ def _read_bins(values: Values, spec: Sensitive) -> SensitiveColumn:
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.texts))
     learned = spec.bins.kind in ("count", "quantiles")
     edges = bins.edges_of(spec.bins, values.units, values.scale, counts)
-    bin_of = bins.bin_of(edges, values.units, values.scale, learned=learned, name=values.name)
+    bin_of = bins.bin_of(edges, values.units, values.scale, learned=learned)
+    outside = np.flatnonzero((bin_of < 0) | (bin_of >= len(edges) - 1))
+    if len(outside):
+        rows, first = values.rows_with(outside)
+        raise InputError(
+            f"column '{values.name}' lies outside its bins {bins.span_of(edges)} in {counted(rows, 'row')}, "
+            f"first in row {first:,}: add an edge below or above"
+        )
     codes = np.where(values.codes < 0, -1, bin_of[values.codes])
-    return SensitiveColumn(values.name, spec.distance or "ordered", bins.labels_of(edges, learned=learned), codes)
+    labels = bins.labels_of(edges, learned=learned)
+    if learned:
+        edges[0] -= 1  # written down, the edges hold the smallest value, too
+    return SensitiveColumn(values.name, spec.distance or "ordered", labels, codes, edges=tuple(edges))
 
 
 def _read_equal(values: Values, spec: Sensitive) -> SensitiveColumn:
@@ -130,7 +146,7 @@ def _read_hierarchical(values: Values, spec: Sensitive) -> SensitiveColumn:
 
 def _read_matrix(values: Values, spec: Sensitive) -> SensitiveColumn:
     assert spec.matrix is not None
-    costs = Costs.load(spec.matrix)
+    costs = Costs.load(spec.matrix) if isinstance(spec.matrix, Path) else Costs.given(spec.matrix)
     codes = codes_in(costs.values, values, misses="its matrix misses")
     return SensitiveColumn(values.name, "matrix", costs.values, codes, costs=costs)
 
@@ -145,25 +161,27 @@ _READ = {
 
 
 def _declared(values: Values, spec: Sensitive) -> Values:
-    """Put the values into the domain that the policy declares; numbers keep their own order unless it gives one."""
-    declared = list(spec.order or spec.domain or ())
-    if spec.domain is not None and values.kind == "number":
-        declared.sort(key=lambda value: _exact_or_refuse(value, values.name))
-    texts = tuple(_spelled(value) for value in declared)
-    codes = codes_in(texts, values, misses=f"its declared {'order' if spec.order else 'domain'} misses")
+    """Put the values into the domain that the policy declares; numbers and dates keep their own order."""
+    setting = "domain" if spec.order is None else "order"
+    texts = tuple(_spelled(value) for value in spec.order or spec.domain or ())
+    exact = exact_values(texts, values.kind)
+    known = [value for value in exact if value is not None]
+    if len(set(known)) < len(known):
+        raise PolicyError("a value stands in the list twice: name it once", place=setting)
     units = None
-    if spec.order is None and values.kind == "number":
-        exacts = [exact(value) for value in declared]
-        common = math.lcm(*(number.denominator for number in exacts))
-        units = np.array([int(number * common) for number in exacts], dtype=object)
-    return Values(values.name, values.kind, texts, units, 0, codes)
+    if spec.order is None and values.units is not None:
+        texts, units = _in_order(texts, exact, values.kind)
+    codes = codes_in(texts, values, misses=f"its declared {setting} misses")
+    return Values(values.name, values.kind, texts, units, 0, codes, values.rows)
 
 
-def _exact_or_refuse(value: object, name: str) -> Fraction:
-    try:
-        return exact(value)
-    except (ValueError, ArithmeticError):
-        raise PolicyError(f"column '{name}' holds numbers, so its domain must be numbers") from None
+def _in_order(texts: tuple[str, ...], exact: list[Fraction | None], kind: Kind) -> tuple[tuple[str, ...], NDArray[Any]]:
+    """Sort declared values as numbers, dates and booleans are, and give them whole units."""
+    known = sorted((value, text) for value, text in zip(exact, texts, strict=True) if value is not None)
+    if len(known) < len(texts):
+        raise PolicyError(f"its values are {kind}s, so the whole domain must be {kind}s", place="domain")
+    common = math.lcm(*(value.denominator for value, _ in known))
+    return tuple(text for _, text in known), np.array([int(value * common) for value, _ in known], dtype=object)
 
 
 def _spelled(value: object) -> str:
@@ -180,7 +198,8 @@ def _with_missing(column: SensitiveColumn) -> SensitiveColumn:
 
 def _from_zero(units: NDArray[Any]) -> NDArray[Any]:
     """Return units as distances from the first, without a common factor."""
-    positions = units - units[0]
+    span = int(units[-1]) - int(units[0])
+    positions = (units if span < 2**62 else units.astype(object)) - int(units[0])
     shared = math.gcd(*(int(p) for p in positions[1:])) if positions.dtype == object else int(np.gcd.reduce(positions))
     positions = positions // (shared or 1)
     return np.asarray(positions, dtype=np.int64 if int(positions[-1]) < 2**62 else object)

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tclose.errors import InputError
 from tclose.table import numbers
+from tclose.wording import counted
 
 Kind = Literal["number", "date", "boolean", "text", "mixed"]
 
-DATE = r"^\d{4}-\d{2}-\d{2}$"
-MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?$"
+MOMENT = r"^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,6})?)?)?$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +35,32 @@ class Values:
     kind: Kind
     texts: tuple[str, ...]
     units: NDArray[Any] | None
-    scale: int  # one unit is 10^-scale; for dates, a day or a microsecond
+    scale: int  # one unit is 10^-scale, of a microsecond for dates
     codes: NDArray[np.int64]  # per row; -1 where missing
+    rows: NDArray[np.int64] | None = None  # where each row stood before some were withheld
 
     @property
     def missing(self) -> int:
         """How many rows have no value."""
         return int(np.count_nonzero(self.codes < 0))
 
+    def rows_with(self, codes: ArrayLike) -> tuple[int, int]:
+        """Return how many rows have one of these codes, and the number of the first, as people count."""
+        found = np.flatnonzero(np.isin(self.codes, codes))
+        return len(found), row_number(int(found[0]), self.rows)
 
-def values_of(column: pl.Series, missing: Sequence[str]) -> Values:
+
+def row_number(row: int, rows: NDArray[np.int64] | None) -> int:
+    """Return what people call a row: counted from 1 in the table as it was read."""
+    return (row if rows is None else int(rows[row])) + 1
+
+
+def values_of(column: pl.Series, missing: Sequence[str], rows: NDArray[np.int64] | None = None) -> Values:
     """Find the different values of a column, leaving out nulls and cells that mean "missing"."""
-    cells = _as_text_or_plain(column)
+    cells = _as_text_or_plain(column.alias(""), column.name, rows)  # polars takes names such as ^x$ for patterns
     distinct = cells.unique().drop_nulls()
     texts = _texts(distinct)
-    present = ~texts.is_in(list(missing))
+    present = ~_marked(texts, cells.dtype).is_in(list(missing))
     distinct, texts = distinct.filter(present), texts.filter(present)
     kind, units, scale = _read(distinct, texts)
     rank, order = _ranked(texts, units)
@@ -60,29 +72,34 @@ def values_of(column: pl.Series, missing: Sequence[str]) -> Values:
         units=None if units is None else units[order],
         scale=scale,
         codes=codes.fill_null(-1).to_numpy(),
+        rows=rows,
     )
 
 
-def _as_text_or_plain(column: pl.Series) -> pl.Series:
+def _as_text_or_plain(column: pl.Series, name: str, rows: NDArray[np.int64] | None) -> pl.Series:
     """Return the column with a type that can be compared: text, number, boolean, date."""
     dtype = column.dtype
     if dtype in (pl.Categorical, pl.Enum, pl.Null):
         return column.cast(pl.String)
     if dtype == pl.Duration or dtype == pl.Time or dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-        raise InputError(f"column '{column.name}' is of type {dtype}: make it text, a number or a date")
+        raise InputError(f"column '{name}' is of type {dtype.base_type()}: make it text, a number or a date")
     if dtype.is_float() and not column.drop_nulls().is_finite().all():
-        row = int((~column.is_finite()).fill_null(False).arg_true()[0]) + 1
+        odd = (~column.is_finite()).fill_null(False).arg_true()
         raise InputError(
-            f"column '{column.name}' has NaN or infinity, first in row {row:,}: make it missing or a number"
+            f"column '{name}' has NaN or infinity in {counted(len(odd), 'row')}, first in row "
+            f"{row_number(int(odd[0]), rows):,}: make it missing or a number"
         )
     return column
 
 
 def _texts(distinct: pl.Series) -> pl.Series:
     """Spell each value as a CSV would."""
-    if distinct.dtype.is_float():  # shortest decimal that reads back as the same float
-        return pl.Series([repr(value) for value in distinct.to_list()], dtype=pl.String)
-    return distinct.cast(pl.String)
+    return distinct.cast(pl.String)  # a float as the shortest decimal that reads back as the same float
+
+
+def _marked(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Spell values as markers of "missing" are: a frame that made 999 a 999.0 still means 999."""
+    return texts.str.replace(r"\.0+$", "") if dtype.is_numeric() else texts
 
 
 def _read(distinct: pl.Series, texts: pl.Series) -> tuple[Kind, NDArray[Any] | None, int]:
@@ -90,26 +107,42 @@ def _read(distinct: pl.Series, texts: pl.Series) -> tuple[Kind, NDArray[Any] | N
     if distinct.dtype == pl.Boolean:
         return "boolean", distinct.cast(pl.Int64).to_numpy(), 0
     if distinct.dtype.is_temporal():
-        return "date", distinct.to_physical().cast(pl.Int64).to_numpy(), 0
+        fine = isinstance(distinct.dtype, pl.Datetime) and distinct.dtype.time_unit == "ns"
+        return "date", distinct.dt.epoch("ns" if fine else "us").to_numpy(), 3 if fine else 0
     numeric = numbers.are_numbers(texts)
-    if texts.len() and numeric.all() and (read := numbers.read(texts)) is not None:
+    if texts.len() and numeric.all():
+        read = numbers.read(texts)
         return "number", read.units, read.scale
-    if numeric.any():
+    moments = _moments(texts)
+    if texts.len() and moments.null_count() == 0:
+        return "date", moments.to_numpy(), 0
+    if numeric.any() or moments.null_count() < texts.len():
         return "mixed", None, 0
-    if texts.len() and (units := _dates(texts)) is not None:
-        return "date", units, 0
+    if texts.len() and texts.str.to_lowercase().is_in(["false", "true"]).all():
+        return "boolean", (texts.str.to_lowercase() == "true").cast(pl.Int64).to_numpy(), 0
     return "text", None, 0
 
 
-def _dates(texts: pl.Series) -> NDArray[np.int64] | None:
-    """Read ISO dates as days, ISO moments as microseconds."""
-    if texts.str.contains(DATE).all():
-        parsed = texts.str.to_date("%Y-%m-%d", strict=False)
-    elif texts.str.contains(MOMENT).all():
-        parsed = texts.str.replace("T", " ").str.to_datetime(strict=False, time_unit="us")
-    else:
-        return None
-    return None if parsed.null_count() else parsed.to_physical().cast(pl.Int64).to_numpy()
+def exact_values(texts: Sequence[str], kind: Kind) -> list[Fraction | None]:
+    """Read texts as values of a kind, as `units` count them; none where a text is no such value."""
+    known = pl.Series(texts, dtype=pl.String)
+    if kind == "number":
+        return [Fraction(text) if fits else None for text, fits in zip(texts, numbers.are_numbers(known), strict=True)]
+    if kind == "date":
+        return [None if moment is None else Fraction(moment) for moment in _moments(known)]
+    if kind == "boolean":
+        return [{"false": Fraction(0), "true": Fraction(1)}.get(text.lower()) for text in texts]
+    return [None] * len(texts)
+
+
+def _moments(texts: pl.Series) -> pl.Series:
+    """Read ISO dates and moments as microseconds; null where a text is neither."""
+    if not texts.str.contains(MOMENT).any():
+        return pl.Series([None], dtype=pl.Int64).new_from_index(0, texts.len())
+    parts = texts.str.extract_groups(MOMENT).struct
+    day, time, seconds = parts.field("1"), parts.field("2").fill_null("00:00"), parts.field("3").fill_null(":00")
+    moments = (day + " " + time + seconds).str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False, time_unit="us")
+    return moments.to_physical()
 
 
 def _ranked(texts: pl.Series, units: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,0 +1,93 @@
+"""What a release costs: each measure declares its name, its direction and its range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A partition as measures see it: sizes, losses and places of its classes."""
+
+    sizes: Ints  # rows of each published class
+    losses: Sequence[Floats]  # per quasi-identifier, the NCP of each class
+    withheld: int
+    k: int
+    labels: Ints  # class of every published row
+    points: Floats  # rows × numeric quasi-identifiers; may have no columns
+
+    @property
+    def rows(self) -> int:
+        """All rows of the input."""
+        return int(self.sizes.sum()) + self.withheld
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure: which way is better, between which bounds."""
+
+    name: str
+    title: str
+    better: Literal["lower", "higher"]
+    low: float
+    high: float | None
+    compute: Callable[[Outcome], float | None]
+
+
+def gcp(outcome: Outcome) -> float:
+    """Return the global certainty penalty: the mean NCP over rows and quasi-identifiers; a withheld row counts 1."""
+    if not outcome.losses:
+        return 0.0
+    per_row = sum(float(outcome.sizes @ loss) for loss in outcome.losses) / len(outcome.losses)
+    return (per_row + outcome.withheld) / outcome.rows
+
+
+def discernibility(outcome: Outcome) -> float:
+    """Return Σ size², plus withheld·rows."""
+    return float((outcome.sizes.astype(object) ** 2).sum() + outcome.withheld * outcome.rows)
+
+
+def average_class(outcome: Outcome) -> float:
+    """Return rows per class over k."""
+    return outcome.rows / len(outcome.sizes) / outcome.k
+
+
+def squared_error(outcome: Outcome) -> float | None:
+    """Return the squared distance to the class means on z-scores, as a share of that of one class."""
+    points = outcome.points
+    deviation = points.std(axis=0) if points.size else np.zeros(0)
+    points = points[:, deviation > 0]
+    if not points.shape[1]:
+        return None
+    scores = (points - points.mean(axis=0)) / deviation[deviation > 0]
+    sums = np.stack([np.bincount(outcome.labels, weights=column) for column in scores.T])
+    within = float((scores**2).sum() - (sums**2 / outcome.sizes).sum())
+    return within / float((scores**2).sum())
+
+
+MEASURES = (
+    Measure("gcp", "detail lost (GCP)", "lower", 0.0, 1.0, gcp),
+    Measure("sse", "squared error kept within classes", "lower", 0.0, 1.0, squared_error),
+    Measure("discernibility", "discernibility", "lower", 0.0, None, discernibility),
+    Measure("c_avg", "average class over k", "lower", 0.0, None, average_class),
+)
+
+
+def measured(outcome: Outcome) -> dict[str, float | None]:
+    """Return every measure by its name, and the distribution of class sizes."""
+    figures = {measure.name: measure.compute(outcome) for measure in MEASURES}
+    return {name: None if figure is None else round(figure, 12) for name, figure in figures.items()}
+
+
+def class_sizes(outcome: Outcome) -> dict[str, float]:
+    """Return how large the classes are."""
+    smallest, median, largest = np.quantile(outcome.sizes, [0, 0.5, 1])
+    return {"smallest": int(smallest), "median": float(median), "largest": int(largest)}

@@ -1,0 +1,27 @@
+"""Step 3, split: one folder or file per published method; each turns a problem into one class label per row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from tclose.distance.counts import Ints
+from tclose.errors import PolicyError, did_you_mean
+from tclose.partition.merging import merged
+from tclose.partition.problem import Problem, Sensitive
+
+__all__ = ["DEFAULT_METHOD", "METHODS", "Problem", "Sensitive", "merged", "method_named"]
+
+METHODS = {"fragmentation": "tclose.partition.fragmentation"}  # imported on use: compiled kernels load slowly
+DEFAULT_METHOD = "fragmentation"
+
+
+def method_named(name: str) -> Callable[..., Ints]:
+    """Return a method's `partition(problem, *, seed, progress, ...)`."""
+    if name not in METHODS:
+        hint = did_you_mean(name, METHODS) or f"; known are {', '.join(METHODS)}"
+        raise PolicyError(f"there is no method '{name}'{hint}")
+    method: Any = import_module(METHODS[name])
+    found: Callable[..., Ints] = method.partition
+    return found

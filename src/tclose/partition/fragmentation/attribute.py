@@ -1,0 +1,69 @@
+"""A judged attribute: its codes, its worst cases and its threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.partition.fragmentation.spread import Spread, spread_of
+from tclose.partition.problem import Problem, Sensitive
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """A sensitive attribute with a t, as the search for a fragmentation sees it."""
+
+    sensitive: Sensitive
+    spread: Spread
+    t: Fraction
+
+    @property
+    def codes(self) -> Ints:
+        """One code per row."""
+        return self.sensitive.codes
+
+    @property
+    def unit(self) -> int:
+        """The ground distance that counts as 1."""
+        return self.spread.unit
+
+    @cached_property
+    def here(self) -> Ints:
+        """The counts of the rows at hand."""
+        return self.sensitive.here
+
+    @cached_property
+    def apart(self) -> Fraction:
+        """How far all rows at hand are from the reference: 0 where they are the whole table."""
+        return self.sensitive.emd_of(self.codes, self.sensitive.reference)
+
+    @cached_property
+    def ranks(self) -> Ints:
+        """Each row's place in the order along which fragments are cut."""
+        return self.spread.ranks()[self.codes]
+
+    def worst(self, labels: Ints, rows: Ints) -> int:
+        """Return the sum of the worst cases of the fragments of these rows, exactly."""
+        return int(self.spread.worst(labels, self.codes[rows]).sum()) if len(rows) else 0
+
+
+def judged(problem: Problem, bound: str) -> tuple[Attribute, ...]:
+    """Return the attributes that constrain classes; one of a single value never does."""
+    return tuple(
+        Attribute(one, spread_of(one.distance, len(one.reference), bound), one.t)
+        for one in problem.sensitive
+        if one.t is not None and len(one.reference) > 1
+    )
+
+
+def orders(attributes: tuple[Attribute, ...]) -> tuple[Ints, ...]:
+    """Return the rows in the order of each attribute; the others break ties."""
+    ranks = [one.ranks for one in attributes]
+    return tuple(np.lexsort((*ranks[:a], *ranks[a + 1 :], ranks[a])) for a in range(len(ranks)))

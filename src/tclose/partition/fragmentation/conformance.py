@@ -1,0 +1,44 @@
+"""The relaxed-conformance theorem: how far a class can be from the table, known before any row is chosen.
+
+Let a class take e_f of its s rows from fragment f, w_f = e_f/s, p_f = N_f/N, and let M^w be the table with its
+fragments reweighted to w. Then EMD(E, M) ≤ EMD(M^w, M) + Σ_f w_f·Δ(f)/p_f, whatever rows are taken; w = p is the
+published theorem 20. docs/method.md has the proof.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import gcd, lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Counts
+from tclose.partition.fragmentation.attribute import Attribute
+
+Ints = NDArray[np.int64]
+
+
+def relaxed_bound(one: Attribute, fragments: Ints, taken: Ints) -> Fraction:
+    """Return the theorem's bound for a class that takes `taken[f]` rows of each fragment f."""
+    return one.sensitive.distance.emd(reweighted(one, fragments, taken), one.sensitive.reference)[0] + _inside(
+        one, fragments, taken
+    )
+
+
+def reweighted(one: Attribute, fragments: Ints, taken: Ints) -> Counts:
+    """Return M^w as one class of integer counts: each row of fragment f counts taken[f]/N_f times a common multiple."""
+    sizes = np.bincount(fragments, minlength=len(taken))
+    multiple = lcm(*(int(n) // gcd(int(n), int(e)) for n, e in zip(sizes, taken, strict=True)))
+    weights = np.array([int(e) * multiple // int(n) for n, e in zip(sizes, taken, strict=True)], dtype=np.int64)
+    counts = np.zeros(len(one.here), dtype=np.int64)
+    np.add.at(counts, one.codes, weights[fragments])
+    return Counts.from_dense(counts)
+
+
+def _inside(one: Attribute, fragments: Ints, taken: Ints) -> Fraction:
+    """Return Σ_f w_f·Δ(f)/p_f: what the choice of rows within the fragments can add."""
+    worst = one.spread.worst(fragments, one.codes)
+    sizes = np.bincount(fragments)
+    per_fragment = (Fraction(int(e) * int(w), int(n)) for e, w, n in zip(taken, worst, sizes, strict=True))
+    return sum(per_fragment, Fraction(0)) / (int(taken.sum()) * one.unit)

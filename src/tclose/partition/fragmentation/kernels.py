@@ -1,0 +1,96 @@
+"""The compiled loops: the worst cases on both sides of every cut, the bisection and the exchange of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@njit(cache=True)
+def _line_prefixes(x: Floats, step: int, parts: int, printed: bool, backwards: bool) -> Floats:
+    """Return max(S, mass·width − S), `printed` over width, of the first step, 2·step, … rows from either end."""
+    worst = np.zeros(parts - 1)
+    lo = hi = x[-1] if backwards else x[0]
+    moment = 0.0
+    for part in range(parts - 1):
+        for i in range(part * step, (part + 1) * step):
+            value = x[len(x) - 1 - i] if backwards else x[i]
+            lo, hi = min(lo, value), max(hi, value)
+            moment += value
+        mass = (part + 1) * step
+        worst[part] = max(moment - mass * lo, mass * hi - moment)
+        if printed and hi > lo:
+            worst[part] /= hi - lo
+    return worst
+
+
+@njit(cache=True)
+def line_cuts(x: Floats, step: int, printed: bool) -> tuple[Floats, Floats]:
+    """Return the worst case left and right of each cut at a multiple of `step` rows, values on a line."""
+    parts = len(x) // step
+    left = _line_prefixes(x, step, parts, printed, False)
+    return left, _line_prefixes(x, step, parts, printed, True)[::-1].copy()
+
+
+@njit(cache=True)
+def _tree_prefixes(codes: Ints, nodes: Ints, total: int, step: int, parts: int, backwards: bool) -> Floats:
+    """Return Σ_h (mass − rows under j's node at height h) for the worst leaf j that occurs."""
+    height = len(nodes)
+    under = np.zeros(total, dtype=np.int64)
+    leaves = np.empty(min(len(codes), nodes.shape[1]), dtype=np.int64)
+    distinct = 0
+    worst = np.zeros(parts - 1)
+    for part in range(parts - 1):
+        for i in range(part * step, (part + 1) * step):
+            leaf = codes[len(codes) - 1 - i] if backwards else codes[i]
+            if under[nodes[0, leaf]] == 0:
+                leaves[distinct] = leaf
+                distinct += 1
+            for h in range(height):
+                under[nodes[h, leaf]] += 1
+        least = height * len(codes)
+        for j in range(distinct):
+            near = 0
+            for h in range(height):
+                near += under[nodes[h, leaves[j]]]
+            least = min(least, near)
+        worst[part] = height * (part + 1) * step - least
+    return worst
+
+
+@njit(cache=True)
+def tree_cuts(codes: Ints, nodes: Ints, total: int, step: int) -> tuple[Floats, Floats]:
+    """Return the worst case left and right of each cut, values in a tree; `nodes[h]` is numbered apart per height."""
+    parts = len(codes) // step
+    left = _tree_prefixes(codes, nodes, total, step, parts, False)
+    return left, _tree_prefixes(codes, nodes, total, step, parts, True)[::-1].copy()
+
+
+@njit(cache=True)
+def _cost_prefixes(codes: Ints, costs: Floats, step: int, parts: int, backwards: bool) -> Floats:
+    """Return max_j Σ_v n_v·cost(v, j) over the values j that occur."""
+    work = np.zeros(len(costs))
+    occurs = np.zeros(len(costs), dtype=np.bool_)
+    worst = np.zeros(parts - 1)
+    for part in range(parts - 1):
+        for i in range(part * step, (part + 1) * step):
+            value = codes[len(codes) - 1 - i] if backwards else codes[i]
+            occurs[value] = True
+            for j in range(len(costs)):
+                work[j] += costs[value, j]
+        for j in range(len(costs)):
+            if occurs[j]:
+                worst[part] = max(worst[part], work[j])
+    return worst
+
+
+@njit(cache=True)
+def cost_cuts(codes: Ints, costs: Floats, step: int) -> tuple[Floats, Floats]:
+    """Return the worst case left and right of each cut, values in any metric."""
+    parts = len(codes) // step
+    left = _cost_prefixes(codes, costs, step, parts, False)
+    return left, _cost_prefixes(codes, costs, step, parts, True)[::-1].copy()

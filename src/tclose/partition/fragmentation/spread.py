@@ -1,0 +1,178 @@
+"""Δ: how far a fragment's rows can be from the fragment, whatever rows are drawn (001, section 2.3, mended).
+
+The farthest that mass can be moved inside a fragment is onto one of its values, as the cost is convex in the
+target: Δ(f) = max_j Σ_v p_v·d(v, j) over the values j of f. On a line only the two ends can be farthest (theorem
+10); in a tree of height H, d(v, j) is the share of the heights at which v and j lie under different nodes.
+Every figure is an integer; Δ is that integer over `unit` times the rows of the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Value
+from tclose.partition.fragmentation import kernels
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Integers = NDArray[Any]  # int64, or object holding Python integers
+
+SAFE = 2**62
+
+
+class Spread(Protocol):
+    """The worst cases of one attribute, for one kind of ground distance."""
+
+    @property
+    def unit(self) -> int:
+        """The ground distance that counts as 1."""
+
+    def ranks(self) -> Ints:
+        """Return each value's place in the order along which fragments are cut."""
+
+    def cuts(self, codes: Ints, step: int) -> tuple[Floats, Floats]:
+        """Return the worst case left and right of every cut at a multiple of `step` rows (floats: to choose only)."""
+
+    def worst(self, labels: Ints, codes: Ints) -> Integers:
+        """Return the worst case of every fragment, exactly; `labels` holds 0, 1, 2, … with none left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Values at integer positions on a line: max(S, mass·width − S), S the first moment about the lower end."""
+
+    positions: Integers
+
+    @property
+    def unit(self) -> int:
+        """The length of the line."""
+        return max(int(self.positions[-1]), 1)
+
+    def ranks(self) -> Ints:
+        """Return the order of the line itself."""
+        return np.arange(len(self.positions))
+
+    def cuts(self, codes: Ints, step: int) -> tuple[Floats, Floats]:
+        """Return the worst case left and right of every cut."""
+        return kernels.line_cuts(self._floats[codes], step, False)
+
+    def worst(self, labels: Ints, codes: Ints) -> Integers:
+        """Return the worst case of every fragment, exactly."""
+        return self._farther_end(labels, codes)[0]
+
+    def _farther_end(self, labels: Ints, codes: Ints) -> tuple[Integers, Integers]:
+        """Return max(S, mass·width − S) and the width of every fragment."""
+        order = np.lexsort((codes, labels))
+        starts = np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
+        ends = np.append(starts[1:], len(order))
+        exact = self.positions.astype(object if int(self.positions[-1]) * len(codes) >= SAFE else np.int64)
+        x, mass = exact[codes[order]], ends - starts
+        low, high, moment = x[starts], x[ends - 1], np.add.reduceat(x, starts)
+        return np.maximum(moment - mass * low, mass * high - moment), high - low
+
+    @cached_property
+    def _floats(self) -> Floats:
+        return self.positions.astype(np.float64)
+
+
+class PrintedLine(Line):
+    """The same as printed, over the fragment's own width: rounded up, as the widths have no common multiple."""
+
+    unit = 2**30
+
+    def cuts(self, codes: Ints, step: int) -> tuple[Floats, Floats]:
+        """Return the worst case left and right of every cut."""
+        left, right = kernels.line_cuts(self._floats[codes], step, True)
+        return left * self.unit, right * self.unit
+
+    def worst(self, labels: Ints, codes: Ints) -> Integers:
+        """Return the worst case of every fragment, rounded up."""
+        farther, width = self._farther_end(labels, codes)
+        return np.array([-(-int(f) * self.unit // max(int(w), 1)) for f, w in zip(farther, width, strict=True)])
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Leaves under the nodes of `levels` (without the root): H·mass − the least Σ_h of rows under a leaf's nodes."""
+
+    levels: tuple[Ints, ...]
+
+    @property
+    def unit(self) -> int:
+        """The height of the tree."""
+        return max(len(self.levels), 1)
+
+    def ranks(self) -> Ints:
+        """Return the order of the tree's leaves, in which every subtree is a stretch."""
+        return np.arange(len(self.levels[0]) if self.levels else 1)
+
+    def cuts(self, codes: Ints, step: int) -> tuple[Floats, Floats]:
+        """Return the worst case left and right of every cut."""
+        nodes = self._numbered_apart
+        return kernels.tree_cuts(codes, nodes, int(nodes[-1, -1]) + 1, step)
+
+    def worst(self, labels: Ints, codes: Ints) -> Integers:
+        """Return the worst case of every fragment, exactly."""
+        leaves = Counts.from_codes(labels, codes, len(self.ranks()))
+        under = np.zeros(len(leaves.codes), dtype=np.int64)
+        for level in self.levels:
+            key = leaves.per_entry(np.arange(len(leaves))) * (int(level[-1]) + 1) + level[leaves.codes]
+            _, node_of = np.unique(key, return_inverse=True)
+            under += np.bincount(node_of, weights=leaves.counts).astype(np.int64)[node_of]
+        return len(self.levels) * leaves.sizes - np.minimum.reduceat(under, leaves.starts)
+
+    @cached_property
+    def _numbered_apart(self) -> Ints:
+        firsts = np.cumsum([0] + [int(level[-1]) + 1 for level in self.levels[:-1]])
+        return np.array([level + first for level, first in zip(self.levels, firsts, strict=True)], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """Values any metric apart, as a matrix of integer costs."""
+
+    costs: Ints
+
+    @property
+    def unit(self) -> int:
+        """The largest cost."""
+        return max(int(self.costs.max()), 1)
+
+    def ranks(self) -> Ints:
+        """Return the values in order from one end of the farthest pair to the other."""
+        u, v = np.unravel_index(int(self.costs.argmax()), self.costs.shape)
+        order = np.argsort(self.costs[u] - self.costs[v], kind="stable")
+        return np.argsort(order, kind="stable")
+
+    def cuts(self, codes: Ints, step: int) -> tuple[Floats, Floats]:
+        """Return the worst case left and right of every cut."""
+        return kernels.cost_cuts(codes, self._floats, step)
+
+    def worst(self, labels: Ints, codes: Ints) -> Integers:
+        """Return the worst case of every fragment, exactly."""
+        counts = Counts.from_codes(labels, codes, len(self.costs))
+        exact = self.costs.astype(object if self.unit * len(codes) >= SAFE else np.int64)
+        entries = [slice(low, high) for low, high in zip(counts.starts, counts.ends, strict=True)]
+        return np.array([(counts.counts[e] @ exact[np.ix_(counts.codes[e], counts.codes[e])]).max() for e in entries])
+
+    @cached_property
+    def _floats(self) -> Floats:
+        return self.costs.astype(np.float64)
+
+
+def spread_of(distance: Distance, domain_size: int, bound: str) -> Spread:
+    """Return the worst cases that belong to a ground distance; the paper prints a bound for lines only."""
+    if isinstance(distance, Value):
+        return (PrintedLine if bound == "published" else Line)(distance.positions)
+    if isinstance(distance, Equal):
+        return Tree((np.arange(domain_size),))
+    if isinstance(distance, Hierarchical):
+        return Tree(distance.levels[:-1])
+    if isinstance(distance, Matrix):
+        return Costs(distance.costs)
+    raise NotImplementedError(f"fragmentation has no worst case for the distance {distance.name!r}")

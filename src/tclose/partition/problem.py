@@ -1,0 +1,81 @@
+"""What every method is given: coordinates to keep together, sensitive codes to spread, and how far they may stray."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Counts, Distance
+from tclose.errors import Infeasible, InternalError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """One sensitive attribute: a code per row, judged against the whole table's `reference` counts.
+
+    `t` is None where another model than t-closeness guards the attribute.
+    """
+
+    codes: Ints
+    reference: Ints
+    distance: Distance
+    t: Fraction | None
+
+    def __post_init__(self) -> None:
+        if len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() < len(self.reference):
+            raise InternalError("a sensitive code lies outside its domain")
+        if self.t is not None and not 0 <= self.t <= 1:
+            raise InternalError("t lies outside [0, 1]")
+
+    @property
+    def here(self) -> Ints:
+        """How often each value occurs in the rows at hand, which may be a part of the table only."""
+        return np.bincount(self.codes, minlength=len(self.reference)).astype(np.int64)
+
+    def emd_of(self, codes: Ints, reference: Ints) -> Fraction:
+        """Return the exact distance of one class with these codes from these reference counts."""
+        counts = Counts.from_codes(np.zeros(len(codes), dtype=np.int64), codes, len(reference))
+        return self.distance.emd(counts, reference)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The rows as points (each quasi-identifier scaled to [0, 1]), what is sensitive, and the smallest class."""
+
+    points: Floats
+    sensitive: tuple[Sensitive, ...]
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        if self.points.ndim != 2 or any(len(one.codes) != self.rows for one in self.sensitive):
+            raise InternalError("points must be rows × quasi-identifiers, with one sensitive code per row")
+        if self.k < 1:
+            raise InternalError("k must be at least 1")
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are to split."""
+        return len(self.points)
+
+    def part(self, rows: Ints) -> Problem:
+        """Return the problem of some rows only, judged against the same references."""
+        if len(rows) == self.rows:
+            return self
+        sensitive = tuple(replace(one, codes=one.codes[rows]) for one in self.sensitive)
+        return Problem(self.points[rows], sensitive, self.k)
+
+    def check_feasible(self) -> None:
+        """Raise `Infeasible` unless one class of all rows is within k and every t."""
+        if self.rows < self.k:
+            raise Infeasible(f"k = {self.k} cannot be reached: there are {self.rows} rows; k can be {self.rows}")
+        for number, one in enumerate(self.sensitive):
+            if one.t is not None and (reached := one.emd_of(one.codes, one.reference)) > one.t:
+                raise Infeasible(
+                    f"t = {one.t} of sensitive attribute {number} cannot be reached: all rows reach {reached}"
+                )

@@ -1,0 +1,214 @@
+"""Quasi-identifier columns as integer codes; each knows what a class loses on it (NCP).
+
+A number or a date loses its range, a label the share of leaves below the published node, text the share of the
+domain in the published set. A missing cell is an ordinary value: code -1 here, "or missing" in print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.errors import PolicyError
+from tclose.policy import Policy, Quasi
+from tclose.settings import join
+from tclose.table import builders
+from tclose.table.builders import spell
+from tclose.table.classes import Classes
+from tclose.table.hierarchy import Hierarchy
+from tclose.table.matching import codes_in
+from tclose.table.values import Values, values_of
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """The smallest and the largest code of each class (-1 where all are missing), and where some are missing."""
+
+    low: Ints
+    high: Ints
+    missing: NDArray[np.bool_]
+
+
+def extremes_of(codes: Ints, classes: Classes) -> Extremes:
+    """Find the ends of every class."""
+    grouped = codes[classes.rows]
+    present = np.where(grouped < 0, np.iinfo(np.int64).max, grouped)
+    high = np.maximum.reduceat(grouped, classes.starts)
+    low = np.where(high < 0, -1, np.minimum.reduceat(present, classes.starts))
+    return Extremes(low, high, np.minimum.reduceat(grouped, classes.starts) < 0)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberColumn:
+    """Numbers or dates: published as a range."""
+
+    values: Values
+    spec: Quasi
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.values.name
+
+    @property
+    def codes(self) -> Ints:
+        """The rank of each row's value; -1 where missing."""
+        return self.values.codes
+
+    def places(self) -> Floats:
+        """Return where each value lies between the table's smallest (0) and largest (1)."""
+        units = self.values.units
+        assert units is not None
+        span = float(units[-1] - units[0]) if len(units) else 0.0
+        return np.asarray((units - units[0]).astype(np.float64) / span) if span else np.zeros(len(units))
+
+    def ends(self) -> Ends:
+        """Return what each value publishes as the low and as the high end of a range."""
+        texts, places = list(self.values.texts), self.places()
+        if self.spec.step is self.spec.top is self.spec.bottom is None:
+            return Ends(texts, texts, places, places)
+        exact = self._exact()
+        return Ends(*zip(*(self._coded_ends(number, exact) for number in exact), strict=True))
+
+    def _coded_ends(self, number: Fraction, exact: Sequence[Fraction]) -> tuple[str, str, float, float]:
+        """Snap one number outward to `step` and put the tails beyond `bottom` and `top` under one name each."""
+        step, top, bottom = self.spec.step, self.spec.top, self.spec.bottom
+        if top is not None and number >= top:
+            return (f"≥{spell(top)}",) * 2 + (_place(top, exact), 1.0)
+        if bottom is not None and number <= bottom:
+            return (f"≤{spell(bottom)}",) * 2 + (0.0, _place(bottom, exact))
+        low = number if step is None else number // step * step
+        high = number if step is None else -(-number // step) * step
+        return spell(low), spell(high), _place(low, exact), _place(high, exact)
+
+    def _exact(self) -> list[Fraction]:
+        assert self.values.units is not None
+        return [Fraction(int(unit), 10**self.values.scale) for unit in self.values.units]
+
+    def loss(self, classes: Classes) -> Floats:
+        """Return each class's published range as a share of the table's."""
+        found, ends = extremes_of(self.codes, classes), self.ends()
+        if not self.values.texts:
+            return np.zeros(len(classes))
+        width = np.asarray(ends.high)[found.high] - np.asarray(ends.low)[found.low]
+        return np.where(found.high < 0, 0.0, width)
+
+    def points(self) -> Floats:
+        """Return each row's place on the line from 0 to 1; a missing value lies in the middle."""
+        return np.append(self.places(), 0.5)[self.codes]
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """How each value reads as a low and as a high end, and where that lies between the table's ends, 0 and 1."""
+
+    low_texts: Sequence[str]
+    high_texts: Sequence[str]
+    low: Sequence[float] | Floats
+    high: Sequence[float] | Floats
+
+
+def _place(number: Fraction, table: Sequence[Fraction]) -> float:
+    span = table[-1] - table[0]
+    return min(max(float((number - table[0]) / span), 0.0), 1.0) if span else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class LabelColumn:
+    """Values with a hierarchy: published as the lowest label that covers a class."""
+
+    name: str
+    hierarchy: Hierarchy
+    codes: Ints  # leaves in the order of the tree; -1 where missing
+
+    def nodes(self, classes: Classes) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+        """Return the height and the number of the lowest node that covers each class, and where some are missing."""
+        found = extremes_of(self.codes, classes)
+        height = np.zeros(len(classes), dtype=np.int64)
+        for level in self.hierarchy.levels[:-1]:
+            height += level[found.low] != level[found.high]
+        stacked = np.stack(self.hierarchy.levels)
+        return height, np.where(found.high < 0, -1, stacked[height, found.low]), found.missing
+
+    def loss(self, classes: Classes) -> Floats:
+        """Return the share of all leaves that lie below each class's label; 0 for a leaf."""
+        height, node, _ = self.nodes(classes)
+        below = np.stack([np.bincount(level)[level] for level in self.hierarchy.levels])
+        first = extremes_of(self.codes, classes).low
+        share = below[height, first] / len(self.hierarchy.leaves)
+        return np.where((height == 0) | (node < 0), 0.0, share)
+
+    def points(self) -> Floats:
+        """Return each row's place in the order of the leaves, from 0 to 1."""
+        return np.append(np.linspace(0, 1, len(self.hierarchy.leaves)), 0.5)[self.codes]
+
+
+@dataclass(frozen=True, eq=False)
+class SetColumn:
+    """Text without a hierarchy: published as the set of its values."""
+
+    values: Values
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.values.name
+
+    @property
+    def codes(self) -> Ints:
+        """The value of each row; -1 where missing."""
+        return self.values.codes
+
+    def members(self, classes: Classes) -> tuple[Ints, Ints]:
+        """Return the different codes of every class, one class after the other, and where each class begins."""
+        different = len(self.values.texts) + 1
+        key = np.unique(classes.labels * different + self.codes[classes.rows] + 1)
+        starts = np.searchsorted(key, np.arange(len(classes)) * different)
+        return key % different - 1, starts
+
+    def loss(self, classes: Classes) -> Floats:
+        """Return (different values − 1) / (values of the domain − 1)."""
+        codes, starts = self.members(classes)
+        domain = len(self.values.texts) + bool(self.values.missing)
+        different = np.diff(starts, append=len(codes))
+        return np.asarray((different - 1) / max(domain - 1, 1))
+
+    def points(self) -> Floats:
+        """Return each row's place among the sorted values, from 0 to 1."""
+        return np.append(np.linspace(0, 1, len(self.values.texts)), 0.5)[self.codes]
+
+
+QuasiColumn = NumberColumn | LabelColumn | SetColumn
+
+
+def read_quasi(column: pl.Series, spec: Quasi, missing: Sequence[str]) -> QuasiColumn:
+    """Turn a quasi-identifier into codes, as its settings say."""
+    values = values_of(column, missing)
+    if spec.hierarchy is not None:
+        hierarchy = (
+            Hierarchy.load(spec.hierarchy)
+            if isinstance(spec.hierarchy, Path)
+            else builders.build(spec.hierarchy, values)
+        )
+        return LabelColumn(column.name, hierarchy, codes_in(hierarchy.leaves, values, misses="its hierarchy misses"))
+    if values.kind in ("number", "date"):
+        if values.kind == "date" and (spec.step or spec.top or spec.bottom):
+            raise PolicyError("step, top and bottom are for numbers, not for dates", place=join("quasi", column.name))
+        return NumberColumn(values, spec)
+    if spec.step or spec.top or spec.bottom:
+        raise PolicyError("step, top and bottom need a column of numbers", place=join("quasi", column.name))
+    return SetColumn(values)
+
+
+def read_quasis(frame: pl.DataFrame, policy: Policy) -> list[QuasiColumn]:
+    """Turn every quasi-identifier of a policy into codes."""
+    return [read_quasi(frame[name], spec, policy.missing) for name, spec in policy.quasi.items()]

@@ -1,0 +1,28 @@
+"""Numbers in messages, as people read them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+
+def counted(number: int, noun: str) -> str:
+    """Say how many there are.
+
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "class")
+    ('1 row', '1,200 rows', '2 classes')
+    """
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"
+
+
+def number(level: int | float | Fraction) -> str:
+    """Spell a level for people: four digits are enough, and a whole number stays whole.
+
+    >>> number(Fraction(3, 20)), number(Fraction(1, 3)), number(5), number(float("inf"))
+    ('0.15', '0.3333', '5', '∞')
+    """
+    figure = float(level)
+    if figure == math.inf:
+        return "∞"
+    return f"{figure:,.0f}" if figure.is_integer() or figure >= 10_000 else f"{figure:.4g}"

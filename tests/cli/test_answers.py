@@ -1,0 +1,209 @@
+"""What each command prints and how it ends: one JSON object on stdout, talk on stderr, an exit status to rely on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tclose import cli
+
+Run = Callable[..., Any]
+SECRET = "S3CR3T"
+TABLE = "zone,pay,ill\nz,1,flu\na,2,flu\nz,1,cold\na,9,cold\n"
+ASKED = ("--qi", "zone", "--sensitive", "pay=0.3", "--sensitive", "ill=1/3")
+
+
+@pytest.fixture(autouse=True)
+def table(folder: Path) -> None:
+    (folder / "t.csv").write_text(TABLE)
+
+
+def answer(outcome: Any, status: int = 0) -> Any:
+    """Return the one JSON object on stdout; nothing else may stand there."""
+    assert outcome.status == status, outcome.err
+    assert outcome.out.count("\n") == 1
+    assert outcome.out.endswith("}\n")
+    return json.loads(outcome.out)
+
+
+def test_check(tclose: Run) -> None:
+    outcome = tclose("check", "t.csv", *ASKED, "--k", "3", "--json")
+    assert outcome.err == ""
+    assert answer(outcome, 1) == {
+        "rows": 4,
+        "classes": 2,
+        "smallest_class": 2,
+        "satisfied": False,
+        "sensitive": {
+            "pay": {
+                "distance": "ordered",
+                "t": 0.3,
+                "closeness": 0.375,
+                "closeness_exact": "3/8",
+                "satisfied": False,
+                "worst_class": 1,
+            },
+            "ill": {
+                "distance": "equal",
+                "t": "1/3",
+                "closeness": 0.0,
+                "closeness_exact": "0/1",
+                "satisfied": True,
+                "worst_class": 1,
+            },
+        },
+        "models": [
+            {"model": "k", "attribute": None, "required": 3, "reached": 2, "satisfied": False},
+            {"model": "t", "attribute": "pay", "required": 0.3, "reached": 0.375, "satisfied": False},
+            {"model": "t", "attribute": "ill", "required": "1/3", "reached": 0.0, "satisfied": True},
+        ],
+    }
+
+
+def test_check_with_every_model(tclose: Run) -> None:
+    Path("p.toml").write_text(
+        "others = 'drop'\nquasi = ['zone']\n[sensitive.ill]\nl = 2\nentropy_l = 2\nrecursive = { c = 2, l = 2 }\n"
+        "alpha = 0.5\nbeta = 1\nenhanced_beta = 0.5\ndelta = 0.1\n[sensitive.pay]\nt = 0.5\nn = 4\n"
+    )
+    found = answer(tclose("check", "t.csv", "--policy", "p.toml", "--json"))
+    assert found["sensitive"]["ill"]["t"] is None
+    assert [(each["model"], each["attribute"], each["required"]) for each in found["models"]] == [
+        ("k", None, 1),
+        ("alpha", "ill", 0.5),
+        ("beta", "ill", 1.0),
+        ("enhanced_beta", "ill", 0.5),
+        ("delta", "ill", 0.1),
+        ("l", "ill", 2),
+        ("entropy_l", "ill", 2.0),
+        ("recursive", "ill", {"c": 2.0, "l": 2}),
+        ("(n,t)", "pay", {"n": 4, "t": 0.5}),
+    ]
+    assert all(set(each) == {"model", "attribute", "required", "reached", "satisfied"} for each in found["models"])
+
+
+def test_what_is_infinite_is_a_word(tclose: Run) -> None:
+    Path("p.toml").write_text("others = 'drop'\nquasi = ['zone']\n[sensitive.pay]\ndelta = 0.1\n")
+    found = answer(tclose("check", "t.csv", "--policy", "p.toml", "--json"), 1)
+    assert found["models"][1]["reached"] == "infinite"
+
+
+def test_check_for_people(tclose: Run) -> None:
+    outcome = tclose("check", "t.csv", *ASKED)
+    assert outcome.status == 1
+    assert outcome.out.startswith("4 rows in 2 classes; the smallest has 2.\n")
+    told = {line.split("  ")[0]: line for line in outcome.out.splitlines()}
+    assert told["pay"].split()[1:] == ["t-closeness", "≤", "0.3", "0.375", "1", "2", "fails"]
+    assert told["ill"].split()[1:] == ["t-closeness", "≤", "0.3333", "0", "1", "0", "holds"]
+    assert "does not hold what was asked for: 1 of 3 requirements fail" in outcome.out
+    assert "--attribute pay --class 1" in " ".join(outcome.out.split())
+    holds = tclose("check", "t.csv", "--qi", "zone", "--sensitive", "ill=0")
+    assert holds.status == 0
+    assert holds.out.endswith("The table holds what was asked for.\n")
+
+
+def test_explain(tclose: Run) -> None:
+    outcome = tclose("explain", "t.csv", *ASKED, "--attribute", "pay", "--class", "1", "--json")
+    assert answer(outcome) == {
+        "attribute": "pay",
+        "class": 1,
+        "rows": 2,
+        "distance": "ordered",
+        "closeness": 0.375,
+        "closeness_exact": "3/8",
+        "moves": [
+            {"from": "1", "to": "2", "mass": "1/4", "distance": "1/2", "cost": "1/8"},
+            {"from": "1", "to": "9", "mass": "1/4", "distance": "1", "cost": "1/4"},
+        ],
+    }
+
+
+def test_explain_for_people(tclose: Run) -> None:
+    outcome = tclose("explain", "t.csv", *ASKED, "--attribute", "pay", "--class", "1")
+    assert outcome.status == 0
+    assert "Class 1 (2 rows) against the whole table, attribute 'pay'" in outcome.out
+    assert "Earth mover's distance: 3/8 = 0.3750" in outcome.out
+
+
+def test_doctor(tclose: Run) -> None:
+    found = answer(tclose("doctor", "--json"))
+    assert set(found) == {"tclose", "python", "system", "cores", "needed", "extras", "healthy"}
+    assert found["healthy"] is True
+    assert {"numpy", "polars", "narwhals", "click", "rich"} <= set(found["needed"])
+    outcome = tclose("doctor")
+    assert outcome.status == 0
+    assert outcome.out.startswith(f"tclose {found['tclose']} on Python {found['python']}")
+
+
+def test_doctor_tells_what_is_not_there(tclose: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tclose.doctor._version", lambda name: None if name in ("scipy", "numpy") else "1.0")
+    outcome = tclose("doctor")
+    assert outcome.status == 2
+    assert "scipy is not installed: pip install 'tclose[solve]'" in outcome.out
+    assert answer(tclose("doctor", "--json"), 2)["needed"]["numpy"] is None
+
+
+def test_help_and_version(tclose: Run) -> None:
+    for arguments in ((), ("--help",), ("check", "--help"), ("-h",)):
+        outcome = tclose(*arguments)
+        assert (outcome.status, outcome.err) == (0, "")
+        assert outcome.out.startswith("Usage: tclose")
+    assert tclose("--version").out.startswith("tclose, version ")
+
+
+def raising(error: BaseException) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("bug", [ValueError(SECRET), pl.exceptions.PanicException(SECRET), AssertionError(SECRET)])
+def test_a_bug_is_no_answer_and_tells_no_cell(tclose: Run, monkeypatch: pytest.MonkeyPatch, bug: BaseException) -> None:
+    monkeypatch.setattr(cli, "judge", raising(bug))
+    outcome = tclose("check", "t.csv", *ASKED)
+    assert (outcome.status, outcome.out) == (70, "")
+    assert outcome.err.startswith(f"error: this is a bug in tclose ({type(bug).__name__})")
+    assert SECRET not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "says"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (MemoryError(SECRET), 2, "error: the table does not fit into memory\n"),
+        (OSError(28, "No space left on device", "out.csv"), 2, "error: out.csv: No space left on device\n"),
+        (OSError(28, "No space left on device"), 2, "error: the answer cannot be written: No space left on device\n"),
+    ],
+)
+def test_other_ends(tclose: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, says: str) -> None:
+    monkeypatch.setattr(cli, "judge", raising(error))
+    outcome = tclose("check", "t.csv", *ASKED)
+    assert (outcome.status, outcome.out, outcome.err.lstrip("\n")) == (status, "", says)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs the pipes of Unix")
+@pytest.mark.parametrize("extra", [(), ("--json",)])
+def test_a_reader_that_went_away_is_no_verdict(folder: Path, extra: tuple[str, ...]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-c", "from tclose.cli import main; main()", "check", "t.csv", *ASKED, *extra]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, cwd=folder, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (2, b"")
+
+
+def test_a_console_without_our_letters(process: Run, folder: Path) -> None:
+    outcome = process("check", "t.csv", *ASKED, PYTHONIOENCODING="ascii")
+    assert (outcome.status, outcome.err) == (1, "")
+    (folder / "t.csv").write_text("zöne,pay\na,1\n", encoding="utf-8")
+    outcome = process("init", "t.csv", "--json", PYTHONIOENCODING="ascii")
+    assert json.loads(outcome.out)["columns"][0]["column"] == "zöne"
+    process("check", "t.csv", "--qi", "zone", "--k", "2", PYTHONIOENCODING="ascii").refuses("'z?ne'")

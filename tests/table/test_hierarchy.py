@@ -1,0 +1,152 @@
+"""Hierarchies, from files and by rule, validated when made."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tclose import InputError
+from tclose.policy import Builder
+from tclose.settings import exact
+from tclose.table.builders import build
+from tclose.table.hierarchy import Hierarchy
+from tclose.table.values import values_of
+
+
+def tree(hierarchy: Hierarchy) -> dict[str, list[str]]:
+    """Return each leaf with the labels above it."""
+    above = zip(hierarchy.labels[1:], hierarchy.levels[1:], strict=True)
+    paths = [[labels[node] for node in level] for labels, level in above]
+    return {leaf: [path[i] for path in paths] for i, leaf in enumerate(hierarchy.leaves)}
+
+
+def loaded(folder: Path, text: str | bytes) -> Hierarchy:
+    path = folder / "tree.csv"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return Hierarchy.load(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "flu;lung;*\nulcer;stomach;*\nasthma;lung;*\n",
+        "flu,lung,*\r\nulcer,stomach,*\r\nasthma,lung,*",
+        "\ufeffflu\tlung\t*\n\nulcer\tstomach\t*\nasthma\tlung\t*\n\n",
+        '"flu";"lung";"*"\n"ulcer";"stomach";"*"\n"asthma";"lung";"*"\n',
+    ],
+)
+def test_a_file_of_arx_rows(tmp_path: Path, text: str) -> None:
+    hierarchy = loaded(tmp_path, text)
+    assert tree(hierarchy) == {"flu": ["lung", "*"], "asthma": ["lung", "*"], "ulcer": ["stomach", "*"]}
+    assert hierarchy.height == 2
+    assert all((level[1:] >= level[:-1]).all() for level in hierarchy.levels)
+
+
+def test_a_short_path_is_padded_with_its_leaf(tmp_path: Path) -> None:
+    hierarchy = loaded(tmp_path, "flu;lung;inside;*\nburn;*\nulcer;inside;*\n")
+    assert tree(hierarchy) == {
+        "flu": ["lung", "inside", "*"],
+        "burn": ["burn", "burn", "*"],
+        "ulcer": ["ulcer", "inside", "*"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "leaves"),
+    [
+        ('"a, b";"x, y, z";*\nc;d;*\n', ("a, b", "c")),
+        ('"a\nb";x;*\nc;x;*\n', ("a\nb", "c")),
+        ("a\u2028b;x;*\nc\x85d;x;*\n", ("a\u2028b", "c\x85d")),
+    ],
+)
+def test_odd_labels_are_read_as_they_are(tmp_path: Path, text: str, leaves: tuple[str, ...]) -> None:
+    assert loaded(tmp_path, text).leaves == leaves
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "detail"),
+    [
+        ("", "the hierarchy file {path} is empty", ""),
+        ("\n\n", "the hierarchy file {path} is empty", ""),
+        (b"caf\xe9;*\n", "the hierarchy file {path} is not UTF-8 text", ""),
+        (
+            "flu;lung;*\nulcer;stomach;*\nflu;lung;*\n",
+            "the hierarchy tree.csv names a leaf twice, in rows 1 and 3: keep one",
+            "the leaf is 'flu'",
+        ),
+        (
+            "flu;lung;*\nulcer;stomach;all\n",
+            "the hierarchy tree.csv has 2 roots: every row must end with the same label, such as *",
+            "",
+        ),
+        (
+            "flu;lung;inner;*\nasthma;lung;outer;*\n",
+            "the hierarchy tree.csv puts a label of level 1 under two parents, in rows 1 and 2",
+            "the label is 'lung'",
+        ),
+    ],
+)
+def test_a_file_that_is_no_hierarchy(tmp_path: Path, text: str | bytes, says: str, detail: str) -> None:
+    with pytest.raises(InputError) as caught:
+        loaded(tmp_path, text)
+    assert str(caught.value) == says.format(path=tmp_path / "tree.csv")
+    assert caught.value.detail == detail
+
+
+def test_no_file_and_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^there is no hierarchy file .*nope\.csv$"):
+        Hierarchy.load(tmp_path / "nope.csv")
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        Hierarchy.load(tmp_path)
+
+
+def test_a_further_leaf_hangs_under_the_root() -> None:
+    hierarchy = Hierarchy.from_rows([("flu", "lung", "*"), ("ulcer", "stomach", "*")]).with_leaf("none")
+    assert tree(hierarchy) == {"flu": ["lung", "*"], "ulcer": ["stomach", "*"], "none": ["none", "*"]}
+
+
+def built(kind: str, levels: tuple[object, ...], cells: list[object]) -> dict[str, list[str]]:
+    return tree(build(Builder(kind, levels), values_of(pl.Series("x", cells), [""])))  # type: ignore[arg-type]
+
+
+def test_prefixes() -> None:
+    assert built("prefix", (5, 3, 1), ["02139", "02144", "94110"]) == {
+        "02139": ["021**", "0****", "*"],
+        "02144": ["021**", "0****", "*"],
+        "94110": ["941**", "9****", "*"],
+    }
+    assert built("prefix", (2,), ["1", "12", "123"]) == {"1": ["1**", "*"], "12": ["12*", "*"], "123": ["12*", "*"]}
+
+
+def test_intervals() -> None:
+    assert built("width", (exact("2.5"), exact(5)), [0.0, 2.5, 4.9, -1.0]) == {
+        "-1.0": ["[-2.5, 0)", "[-5, 0)", "*"],
+        "0.0": ["[0, 2.5)", "[0, 5)", "*"],
+        "2.5": ["[2.5, 5)", "[0, 5)", "*"],
+        "4.9": ["[2.5, 5)", "[0, 5)", "*"],
+    }
+
+
+def test_dates() -> None:
+    days = built("date", ("day", "month", "quarter", "year"), ["2024-03-31", "2024-04-01"])
+    assert days == {
+        "2024-03-31": ["2024-03", "2024-Q1", "2024", "*"],
+        "2024-04-01": ["2024-04", "2024-Q2", "2024", "*"],
+    }
+    assert built("date", ("day", "year"), ["2024-03-31 10:00", "2024-03-31T11:00"]) == {
+        "2024-03-31 10:00": ["2024-03-31", "2024", "*"],
+        "2024-03-31T11:00": ["2024-03-31", "2024", "*"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "levels", "says"),
+    [
+        ("width", (5,), "column 'x' is not all numbers, so it has no intervals of a width"),
+        ("date", ("year",), "column 'x' is not all dates such as 2024-03-31"),
+    ],
+)
+def test_a_rule_that_does_not_fit(kind: str, levels: tuple[object, ...], says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        built(kind, levels, ["1", "secret"])
+    assert str(caught.value) == says
