@@ -13,9 +13,9 @@ import numpy as np
 
 from tclose.errors import InputError, PolicyError
 from tclose.findings import AttributeFinding, CheckResult
-from tclose.judging import judge, verdicts
+from tclose.judging import judge, supersets_of, verdicts
 from tclose.policy import Policy
-from tclose.recode.output import sha256
+from tclose.recode.output import check_targets, pending, sha256
 from tclose.table import CodedTable, encode
 from tclose.table.files import parse, read_bytes
 from tclose.wording import counted
@@ -38,8 +38,11 @@ class Certificate:
 
     @property
     def policy(self) -> Policy:
-        """What the release is judged by."""
-        return Policy.from_dict(self.content["policy"])
+        """What the release is judged by; it holds everything itself and names no files."""
+        policy = Policy.from_dict(self.content["policy"])
+        if policy.files:
+            raise PolicyError("a certificate cannot name files: what a release is judged by stands in it")
+        return policy
 
     def to_bytes(self) -> bytes:
         """Return the file's bytes."""
@@ -47,7 +50,10 @@ class Certificate:
 
     def save(self, path: str | Path) -> None:
         """Write the certificate."""
-        Path(path).write_bytes(self.to_bytes())
+        check_targets([Path(path)])
+        with pending({"certificate": Path(path)}) as files:
+            files["certificate"].write(lambda file: file.write(self.to_bytes()))
+            files["certificate"].publish()
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,23 @@ def load(path: str | Path) -> tuple[Certificate, str]:
     """Read a certificate and the digest that stands in it."""
     data = read_bytes(path)
     try:
-        content = json.loads(data)
+        content = json.loads(data, object_pairs_hook=_once)
         digest = content.pop("digest")
-        if content["format"] != FORMAT or not isinstance(digest, str):
+        if content["format"] != FORMAT or not isinstance(digest, str) or not isinstance(content["policy"], dict):
             raise ValueError
+        certificate = Certificate(content)
+        certificate.digest.encode()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a certificate of tclose") from None
-    return Certificate(content), digest
+    return certificate, digest
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that stands twice: people might read the one, and we the other."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def verify(release: str | Path, certificate: str | Path, *, digest: str | None = None) -> Verification:
@@ -90,9 +106,9 @@ def verify(release: str | Path, certificate: str | Path, *, digest: str | None =
         problems.append("the release is not the file that was certified: its SHA-256 differs")
     try:
         policy = promised.policy
-    except PolicyError as error:
-        return Verification((*problems, f"the certificate's policy cannot be used: {error}"), None)
-    table = encode(parse(data), policy)
+        table = encode(parse(data), policy)
+    except (InputError, PolicyError) as error:
+        return Verification((*problems, f"the release cannot be judged as the certificate says: {error}"), None)
     result = judge(table, policy, lambda share, what: None)
     problems += _count_problems(promised.content, result)
     problems += _failures(table, policy)
@@ -122,7 +138,7 @@ def _count_problems(content: Mapping[str, Any], result: CheckResult) -> list[str
 def _failures(table: CodedTable, policy: Policy) -> list[str]:
     """Name every model and class that fails."""
     problems = []
-    for verdict in verdicts(table, table.classes, policy):
+    for verdict in verdicts(table, table.classes, policy, supersets=supersets_of(table, policy)):
         failing = (np.flatnonzero(~verdict.judgement.admitted) + 1).tolist()
         if failing:
             what = verdict.model.name if verdict.attribute is None else f"{verdict.model.name} of '{verdict.attribute}'"
@@ -133,12 +149,18 @@ def _failures(table: CodedTable, policy: Policy) -> list[str]:
 
 
 def _closeness_problems(content: Mapping[str, Any], result: CheckResult) -> list[str]:
-    promised = content.get("sensitive", {})
     return [
         f"'{name}' is {_fraction(found)}-close, which is not what the certificate says (class {found.worst_class:,})"
         for name, found in result.sensitive.items()
-        if promised.get(name, {}).get("closeness_exact") != _fraction(found)
+        if _promised_closeness(content, name) != _fraction(found)
     ]
+
+
+def _promised_closeness(content: Mapping[str, Any], name: str) -> object:
+    try:
+        return content["sensitive"][name]["closeness_exact"]
+    except (KeyError, TypeError):
+        return None
 
 
 def _fraction(found: AttributeFinding) -> str:

@@ -20,7 +20,8 @@ from tclose.certificate import verify as verify_release
 from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
 from tclose.partition import DEFAULT_METHOD
 from tclose.policy import Policy
-from tclose.recode.output import check_targets
+from tclose.progress import Bar
+from tclose.recode.output import check_targets, format_of
 from tclose.release import anonymize as publish
 from tclose.release import check as judge
 from tclose.release import explain as account
@@ -95,7 +96,7 @@ def policy_options(command: Callable[..., int]) -> Callable[..., int]:
 @as_json
 def check(table: str, as_json: bool, **asked: Any) -> int:
     """Tell whether TABLE (CSV, Parquet, Arrow; - is standard input) holds what is asked for."""
-    with talk.Bar() as bar:
+    with Bar() as bar:
         policy, ignore_others = _policy(**asked)
         bar(0.0, "reading")
         result = judge(read(table), policy, ignore_others=ignore_others, progress=bar)
@@ -128,7 +129,11 @@ def explain(table: str, attribute: str, class_number: int, as_json: bool, **aske
 @click.option("--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="A policy in TOML.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The release: .csv, .parquet or .arrow.")
 @click.option("--method", default=DEFAULT_METHOD, show_default=True, help="How rows are split into classes.")
-@click.option("--seed", type=int, help="For tests: the same seed gives the same bytes, and who guesses it can replay.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="For tests: the same seed gives the same bytes, and who guesses it can replay.",
+)
 @click.option("--certificate", type=click.Path(path_type=Path), help="Write what was proved here.")
 @click.option("--record", type=click.Path(path_type=Path), help="Write the seed here, readable by you alone.")
 @click.option("--show-values", is_flag=True, help="Let error messages quote cells.")
@@ -145,9 +150,10 @@ def anonymize(
     as_json: bool,
 ) -> int:
     """Publish TABLE so that it holds what the policy asks for; the release appears once it is proved."""
-    check_targets([path for path in (out, certificate, record) if path], [Path(table), policy_file])
-    with talk.Bar() as bar:
-        policy = Policy.load(policy_file)
+    policy, source = Policy.load(policy_file), Path("/dev/stdin" if table == "-" else table)
+    format_of(out)
+    check_targets([path for path in (out, certificate, record) if path], [source, policy_file, *policy.files])
+    with Bar() as bar:
         release = publish(read(table), policy, method=method, seed=seed, progress=bar)
         proof = release.write(out, certificate=certificate, record=record)
     if as_json:
@@ -165,7 +171,7 @@ def anonymize(
 @as_json
 def verify(release: str, certificate: Path, digest: str | None, show_values: bool, as_json: bool) -> int:
     """Judge RELEASE again from its published values and compare with its certificate; the original is not needed."""
-    with talk.Bar() as bar:
+    with Bar() as bar:
         bar(0.0, "judging")
         found = verify_release(release, certificate, digest=digest)
     if as_json:

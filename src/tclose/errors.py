@@ -76,6 +76,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
     >>> did_you_mean("sensitve", ["sensitive", "quasi"])
     " (did you mean 'sensitive'?)"
+    >>> did_you_mean("ldl", ["LDL"])
+    " (did you mean 'LDL'?)"
     """
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f" (did you mean '{near[0]}'?)" if near else ""
+    spelled = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(word.casefold(), spelled, n=1, cutoff=0.6)
+    return f" (did you mean '{spelled[near[0]]}'?)" if near else ""

@@ -9,18 +9,28 @@ nothing changes.
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from tclose.errors import Infeasible
-from tclose.judging import Verdict, verdicts
+from tclose.distance.counts import Ints
+from tclose.errors import Infeasible, LeakWarning
+from tclose.judging import Verdict, counts_by_person, verdicts
 from tclose.policy import Policy
+from tclose.privacy import Level, RecursiveCL
 from tclose.table import CodedTable, encode
+from tclose.table.builders import spell
 from tclose.table.classes import Classes, classes_of
 from tclose.table.coded import rows_with_values
-from tclose.wording import number
+from tclose.wording import counted, number
+
+ALONE = ("k", "l", "entropy_l", "recursive", "alpha")  # judged without the rest of the table
+BATCH = 32  # with more failing groups than this, 1/32 of them are withheld at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +38,7 @@ class Publishable:
     """The rows that can be published, coded, in the groups that kept columns force."""
 
     frame: pl.DataFrame
+    rows: Ints  # where each stood in the table
     table: CodedTable
     groups: Classes
     withheld: int
@@ -35,46 +46,110 @@ class Publishable:
 
 def publishable(frame: pl.DataFrame, policy: Policy) -> Publishable:
     """Find the rows that can be published; raise `Infeasible` when too many would have to be withheld."""
-    rows, most = frame.height, math.floor(policy.suppress * frame.height)
-    having = rows_with_values(frame, policy)
-    frame = frame if having is None else frame[having]
-    if rows - frame.height > most:
+    whole, most = frame.height, math.floor(policy.suppress * frame.height)
+    table, having = encode(frame, policy), rows_with_values(frame, policy)
+    rows = np.arange(whole) if having is None else having
+    if whole - len(rows) > most:
         raise Infeasible(
-            f"{rows - frame.height:,} of {rows:,} rows lack a sensitive value and would be withheld, more than "
-            f"suppress allows: suppress = {_share(rows - frame.height, rows)} can be reached"
+            f"{whole - len(rows):,} of {counted(whole, 'row')} lack a sensitive value and would be withheld: "
+            f"suppress = {number(policy.suppress)} cannot be reached, {_share(whole - len(rows), whole)} can be"
         )
-    while True:
-        table = encode(frame, policy)
-        groups = classes_of(frame.select(policy.keep)) if policy.keep else _one_class(frame.height)
-        failing = [verdict for verdict in verdicts(table, groups, policy) if not verdict.judgement.satisfied]
-        if not failing:
-            return Publishable(frame, table, groups, rows - frame.height)
-        bad = np.any([~verdict.judgement.admitted for verdict in failing], axis=0)
-        lost = rows - frame.height + int(groups.sizes[bad].sum())
-        if lost > most or bad.all():
-            raise _infeasible(failing[0], policy, groups, lost, rows, everything=bool(bad.all()))
-        frame = frame.filter(~bad[groups.labels_by_row()])
+    refused = None
+    while failing := _failing(table, groups := _groups(frame[rows], policy), policy):
+        refused = refused or _infeasible(failing, table, groups, policy)
+        hopeless = _hopeless(failing, groups.sizes)
+        if hopeless.all():
+            raise Infeasible(f"{refused}{_advice(policy)}")
+        rows = rows[~hopeless[groups.labels_by_row()]]
+        table = _encode_again(frame[rows], policy)
+    if whole - len(rows) > most:
+        raise Infeasible(f"{refused}{_advice(policy)}, or allow suppress = {_share(whole - len(rows), whole)}")
+    return Publishable(frame[rows], rows, table, groups, whole - len(rows))
 
 
-def _one_class(rows: int) -> Classes:
-    return Classes(np.arange(rows), np.array([rows]))
+def _encode_again(frame: pl.DataFrame, policy: Policy) -> CodedTable:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)  # told when the whole table was read
+        return encode(frame, policy)
 
 
-def _infeasible(
-    verdict: Verdict, policy: Policy, groups: Classes, lost: int, rows: int, *, everything: bool
-) -> Infeasible:
-    """Say what cannot be reached, and which level can be."""
-    what = verdict.model.name if verdict.attribute is None else f"{verdict.model.name} of '{verdict.attribute}'"
-    asked, reached = _spelled(verdict.model.required), number(verdict.judgement.reached)
+def _groups(frame: pl.DataFrame, policy: Policy) -> Classes:
+    """Put rows of equal kept values together, compared as they are published: -0.0 is not 0.0."""
     if not policy.keep:
-        return Infeasible(f"{what} = {asked} cannot be reached: all {rows:,} rows as one class reach {reached}")
-    worst = int(groups.sizes[verdict.judgement.worst_class])
-    kept = ", ".join(f"'{name}'" for name in policy.keep)
-    advice = "" if everything else f", or allow suppress = {_share(lost, rows)}"
-    return Infeasible(
-        f"{what} = {asked} cannot be reached while {kept} is kept: a group of {worst:,} rows reaches {reached}; "
-        f"ask for that, keep less{advice}"
-    )
+        return Classes(np.arange(frame.height), np.array([frame.height]))
+    kept = [frame[name] for name in policy.keep]
+    return classes_of(pl.DataFrame([c.cast(pl.String) if c.dtype.is_float() else c for c in kept]))
+
+
+def _failing(table: CodedTable, groups: Classes, policy: Policy) -> list[Verdict]:
+    return [verdict for verdict in verdicts(table, groups, policy) if not verdict.judgement.satisfied]
+
+
+def _hopeless(failing: Sequence[Verdict], sizes: Ints) -> NDArray[np.bool_]:
+    """Mark the groups to withhold next.
+
+    What fails alone fails for good. What is too far from the table may be near it once others are gone, so the
+    farthest goes first.
+    """
+    alone = [verdict for verdict in failing if verdict.model.name in ALONE]
+    bad = np.any([~verdict.judgement.admitted for verdict in alone or failing], axis=0)
+    if alone:
+        return np.asarray(bad)
+    smallest = np.argsort(np.where(bad, sizes, sizes.sum() + 1), kind="stable")
+    chosen = np.zeros(len(sizes), dtype=bool)
+    chosen[smallest[: np.count_nonzero(bad) // BATCH]] = True
+    chosen[[verdict.judgement.worst_class for verdict in failing]] = True
+    return chosen
+
+
+def _infeasible(failing: Sequence[Verdict], table: CodedTable, groups: Classes, policy: Policy) -> str:
+    """Say what cannot be reached, and which levels can be."""
+    told = []
+    for verdict in failing:
+        what = verdict.model.name if verdict.attribute is None else f"{verdict.model.name} of '{verdict.attribute}'"
+        told.append(f"{what} = {_spelled(verdict.model.required)} cannot be reached: {_level(verdict, table, groups)}")
+    if policy.keep:
+        bad = np.count_nonzero(np.any([~verdict.judgement.admitted for verdict in failing], axis=0))
+        told.append(f"{bad:,} of {counted(len(groups), 'group')} of rows that are kept apart fail")
+    return "; ".join(told)
+
+
+def _level(verdict: Verdict, table: CodedTable, groups: Classes) -> str:
+    """Say which level the groups reach, rounded to the safe side: asking for it works."""
+    reached, name = verdict.judgement.reached, verdict.model.name
+    if name in ("k", "l", "entropy_l"):
+        return f"{_down(reached)} can be"
+    if isinstance(verdict.model, RecursiveCL):
+        return _recursive_level(verdict, verdict.model, table, groups)
+    if name == "(n,t)":
+        return f"n {len(groups.rows)} can be" if reached == math.inf else f"t {_up(reached)} can be"
+    if reached == math.inf:
+        return "no level can be"
+    return f"anything above {_up(reached)} can be" if name == "delta" else f"{_up(reached)} can be"
+
+
+def _recursive_level(verdict: Verdict, model: RecursiveCL, table: CodedTable, groups: Classes) -> str:
+    """Say which c this l would need; where a group has fewer than l values, which l and c there can be."""
+    assert verdict.attribute is not None
+    column = table.sensitive[verdict.attribute]
+    counts = counts_by_person(column, groups, table.persons)
+    l = min(model.l, int(counts.distinct.min()))  # noqa: E741 - the paper's letter
+    if l < 2:
+        return "no level can be"
+    reached = RecursiveCL(model.c, l).judge(counts, column.reference).reached
+    return f"c above {_up(reached)}{'' if l == model.l else f' with l {l}'} can be"
+
+
+def _up(level: Level) -> str:
+    return spell(Fraction(math.ceil(Fraction(level) * 10_000), 10_000))
+
+
+def _down(level: Level) -> str:
+    return spell(Fraction(math.floor(Fraction(level) * 10_000), 10_000))
+
+
+def _advice(policy: Policy) -> str:
+    return ": ask for less, keep less of " + ", ".join(f"'{name}'" for name in policy.keep) if policy.keep else ""
 
 
 def _spelled(required: object) -> str:
@@ -84,5 +159,4 @@ def _spelled(required: object) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    """Spell part/whole, rounded up so that it is enough."""
-    return f"{math.ceil(10_000 * part / whole) / 10_000:g}"
+    return _up(Fraction(part, whole))

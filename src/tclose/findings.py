@@ -44,7 +44,7 @@ class ModelFinding:
     required: Level | Mapping[str, Level]
     reached: Level
     satisfied: bool
-    worst_class: int  # counted from 1
+    worst_class: int  # counted from 1; 0 where no class is meant
     failing_classes: int
 
     def to_dict(self) -> dict[str, Any]:

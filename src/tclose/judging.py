@@ -15,6 +15,7 @@ import numpy as np
 
 from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.distance.counts import Ints
+from tclose.errors import InternalError
 from tclose.findings import AttributeFinding, CheckResult, ModelFinding
 from tclose.policy import Policy, Sensitive
 from tclose.privacy import Judgement, KAnonymity, Model, distribution_models, diversity_models
@@ -35,9 +36,7 @@ class Verdict:
 
 def judge(table: CodedTable, policy: Policy, progress: Progress) -> CheckResult:
     """Judge the classes that a reader of the table sees, and measure the closeness of every attribute."""
-    classes, supersets = table.classes, []
-    if any(spec.n for spec in policy.sensitive.values()):
-        supersets = list(table.supersets())
+    classes, supersets = table.classes, supersets_of(table, policy)
 
     def judged(column: SensitiveColumn) -> tuple[AttributeFinding, list[Verdict]]:
         spec, counts = policy.sensitive[column.name], counts_of(column, classes)
@@ -51,7 +50,7 @@ def judge(table: CodedTable, policy: Policy, progress: Progress) -> CheckResult:
             sensitive[name] = one
             found += more
             progress((done + 1) / len(table.sensitive), name)
-    models = tuple(_told(verdict) for verdict in found)
+    models = (*(_told(verdict) for verdict in found), *_withheld(table, policy))
     return CheckResult(
         rows=len(classes.rows),
         classes=len(classes),
@@ -63,13 +62,28 @@ def judge(table: CodedTable, policy: Policy, progress: Progress) -> CheckResult:
     )
 
 
+def _withheld(table: CodedTable, policy: Policy) -> list[ModelFinding]:
+    """Hold rows that were left out for a missing value against what the policy allows."""
+    if not table.withheld:
+        return []
+    share = Fraction(table.withheld, table.withheld + len(table.classes.rows))
+    return [ModelFinding("suppress", None, policy.suppress, share, share <= policy.suppress, 0, 0)]
+
+
+def supersets_of(table: CodedTable, policy: Policy) -> list[Ints]:
+    """Return the groupings of classes that (n,t)-closeness looks at, where a policy asks for it."""
+    return list(table.supersets()) if any(spec.n for spec in policy.sensitive.values()) else []
+
+
 def distance_of(column: SensitiveColumn) -> Distance:
     """Return the ground distance between a column's values."""
     if column.costs is not None:
         return Matrix(column.costs.matrix)
     if column.hierarchy is not None:
         return Hierarchical(column.hierarchy.levels)
-    if column.distance == "value" and column.positions is not None:
+    if column.distance == "value":
+        if column.positions is None:
+            raise InternalError(f"the values of '{column.name}' have no magnitude")
         return Value(column.positions)
     return Equal() if column.distance == "equal" else Ordered(len(column.labels))
 
@@ -99,12 +113,19 @@ def counts_by_person(column: SensitiveColumn, classes: Classes, persons: Ints | 
     return Counts.from_codes(once // domain, once % domain, domain)
 
 
-def verdicts(table: CodedTable, classes: Classes, policy: Policy, *, without: Sequence[str] = ()) -> list[Verdict]:
+def verdicts(
+    table: CodedTable,
+    classes: Classes,
+    policy: Policy,
+    *,
+    supersets: Sequence[Ints] = (),
+    without: Sequence[str] = (),
+) -> list[Verdict]:
     """Judge any classes of a table by all models of a policy, some left out."""
     found = [anonymity_verdict(table, classes, policy)]
     for column in table.sensitive.values():
-        spec = policy.sensitive[column.name]
-        found += attribute_verdicts(column, spec, table, classes, counts_of(column, classes), (), without=without)
+        spec, counts = policy.sensitive[column.name], counts_of(column, classes)
+        found += attribute_verdicts(column, spec, table, classes, counts, supersets, without=without)
     return found
 
 

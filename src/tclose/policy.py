@@ -137,6 +137,12 @@ class Policy:
         """The columns whose equal values form a class: quasi-identifiers, then kept columns."""
         return (*self.quasi, *self.keep)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the policy names: hierarchies and matrices."""
+        specs = (*self.quasi.values(), *self.sensitive.values())
+        return tuple(value for spec in specs for value in vars(spec).values() if isinstance(value, Path))
+
     def columns(self) -> Iterator[tuple[str, str]]:
         """Yield every column that the policy names, with the place that names it."""
         for role in ("identifiers", "keep", "unlinkable"):
@@ -239,51 +245,47 @@ def _check_range(spec: Quasi) -> None:
         setting is not None for setting in (spec.hierarchy, spec.step, spec.top, spec.bottom)
     ):
         raise PolicyError("a mean has no hierarchy, step, top or bottom", place="publish")
+    if spec.hierarchy is not None and any(setting is not None for setting in (spec.step, spec.top, spec.bottom)):
+        raise PolicyError("a hierarchy has labels of its own: drop step, top and bottom", place="hierarchy")
     if spec.top is not None and spec.bottom is not None and spec.top <= spec.bottom:
         raise PolicyError("top must lie above bottom", place="top")
 
 
 def _check_coherent(spec: Sensitive, place: str) -> None:
     """Refuse settings that contradict each other or would be ignored."""
-    wrong = {
-        "": all(getattr(spec, model) is None for model in MODELS)
-        and f"nothing is asked for: say t, or another model ({', '.join(MODELS[1:])})",
-        "n": spec.n is not None and spec.t is None and "n goes with t: (n,t)-closeness",
-        "hierarchy": spec.hierarchy is not None
-        and spec.distance not in (None, "hierarchical")
-        and f'a hierarchy is for distance = "hierarchical", not "{spec.distance}"',
-        "matrix": spec.matrix is not None
-        and (
-            (spec.distance not in (None, "matrix") and f'a matrix is for distance = "matrix", not "{spec.distance}"')
-            or (spec.hierarchy is not None and "a hierarchy already says how far values are apart: drop one of the two")
-        ),
-        "distance": (spec.distance == "hierarchical" and spec.hierarchy is None and 'say hierarchy = "FILE.csv"')
-        or (spec.distance == "matrix" and spec.matrix is None and 'say matrix = "COSTS.csv"'),
-        "bins": spec.bins is not None
-        and (
-            (spec.distance not in (None, "ordered", "equal") and f'bins do not go with "{spec.distance}"')
-            or (
-                (spec.order or spec.domain or spec.hierarchy or spec.matrix)
-                and "bins already say which values there are"
-            )
-        ),
-        "publish": spec.publish is not None and spec.bins is None and 'publish = "bin" needs bins',
-        "domain": spec.domain is not None
-        and (spec.hierarchy or spec.matrix)
-        and "the hierarchy or matrix already says which values there are: drop one of the two",
-        "order": spec.order is not None
-        and (
-            (spec.domain is not None and "order already declares the domain: drop one of the two")
-            or ((spec.hierarchy or spec.matrix) and 'an order is for distance = "ordered": drop one of the two')
-            or (
-                spec.distance not in (None, "ordered")
-                and f'an order is for distance = "ordered", not "{spec.distance}"'
-            )
-        ),
-    }
-    for name, why in wrong.items():
-        if why:
-            raise PolicyError(str(why), place=join(place, name) if name else place)
+    for name, why in _contradictions(spec):
+        raise PolicyError(why, place=join(place, name) if name else place)
+
+
+def _contradictions(spec: Sensitive) -> Iterator[tuple[str, str]]:
+    """Yield each setting that does not fit the others, and why."""
+    if all(getattr(spec, model) is None for model in MODELS):
+        yield "", f"nothing is asked for: say t, or another model ({', '.join(MODELS[1:])})"
+    if spec.n is not None and spec.t is None:
+        yield "n", "n goes with t: (n,t)-closeness"
+    for name, distance in (("hierarchy", "hierarchical"), ("matrix", "matrix"), ("order", "ordered")):
+        if getattr(spec, name) is not None and spec.distance not in (None, distance):
+            yield name, f'{_WHAT[name]} is for distance = "{distance}", not "{spec.distance}"'
+    if spec.distance == "hierarchical" and spec.hierarchy is None:
+        yield "distance", 'say hierarchy = "FILE.csv"'
+    if spec.distance == "matrix" and spec.matrix is None:
+        yield "distance", 'say matrix = "COSTS.csv"'
+    if spec.bins is not None and spec.distance not in (None, "ordered", "equal"):
+        yield "bins", f'bins do not go with "{spec.distance}"'
+    if spec.publish is not None and spec.bins is None:
+        yield "publish", 'publish = "bin" needs bins'
+    first, *others = [name for name in _WHAT if getattr(spec, name) is not None] or [""]
+    for name in others:
+        yield name, f"{_WHAT[first]} already says which values there are: drop one of the two"
+
+
+_WHAT = {  # each of these says which values there are, so only one of them can
+    "hierarchy": "a hierarchy",
+    "matrix": "a matrix",
+    "bins": "a list of bins",
+    "order": "an order",
+    "domain": "a domain",
+}
 
 
 def _hierarchy(value: object, place: str) -> Path | Builder:

@@ -18,17 +18,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.certificate import FORMAT, Certificate
-from tclose.errors import InputError, InternalError, LeakWarning, did_you_mean
+from tclose.errors import InputError, InternalError, LeakWarning, PolicyError, did_you_mean
 from tclose.feasibility import Publishable, publishable
 from tclose.findings import CheckResult, Explanation, Step
 from tclose.judging import Progress, distance_of, judge
 from tclose.measure.utility import Outcome, class_sizes, measured
 from tclose.partition import DEFAULT_METHOD
 from tclose.policy import Policy
-from tclose.recode.frame import neutral_order, recoded
-from tclose.recode.output import pending, sha256, write_table
+from tclose.recode.frame import ordered, recoded
+from tclose.recode.output import check_targets, format_of, pending, sha256, write_table
 from tclose.recode.reader import reader_policy
-from tclose.splitting import split
+from tclose.splitting import join_failing, split
 from tclose.table import encode, to_polars
 from tclose.table.classes import Classes, classes_of
 from tclose.table.coded import check_columns
@@ -99,22 +99,20 @@ def anonymize(
     system's secure source.
     """
     tell = progress or (lambda share, what: None)
-    if seed is not None:
-        warnings.warn("who guesses the seed can replay the partition: leave it out for a real release", LeakWarning, 2)
-    chance = secrets.randbits(63) if seed is None else seed
+    chance = secrets.randbits(63) if seed is None else _given(seed)
 
     tell(0.0, "reading")
     whole = to_polars(frame)
     check_columns(whole, policy, identifiers_too=True)
     possible = publishable(whole, policy)
-    quasi = read_quasis(possible.frame, policy)
+    quasi = [column.only(possible.rows) for column in read_quasis(whole, policy)]
 
     tell(0.1, "splitting")
     labels = split(possible, policy, quasi, method, chance, lambda share: tell(0.1 + 0.7 * share, "splitting"), options)
 
     tell(0.8, "writing")
-    rows = recoded(possible.frame, policy, quasi, possible.table.sensitive, Classes.from_labels(labels))
-    order = neutral_order(rows)
+    rows = _recoded(possible, policy, quasi, labels)
+    published, order = ordered(rows)
     persons = possible.table.persons
 
     tell(0.9, "judging")
@@ -122,7 +120,6 @@ def anonymize(
         reader_policy(policy, possible.table.sensitive, knows_persons=True),
         None if persons is None else persons[order],
     )
-    published = rows[order]
     result = judge_of.confirm(published)
     content = {
         "format": FORMAT,
@@ -136,6 +133,26 @@ def anonymize(
     }
     tell(1.0, "done")
     return Release(published, content, chance, judge_of, kind_of(frame))
+
+
+def _given(seed: int) -> int:
+    """Take a seed that somebody chose, with a warning."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise PolicyError("a seed is a whole number of at least 0")
+    warnings.warn("who guesses the seed can replay the partition: leave it out for a real release", LeakWarning, 3)
+    return int(seed)
+
+
+def _recoded(possible: Publishable, policy: Policy, quasi: Sequence[QuasiColumn], labels: Ints) -> pl.DataFrame:
+    """Publish the classes; those that look alike to a reader are one, which persons in both may keep from holding."""
+    while True:
+        rows = recoded(possible.frame, policy, quasi, possible.table.sensitive, Classes.from_labels(labels))
+        if policy.person is None:
+            return rows
+        seen = classes_of(rows[list(policy.visible)]).labels_by_row()
+        labels = join_failing(seen, possible, policy, quasi)
+        if labels.max() == seen.max():
+            return rows
 
 
 def _measures(
@@ -192,7 +209,7 @@ class Release:
     def certificate(self) -> Certificate:
         """What was proved, with the fingerprint that the release has as CSV."""
         file = io.BytesIO()
-        write_table(self.frame, ".csv", file)
+        write_table(self.frame, "csv", file)
         return Certificate({**self.found, "sha256": sha256(file.getbuffer())})
 
     def write(
@@ -202,24 +219,29 @@ class Release:
 
         CSV, Parquet or Arrow, by the name's ending. `record` keeps the seed, for your eyes only.
         """
-        notes = {"seed": self.seed, "method": self.found["method"], "version": self.found["version"]}
-        targets = [(target, target is record) for target in (record, certificate, path) if target is not None]
-        with pending([(Path(target), private) for target, private in targets]) as files:
-            release = files[-1]
-            release.write(lambda file: write_table(self.frame, release.target.suffix, file))
-            proof = Certificate({**self.found, "sha256": self._confirmed(release.path)})
-            for (target, _), file in zip(targets[:-1], files, strict=False):
-                content = proof.to_bytes() if target is certificate else (json.dumps(notes) + "\n").encode()
-                file.write(partial(_put, content))
-            for file in files:
+        targets = {"record": record, "certificate": certificate, "release": path}
+        paths = {what: Path(target) for what, target in targets.items() if target is not None}
+        kind = format_of(paths["release"])
+        check_targets(list(paths.values()))
+        with pending(paths, private={"record"}) as files:
+            files["release"].write(lambda file: write_table(self.frame, kind, file))
+            proof = self._confirmed(files["release"].path)
+            notes = {"seed": self.seed, "method": self.found["method"], "version": self.found["version"]}
+            contents = {"record": (json.dumps(notes) + "\n").encode(), "certificate": proof.to_bytes()}
+            for what in contents.keys() & files.keys():
+                files[what].write(partial(_put, contents[what]))
+            for file in files.values():
                 file.publish()
         return proof
 
-    def _confirmed(self, path: Path) -> str:
-        """Judge the finished file from its own bytes; return their fingerprint."""
+    def _confirmed(self, path: Path) -> Certificate:
+        """Judge the finished file from its own bytes, and certify what was found there."""
         data = read_bytes(path)
-        self.judge.confirm(parse(data))
-        return sha256(data)
+        try:
+            result = self.judge.confirm(parse(data))
+        except (InputError, PolicyError) as error:
+            raise InputError(f"written in this format, the release cannot be judged: {error}") from None
+        return Certificate({**self.found, "sha256": sha256(data), **result.to_dict()})
 
 
 def _put(content: bytes, file: BinaryIO) -> None:

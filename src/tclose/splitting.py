@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance.counts import Ints
+from tclose.errors import InternalError
 from tclose.feasibility import Publishable
 from tclose.judging import distance_of, verdicts
 from tclose.partition import Problem, Sensitive, merged, method_named
@@ -29,30 +30,64 @@ def split(
     options: Mapping[str, Any],
 ) -> Ints:
     """Return the class of every row, counted from 0."""
-    partition = method_named(method)
-    problem = _problem(possible, policy, quasi)
+    partition, problem, groups = method_named(method), _problem(possible, policy, quasi), possible.groups
     labels = np.empty(problem.rows, dtype=np.int64)
-    found = 0
-    for group in range(len(possible.groups)):
-        rows = possible.groups.members(group)
-        labels[rows] = found + partition(problem.part(rows), seed=seed, progress=progress, **options)
-        found = int(labels[rows].max()) + 1
-    groups = possible.groups.labels_by_row()
-    return merged(labels, groups, problem.points, lambda labels: _failing(labels, possible, policy))
+    classes = done = 0
+    for group in range(len(groups)):
+        rows = groups.members(group)
+        part, tell = problem.part(rows), _share_of(progress, done / problem.rows, len(rows) / problem.rows)
+        if _within_t(part):
+            found = _checked(partition(part, seed=seed, progress=tell, **options), len(rows))
+        else:
+            found = np.zeros(len(rows), dtype=np.int64)  # large enough for (n,t), which admits it as it is
+        labels[rows] = classes + found
+        classes, done = classes + int(found.max()) + 1, done + len(rows)
+    return join_failing(labels, possible, policy, quasi)
+
+
+def join_failing(labels: Ints, possible: Publishable, policy: Policy, quasi: Sequence[QuasiColumn]) -> Ints:
+    """Merge classes within their groups until every model admits them all."""
+    groups, points = possible.groups.labels_by_row(), _points(possible, quasi)
+    return merged(labels, groups, points, lambda labels: _failing(labels, possible, policy))
+
+
+def _share_of(progress: Callable[[float], None], before: float, share: float) -> Callable[[float], None]:
+    return lambda inner: progress(before + share * inner)
+
+
+def _within_t(problem: Problem) -> bool:
+    return all(one.t is None or one.emd_of(one.codes, one.reference) <= one.t for one in problem.sensitive)
+
+
+def _checked(labels: Any, rows: int) -> Ints:
+    """Make sure that a method gave every row one class, and left no class out."""
+    found = np.asarray(labels)
+    if found.shape != (rows,) or found.dtype.kind not in "iu" or not np.array_equal(*_numbers(found)):
+        raise InternalError("the method did not put every row into exactly one class, so nothing was released")
+    return found.astype(np.int64)
+
+
+def _numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    different = np.unique(labels)
+    return different, np.arange(len(different))
 
 
 def _problem(possible: Publishable, policy: Policy, quasi: Sequence[QuasiColumn]) -> Problem:
     columns = possible.table.sensitive.values()
     return Problem(
-        points=np.stack([column.points() for column in quasi], axis=1)
-        if quasi
-        else np.zeros((possible.frame.height, 1)),
+        points=_points(possible, quasi),
         sensitive=tuple(
             Sensitive(column.codes, column.reference, distance_of(column), policy.sensitive[column.name].t)
             for column in columns
         ),
         k=policy.k,
     )
+
+
+def _points(possible: Publishable, quasi: Sequence[QuasiColumn]) -> NDArray[np.float64]:
+    if not quasi:
+        return np.zeros((possible.frame.height, 1))
+    return np.stack([column.points() for column in quasi], axis=1)
 
 
 def _failing(labels: Ints, possible: Publishable, policy: Policy) -> NDArray[np.bool_]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-import threading
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import click
@@ -33,8 +32,8 @@ MODELS = {
     "beta": ("β-likeness", "≤"),
     "enhanced_beta": ("enhanced β-likeness", "≤"),
     "delta": ("δ-disclosure", "<"),
+    "suppress": ("share withheld", "≤"),
 }
-PATIENCE_SECONDS = 1.0
 NO_CERTIFICATE = "No certificate was asked for (--certificate FILE): without one, nobody can verify the release."
 
 
@@ -65,10 +64,10 @@ def _row(found: ModelFinding) -> list[Text]:
         name,
         f"{sign} {_asked(found.required)}",
         number(found.reached),
-        f"{found.worst_class:,}",
-        f"{found.failing_classes:,}",
+        f"{found.worst_class:,}" if found.worst_class else "",
+        f"{found.failing_classes:,}" if found.worst_class else "",
     ]
-    return [*(Text(cell) for cell in cells), verdict]
+    return [*(Text(plain(cell)) for cell in cells), verdict]
 
 
 def _asked(required: Level | Mapping[str, Level]) -> str:
@@ -87,10 +86,11 @@ def _verdict(result: CheckResult) -> Text:
     close = [found for found in failing if found.model in ("t", "(n,t)")]
     if close:
         worst = max(close, key=lambda found: float(found.reached))
+        attribute = plain(str(worst.attribute))
         words.append(
             f"\nClass {worst.worst_class:,} tells most: whoever is known to be in it, the distribution of "
-            f"'{worst.attribute}' is {number(worst.reached)} away from the whole table's. See why with: "
-            f"tclose explain … --attribute {worst.attribute} --class {worst.worst_class}",
+            f"'{attribute}' is {number(worst.reached)} away from the whole table's. See why with: "
+            f"tclose explain … --attribute {shlex.quote(attribute)} --class {worst.worst_class}",
             "default not bold",
         )
     return words
@@ -102,8 +102,9 @@ def show_explanation(explanation: Explanation) -> None:
     rows = counted(explanation.rows, "row")
     console.print(
         Text(
-            f"Class {explanation.class_number:,} ({rows}) against the whole table, attribute "
-            f"'{explanation.attribute}', distance {explanation.distance}: these moves of earth make them alike.\n"
+            f"Class {explanation.class_number:,} ({rows}) against the whole table, "
+            f"attribute '{plain(explanation.attribute)}', distance {explanation.distance}: "
+            "these moves of earth make them alike.\n"
         )
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -114,8 +115,8 @@ def show_explanation(explanation: Explanation) -> None:
     for order, move in enumerate(explanation.moves, start=1):
         table.add_row(
             f"{order}.",
-            Text(move.source),
-            Text(move.target),
+            Text(plain(move.source)),
+            Text(plain(move.target)),
             str(move.mass),
             str(move.distance),
             f"{float(move.cost):.4f}",
@@ -189,50 +190,13 @@ def show_bug(error: BaseException) -> None:
 
 
 def _stderr(line: str) -> None:
-    """Write one line; a line break or control character in a name must not make it two, or worse."""
-    plain = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
-    sys.stderr.write(plain + "\n")
+    sys.stderr.write(plain(line) + "\n")
 
 
-class Bar:
-    """A progress bar on stderr, shown once the work takes longer than a second."""
+def plain(text: str) -> str:
+    r"""Spell out line breaks and control characters: a name or a cell must not break a line, or the terminal.
 
-    def __init__(self) -> None:
-        self._share, self._what = 0.0, ""
-        self._progress: object = None
-        self._timer = threading.Timer(PATIENCE_SECONDS, self._start)
-        self._timer.daemon = True
-
-    def __enter__(self) -> Bar:
-        if sys.stderr.isatty():
-            self._timer.start()
-        return self
-
-    def __call__(self, share: float, what: str) -> None:
-        """Take note of how far the work is."""
-        self._share, self._what = share, what
-        self._update()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        from rich.progress import Progress
-
-        self._timer.cancel()
-        if isinstance(self._progress, Progress):
-            self._progress.stop()
-
-    def _start(self) -> None:
-        from rich.progress import Progress
-
-        progress = Progress(console=Console(stderr=True), transient=True)
-        progress.add_task(self._what, total=1.0)
-        progress.start()
-        self._progress = progress
-        self._update()
-
-    def _update(self) -> None:
-        from rich.progress import Progress
-
-        if isinstance(self._progress, Progress):
-            self._progress.update(self._progress.task_ids[0], completed=self._share, description=self._what)
+    >>> plain("blood\npressure")
+    'blood\\npressure'
+    """
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)

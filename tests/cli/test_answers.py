@@ -132,6 +132,17 @@ def test_explain_for_people(tclose: Run) -> None:
     assert "Earth mover's distance: 3/8 = 0.3750" in outcome.out
 
 
+def test_names_and_values_cannot_break_the_terminal(tclose: Run) -> None:
+    Path("t.csv").write_text('zone,"pay\nper \x1b[2Jyear"\na,\x1b[31mx\nb,y\n')
+    asked = ("--qi", "zone", "--sensitive", "pay\nper \x1b[2Jyear=0")
+    outcome = tclose("check", "t.csv", *asked)
+    assert "\x1b" not in outcome.out
+    assert r"--attribute 'pay\nper \x1b[2Jyear' --class 1" in " ".join(outcome.out.split())
+    outcome = tclose("explain", "t.csv", *asked, "--attribute", "pay\nper \x1b[2Jyear", "--class", "1")
+    assert "\x1b" not in outcome.out
+    assert r"\x1b[31mx" in outcome.out
+
+
 def test_doctor(tclose: Run) -> None:
     found = answer(tclose("doctor", "--json"))
     assert set(found) == {"tclose", "python", "system", "cores", "needed", "extras", "healthy"}

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tclose.distance import Counts
 from tclose.privacy import DeltaDisclosure
@@ -28,12 +31,32 @@ def test_the_worst_class() -> None:
     assert judgement.worst_class == 1
 
 
+def log(ratio: Fraction) -> Fraction:
+    with localcontext() as context:
+        context.prec = 60
+        return Fraction(Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln())
+
+
+@settings(max_examples=150, deadline=None)
+@given(c=st.integers(1, 999), n=st.integers(1, 999), digits=st.integers(14, 20))
+def test_floats_never_decide_at_the_line(c: int, n: int, digits: int) -> None:
+    counts, whole = Counts.from_dense([[c, 1000 - c]]), np.array([n, 1000 - n])
+    exact = max(abs(log(Fraction(c, n))), abs(log(Fraction(1000 - c, 1000 - n))))
+    step = Fraction(1, 10**digits)
+    below = exact // step * step
+    for delta in (below - step, below, below + step, below + 2 * step):
+        if delta > 0:
+            assert DeltaDisclosure(delta).judge(counts, whole).satisfied is (exact < delta)
+
+
 def test_the_worst_class_is_one_that_fails() -> None:
-    """Here floats round both figures to the same number, and only the second class reaches δ."""
-    q, delta = np.array([1, 1]) * 10**17, Fraction("0.1")
-    least = math.ceil(math.exp(0.1) * 5 * 10**16)
-    rows = [[least + step, 10**17 - least - step] for step in range(-30, 31)]
-    judgement = DeltaDisclosure(delta).judge(Counts.from_dense(rows), q)
-    assert not judgement.satisfied
-    assert not judgement.admitted[judgement.worst_class]
+    """Floats see no difference between the last class that is within δ and the first that is not."""
+    rows, whole = 10**17, np.array([1, 1])
+    with localcontext() as context:
+        context.prec = 60
+        least = int(Decimal("-0.1").exp() / 2 * rows) + 1
+    classes = [[least, rows - least], [least - 1, rows - least + 1]]
+    judgement = DeltaDisclosure(Fraction("0.1")).judge(Counts.from_dense(classes), whole)
+    assert judgement.admitted.tolist() == [True, False]
+    assert judgement.worst_class == 1
     assert judgement.reached >= 0.1

@@ -35,6 +35,15 @@ def test_entropy_lies_between_1_and_the_number_of_values() -> None:
     assert reached == pytest.approx(math.exp(1.5 * math.log(2)))
 
 
+def test_the_worst_class_is_one_that_fails_where_floats_see_a_tie() -> None:
+    half = 5 * 10**16
+    classes = Counts.from_dense([[half, half, 0, 0], [half + 1, half - 1, 0, 0]])
+    judgement = EntropyL(Fraction(2)).judge(classes, WHOLE)
+    assert judgement.admitted.tolist() == [True, False]
+    assert judgement.worst_class == 1
+    assert judgement.reached < 2
+
+
 def test_many_classes_at_the_line_are_decided_by_their_counts() -> None:
     counts = Counts.from_dense([[3, 0, 3, 0], [0, 3, 0, 3], [2, 0, 0, 1]] * 1000)
     assert EntropyL(Fraction(2)).judge(counts, WHOLE).admitted.tolist() == [True, True, False] * 1000

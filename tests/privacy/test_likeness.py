@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tclose.distance import Counts
 from tclose.privacy import BetaLikeness, EnhancedBetaLikeness
@@ -34,6 +37,20 @@ def test_enhanced_caps_what_frequent_values_may_gain() -> None:
     assert judgement.admitted.tolist() == [True, True, False]
     assert (judgement.reached, judgement.worst_class) == (math.inf, 2)
     assert EnhancedBetaLikeness(Fraction(2)).judge(counts.only(np.array([0, 1])), WHOLE).reached == Fraction(5, 3)
+
+
+@settings(max_examples=150, deadline=None)
+@given(n=st.integers(300, 999), digits=st.integers(14, 17))
+def test_floats_never_decide_at_the_cap(n: int, digits: int) -> None:
+    """A value of q = n/1000 of the table may make up (1 − ln q)·q of a class of 10^digits rows, to the row."""
+    rows = 10**digits
+    with localcontext() as context:
+        context.prec = 60
+        most = int((1 - (Decimal(n) / 1000).ln()) * n / 1000 * rows)
+    classes = [[most + step, rows - most - step] for step in (-1, 0, 1, 2)]
+    judgement = EnhancedBetaLikeness(Fraction(9)).judge(Counts.from_dense(classes), np.array([n, 1000 - n]))
+    assert judgement.admitted.tolist() == [True, True, False, False]
+    assert judgement.worst_class == 2
 
 
 def test_many_entries_next_to_the_cap() -> None:

@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tclose
 from tclose.distance import Counts, Equal, Ordered
@@ -65,6 +67,21 @@ def test_the_level_reached_is_exact_where_floats_see_a_tie() -> None:
     assert float(first) == float(second)
     assert (judgement.reached, judgement.worst_class) == (second, 1)
     assert not NTCloseness(int(whole.sum()), first, Ordered(2)).judge(Counts.from_dense(rows), whole).satisfied
+
+
+FIBONACCI = [1, 1]
+while len(FIBONACCI) < 45:
+    FIBONACCI.append(FIBONACCI[-2] + FIBONACCI[-1])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.permutations(range(41, 45)), st.integers(10**9, 3 * 10**9))
+def test_the_level_reached_is_exact_among_near_ties(order: list[int], half: int) -> None:
+    """Quotients of neighbouring Fibonacci numbers are as near to each other as fractions of their size can be."""
+    rows = Counts.from_dense([[FIBONACCI[i - 1], FIBONACCI[i - 2]] for i in order])
+    whole = np.array([half, half])
+    judgement = NTCloseness(2 * half, Fraction(1), Equal()).judge(rows, whole)
+    assert (judgement.reached, judgement.worst_class) == Equal().emd(rows, whole).largest()
 
 
 def test_through_check_the_towns_are_found() -> None:

@@ -72,7 +72,7 @@ def test_a_constant_column_has_one_bin(bins: dict[str, int]) -> None:
     assert len(binned([7, 7, 7], **bins).labels) == 1
 
 
-@pytest.mark.parametrize("bins", [{"width": "0.0000001"}, {"count": 10**9}, {"quantiles": 10**9}])
+@pytest.mark.parametrize("bins", [{"width": "0.0005"}, {"count": 2_000_000}, {"quantiles": 2_000_000}])
 def test_too_many_bins_are_refused(bins: dict[str, object]) -> None:
     with pytest.raises(PolicyError, match=r"^bins: that would make [0-9,]+ bins, more than 1,000,000: make them wider"):
         binned([1, 1000], **bins)

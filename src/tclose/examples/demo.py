@@ -13,6 +13,7 @@ from tclose import talk
 from tclose.certificate import verify
 from tclose.examples.hospital import hospital
 from tclose.policy import Policy
+from tclose.progress import Bar
 from tclose.release import anonymize, check
 from tclose.table import read
 
@@ -22,7 +23,7 @@ def play(*, rows: int, seed: int, folder: Path, as_json: bool) -> int:
     table, policy_file = write_example(folder, rows=rows, seed=seed)
     out, certificate = folder / "release.csv", folder / "release.json"
     policy = Policy.load(policy_file)
-    with talk.Bar() as bar:
+    with Bar() as bar:
         frame = read(table)
         before = check(frame, policy, progress=bar)
         proof = anonymize(frame, policy, progress=bar).write(out, certificate=certificate)

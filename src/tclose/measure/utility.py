@@ -69,8 +69,8 @@ def squared_error(outcome: Outcome) -> float | None:
         return None
     scores = (points - points.mean(axis=0)) / deviation[deviation > 0]
     sums = np.stack([np.bincount(outcome.labels, weights=column) for column in scores.T])
-    within = float((scores**2).sum() - (sums**2 / outcome.sizes).sum())
-    return within / float((scores**2).sum())
+    whole = float((scores**2).sum())
+    return max(1 - float((sums**2 / outcome.sizes).sum()) / whole, 0.0)  # rounding may leave less than nothing
 
 
 MEASURES = (
@@ -82,7 +82,7 @@ MEASURES = (
 
 
 def measured(outcome: Outcome) -> dict[str, float | None]:
-    """Return every measure by its name, and the distribution of class sizes."""
+    """Return every measure by its name; none where a table has nothing to measure it on."""
     figures = {measure.name: measure.compute(outcome) for measure in MEASURES}
     return {name: None if figure is None else round(figure, 12) for name, figure in figures.items()}
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.errors import InternalError
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 BITS = 10  # per coordinate, along the curve that orders classes
@@ -19,7 +21,9 @@ BITS = 10  # per coordinate, along the curve that orders classes
 def merged(labels: Ints, groups: Ints, points: Floats, failing: Callable[[Ints], NDArray[np.bool_]]) -> Ints:
     """Merge classes within their groups until `failing(labels)` marks none; labels go from 0 up."""
     while (bad := failing(labels)).any():
-        labels = _merge_once(labels, groups, points, bad)
+        before, labels = labels.max(), _merge_once(labels, groups, points, bad)
+        if labels.max() == before:
+            raise InternalError("a class fails although it is all of its group, which was found to hold")
     return labels
 
 
@@ -40,7 +44,7 @@ def _joined(order: Ints, gaps: Floats, bad: NDArray[np.bool_]) -> Ints:
     target, taken = np.arange(len(order)), np.zeros(len(order), dtype=bool)
     before, after = np.append(np.inf, gaps), np.append(gaps, np.inf)
     for place in np.flatnonzero(bad[order]).tolist():
-        if taken[place]:
+        if taken[place] or before[place] == after[place] == np.inf:
             continue
         other = place - 1 if before[place] <= after[place] else place + 1
         target[order[place]] = target[order[other]]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,20 +16,24 @@ import polars as pl
 from tclose.errors import InputError
 
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+MARKS = ',;\t"\r\n'
+NANOSECONDS = pl.Datetime("ns")
 
 
-def check_targets(targets: Sequence[Path], sources: Sequence[Path]) -> None:
+def check_targets(targets: Sequence[Path], sources: Sequence[Path] = ()) -> None:
     """Refuse early what could not be written later, or would overwrite what is read."""
     for target in targets:
         if not target.parent.is_dir():
             raise InputError(f"there is no folder {target.parent} to write {target.name} into")
         if target.is_dir():
             raise InputError(f"{target} is a folder: name a file in it")
+        if target.exists() and not target.is_file():
+            raise InputError(f"{target} is no ordinary file: name another")
         if not os.access(target.parent, os.W_OK):
             raise InputError(f"the folder {target.parent} is not writable")
         if any(_same(target, source) for source in sources):
             raise InputError(f"{target} is read and would be overwritten: name another file")
-    if len({target.resolve() for target in targets}) < len(targets):
+    if any(_same(one, other) for one, other in combinations(targets, 2)):
         raise InputError("two of the files to write have the same name")
 
 
@@ -36,18 +41,43 @@ def _same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
 
 
-def write_table(frame: pl.DataFrame, suffix: str, file: BinaryIO) -> None:
+def format_of(path: Path) -> str:
+    """Return the format that a release's name asks for."""
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"a release is written as {', '.join(FORMATS)}, not as '{path.suffix}'")
+    return FORMATS[path.suffix.lower()]
+
+
+def write_table(frame: pl.DataFrame, kind: str, file: BinaryIO) -> None:
     """Write a published table; the bytes depend on the frame alone."""
-    kind = FORMATS.get(suffix.lower())
     if kind == "csv":
-        text = pl.col(pl.String)
-        frame.with_columns(pl.when(text == "").then(None).otherwise(text).name.keep()).write_csv(file)
+        file.write(_header(frame.columns))
+        _as_cells(frame).write_csv(file, include_header=False)
     elif kind == "parquet":
         frame.write_parquet(file)
-    elif kind == "arrow":
-        frame.write_ipc(file)
     else:
-        raise InputError(f"a release is written as {', '.join(FORMATS)}, not as '{suffix}'")
+        frame.write_ipc(file, compat_level=pl.CompatLevel.oldest())  # newer columns of text may carry other rows' text
+
+
+def _header(names: Sequence[str]) -> bytes:
+    """Spell the header; a name that holds any separator is quoted, or it would be taken for several."""
+    quoted = ('"' + name.replace('"', '""') + '"' if any(mark in name for mark in MARKS) else name for name in names)
+    return (",".join(quoted) + "\n").encode()
+
+
+def _as_cells(frame: pl.DataFrame) -> pl.DataFrame:
+    """Spell moments as they are read back, and empty text as nothing; where that is all of a record, as ""."""
+    if frame.width == 1:
+        return frame.select(pl.all().cast(pl.String).fill_null(""))
+    text = pl.col(pl.String)
+    cells = frame.with_columns(pl.when(text != "").then(text).name.keep())
+    return cells.with_columns(_moments(cells[name]) for name, dtype in cells.schema.items() if dtype == NANOSECONDS)
+
+
+def _moments(column: pl.Series) -> pl.Series:
+    """Drop the nanoseconds of pandas where they say nothing."""
+    short = column.cast(pl.Datetime("us"))
+    return short if (short.cast(NANOSECONDS) == column).all() else column
 
 
 def sha256(data: bytes | memoryview) -> str:
@@ -60,7 +90,7 @@ class Pending:
 
     def __init__(self, target: Path, *, private: bool = False) -> None:
         self.target, self.private = target, private
-        self.path = target.parent / f".{target.name}.{secrets.token_hex(6)}.part"
+        self.path = target.parent / f".tclose-{secrets.token_hex(8)}.part"
 
     def write(self, fill: Callable[[BinaryIO], object]) -> None:
         """Let `fill` write the file, readable by nobody else, and flush it."""
@@ -82,13 +112,13 @@ class Pending:
 
 
 @contextmanager
-def pending(targets: Sequence[tuple[Path, bool]]) -> Iterator[list[Pending]]:
-    """Hold files (a private one stays readable by its owner only) that vanish unless they are published."""
-    files = [Pending(path, private=private) for path, private in targets]
+def pending(targets: Mapping[str, Path], *, private: Set[str] = frozenset()) -> Iterator[dict[str, Pending]]:
+    """Hold files that vanish unless they are published; a private one stays readable by its owner only."""
+    files = {name: Pending(path, private=name in private) for name, path in targets.items()}
     try:
         yield files
     finally:
-        for file in files:
+        for file in files.values():
             file.discard()
 
 
@@ -99,6 +129,8 @@ def _umask() -> int:
 
 
 def _flush_folder(folder: Path) -> None:
+    if os.name == "nt":  # which has no such thing
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -28,8 +28,15 @@ def reader_policy(policy: Policy, sensitive: Mapping[str, SensitiveColumn], *, k
         unlinkable=policy.unlinkable,
         k=policy.k,
         suppress=policy.suppress,
-        missing=policy.missing,
+        missing=_markers(policy, sensitive),
     )
+
+
+def _markers(policy: Policy, sensitive: Mapping[str, SensitiveColumn]) -> tuple[str, ...]:
+    """Return what means "missing": in a CSV, an empty cell may be what was null in a frame."""
+    kept = any(spec.missing == "value" for spec in policy.sensitive.values())
+    ordinary = "" in policy.missing or any("" in column.labels for column in sensitive.values())
+    return (*policy.missing, "") if kept and not ordinary else policy.missing
 
 
 def _written_down(spec: Sensitive, column: SensitiveColumn, told_apart: bool) -> Sensitive:
@@ -42,9 +49,10 @@ def _written_down(spec: Sensitive, column: SensitiveColumn, told_apart: bool) ->
         changes["matrix"] = CostTable(column.costs.values, costs)
     if column.edges is not None:
         changes["bins"] = Bins("edges", column.edges)
+    labels = tuple(label for label in column.labels if label != MISSING)
+    changes |= {name: labels for name in ("order", "domain") if getattr(spec, name) is not None}
     if spec.publish == "bin":
-        changes |= {"bins": None, "publish": None}
-        changes["order" if column.distance == "ordered" else "domain"] = column.labels
+        changes |= {"bins": None, "publish": None, "order" if column.distance == "ordered" else "domain": labels}
     if not told_apart:
         changes |= dict.fromkeys(BY_PERSON)
         if all(getattr(spec, model) is None or model in BY_PERSON for model in MODELS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from importlib import import_module
 from typing import Any
 
 import narwhals as nw
@@ -68,7 +69,7 @@ def _as_text(name: str, cells: list[Any]) -> pl.Series:
 
 def kind_of(frame: Any) -> str:
     """Return which library a frame belongs to."""
-    return "polars" if isinstance(frame, pl.DataFrame | pl.LazyFrame) else type(frame).__module__.partition(".")[0]
+    return "polars" if isinstance(frame, pl.LazyFrame) else str(nw.from_native(frame).implementation.value)
 
 
 def from_polars(frame: pl.DataFrame, kind: str) -> Any:
@@ -77,6 +78,16 @@ def from_polars(frame: pl.DataFrame, kind: str) -> Any:
         return frame
     if kind == "pyarrow":
         return frame.to_arrow()
-    columns = {name: frame[name].to_list() for name in frame.columns}
     backend: Any = kind
-    return nw.from_dict(columns, backend=backend).to_native()
+    return nw.from_dict({column.name: _cells(column) for column in frame.iter_columns()}, backend=backend).to_native()
+
+
+def _cells(column: pl.Series) -> Any:
+    """Return the cells as pandas keeps them: integers among nulls stay integers, moments keep their nanoseconds."""
+    if isinstance(column.dtype, pl.Datetime) and column.dtype.time_zone is None:
+        return column.to_numpy()
+    if (column.dtype.is_numeric() and not column.dtype.is_decimal()) and not column.null_count():
+        return column.to_numpy()
+    if column.dtype.is_integer():
+        return import_module("pandas").array(column.to_list(), dtype=str(column.dtype))
+    return column.to_list()

@@ -7,7 +7,7 @@ domain in the published set. A missing cell is an ordinary value: code -1 here, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -68,8 +68,11 @@ class NumberColumn:
         """Return where each value lies between the table's smallest (0) and largest (1)."""
         units = self.values.units
         assert units is not None
-        span = float(units[-1] - units[0]) if len(units) else 0.0
-        return np.asarray((units - units[0]).astype(np.float64) / span) if span else np.zeros(len(units))
+        span = int(units[-1]) - int(units[0]) if len(units) else 0
+        if not span:
+            return np.zeros(len(units))
+        wide = units if span < 2**62 else units.astype(object)  # 1e400 is a number, too, and no float
+        return np.asarray((wide - wide[0]) / span, dtype=np.float64)
 
     def ends(self) -> Ends:
         """Return what each value publishes as the low and as the high end of a range."""
@@ -83,9 +86,9 @@ class NumberColumn:
         """Snap one number outward to `step` and put the tails beyond `bottom` and `top` under one name each."""
         step, top, bottom = self.spec.step, self.spec.top, self.spec.bottom
         if top is not None and number >= top:
-            return (f"≥{spell(top)}",) * 2 + (_place(top, exact), 1.0)
+            return (f"≥{spell(top)}",) * 2 + (_place(top, exact), _place(exact[-1], exact))
         if bottom is not None and number <= bottom:
-            return (f"≤{spell(bottom)}",) * 2 + (0.0, _place(bottom, exact))
+            return (f"≤{spell(bottom)}",) * 2 + (_place(exact[0], exact), _place(bottom, exact))
         low = number if step is None else number // step * step
         high = number if step is None else -(-number // step) * step
         return spell(low), spell(high), _place(low, exact), _place(high, exact)
@@ -105,6 +108,10 @@ class NumberColumn:
     def points(self) -> Floats:
         """Return each row's place on the line from 0 to 1; a missing value lies in the middle."""
         return np.append(self.places(), 0.5)[self.codes]
+
+    def only(self, rows: Ints) -> NumberColumn:
+        """Return some rows, still measured against the whole table."""
+        return replace(self, values=_only(self.values, rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,12 +158,17 @@ class LabelColumn:
         """Return each row's place in the order of the leaves, from 0 to 1."""
         return np.append(np.linspace(0, 1, len(self.hierarchy.leaves)), 0.5)[self.codes]
 
+    def only(self, rows: Ints) -> LabelColumn:
+        """Return some rows, still measured against the whole hierarchy."""
+        return replace(self, codes=self.codes[rows])
+
 
 @dataclass(frozen=True, eq=False)
 class SetColumn:
     """Text without a hierarchy: published as the set of its values."""
 
     values: Values
+    domain: int  # different values of the whole table, "missing" among them
 
     @property
     def name(self) -> str:
@@ -178,13 +190,20 @@ class SetColumn:
     def loss(self, classes: Classes) -> Floats:
         """Return (different values − 1) / (values of the domain − 1)."""
         codes, starts = self.members(classes)
-        domain = len(self.values.texts) + bool(self.values.missing)
         different = np.diff(starts, append=len(codes))
-        return np.asarray((different - 1) / max(domain - 1, 1))
+        return np.asarray((different - 1) / max(self.domain - 1, 1))
 
     def points(self) -> Floats:
         """Return each row's place among the sorted values, from 0 to 1."""
         return np.append(np.linspace(0, 1, len(self.values.texts)), 0.5)[self.codes]
+
+    def only(self, rows: Ints) -> SetColumn:
+        """Return some rows, still measured against the whole table's domain."""
+        return replace(self, values=_only(self.values, rows))
+
+
+def _only(values: Values, rows: Ints) -> Values:
+    return replace(values, codes=values.codes[rows])
 
 
 QuasiColumn = NumberColumn | LabelColumn | SetColumn
@@ -200,13 +219,17 @@ def read_quasi(column: pl.Series, spec: Quasi, missing: Sequence[str]) -> QuasiC
             else builders.build(spec.hierarchy, values)
         )
         return LabelColumn(column.name, hierarchy, codes_in(hierarchy.leaves, values, misses="its hierarchy misses"))
-    if values.kind in ("number", "date"):
-        if values.kind == "date" and (spec.step or spec.top or spec.bottom):
-            raise PolicyError("step, top and bottom are for numbers, not for dates", place=join("quasi", column.name))
+    if values.kind == "number" or (values.kind == "date" and _plain(spec)):
         return NumberColumn(values, spec)
-    if spec.step or spec.top or spec.bottom:
-        raise PolicyError("step, top and bottom need a column of numbers", place=join("quasi", column.name))
-    return SetColumn(values)
+    if values.texts and not _plain(spec):
+        kind = "dates" if values.kind == "date" else "text"
+        place = join("quasi", column.name)
+        raise PolicyError(f"step, top, bottom and means are for numbers, not for {kind}", place=place)
+    return SetColumn(values, len(values.texts) + bool(values.missing))
+
+
+def _plain(spec: Quasi) -> bool:
+    return all(setting is None for setting in (spec.step, spec.top, spec.bottom, spec.publish))
 
 
 def read_quasis(frame: pl.DataFrame, policy: Policy) -> list[QuasiColumn]:

@@ -1,0 +1,143 @@
+"""What a release costs, by hand from DESIGN section 4, alone and in a certificate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tclose import Policy, anonymize
+from tclose.measure.utility import MEASURES, Outcome, class_sizes, discernibility, measured
+
+
+def outcome(**changes: Any) -> Outcome:
+    """Two classes of 3 and 1 rows, one row withheld, two quasi-identifiers."""
+    given: dict[str, Any] = {
+        "sizes": np.array([3, 1]),
+        "losses": [np.array([0.5, 0.0]), np.array([1.0, 0.25])],
+        "withheld": 1,
+        "k": 2,
+        "labels": np.array([0, 0, 0, 1]),
+        "points": np.array([[0.0], [0.5], [1.0], [1.0]]),
+    }
+    return Outcome(**{**given, **changes})
+
+
+def test_every_measure_declares_itself() -> None:
+    assert [measure.name for measure in MEASURES] == ["gcp", "sse", "discernibility", "c_avg"]
+    for measure in MEASURES:
+        assert measure.better == "lower"
+        figure = measure.compute(outcome())
+        assert figure is not None
+        assert measure.low <= figure
+        assert measure.high is None or figure <= measure.high
+
+
+def test_gcp() -> None:
+    # (3·0.5 + 1·0 + 3·1 + 1·0.25) / 2 quasi-identifiers, plus one withheld row, over 5 rows
+    assert measured(outcome())["gcp"] == pytest.approx((4.75 / 2 + 1) / 5)
+    assert measured(outcome(withheld=0))["gcp"] == pytest.approx(4.75 / 2 / 4)
+    assert measured(outcome(losses=[]))["gcp"] == 0
+
+
+def test_discernibility() -> None:
+    assert measured(outcome())["discernibility"] == 9 + 1 + 1 * 5
+    assert discernibility(outcome(sizes=np.array([4_000_000_000]), withheld=0)) == 1.6e19  # beyond 64 bits
+
+
+def test_average_class() -> None:
+    assert measured(outcome())["c_avg"] == 5 / 2 / 2
+
+
+def test_squared_error() -> None:
+    # around the class means: 0.5² + 0 + 0.5² + 0; around the mean 0.625: 0.625² + 0.125² + 2·0.375²
+    assert measured(outcome())["sse"] == pytest.approx(0.5 / 0.6875)
+    one = outcome(sizes=np.array([4]), labels=np.zeros(4, dtype=int), losses=[])
+    assert measured(one)["sse"] == 1
+    each = outcome(sizes=np.ones(4, dtype=int), labels=np.arange(4), losses=[])
+    assert str(measured(each)["sse"]) == "0.0"  # not -0.0
+    assert measured(outcome(points=np.ones((4, 1))))["sse"] is None
+    assert measured(outcome(points=np.ones((4, 0))))["sse"] is None
+
+
+def test_squared_error_weighs_columns_alike() -> None:
+    wide = outcome(points=np.array([[0.0, 1], [500, 1], [1000, 1], [1000, 1]]))
+    assert measured(wide)["sse"] == pytest.approx(0.5 / 0.6875)
+
+
+def test_class_sizes() -> None:
+    assert class_sizes(outcome(sizes=np.array([7, 2, 4, 3]))) == {"smallest": 2, "median": 3.5, "largest": 7}
+
+
+# In a certificate
+
+
+def costs(frame: pl.DataFrame, **policy: Any) -> dict[str, Any]:
+    found: dict[str, Any] = dict(anonymize(frame, Policy.from_dict(policy)).certificate.content["measures"])
+    return found
+
+
+def test_one_class_of_everything() -> None:
+    """t = 0 on two different values: one class, so that each loss is that of the whole table."""
+    frame = pl.DataFrame(
+        {
+            "age": ["20", "70"],
+            "born": ["2000-01-01", "1950-01-01"],
+            "sex": ["f", "m"],
+            "zip": ["x1", "x2"],
+            "same": ["7", "7"],
+            "pay": [1, 2],
+        }
+    )
+    rows = [["x1", "x", "*"], ["x2", "x", "*"], ["y1", "y", "*"], ["y2", "y", "*"]]
+    quasi = {"age": {}, "born": {}, "sex": {}, "zip": {"hierarchy": {"rows": rows}}, "same": {}}
+    assert costs(frame, quasi=quasi, sensitive={"pay": {"t": 0}}, k=2) == {
+        "gcp": pytest.approx((1 + 1 + 1 + 2 / 4 + 0) / 5),
+        "sse": 1.0,
+        "discernibility": 4,
+        "c_avg": 1,
+        "class_sizes": {"smallest": 2, "median": 2, "largest": 2},
+    }
+
+
+def test_a_class_for_each_row() -> None:
+    frame = pl.DataFrame({"age": [20, 70, 30], "pay": [1, 2, 3]})
+    found = costs(frame, quasi=["age"], sensitive={"pay": {"t": 1}})
+    assert found["gcp"] == 0
+    assert found["sse"] == 0
+    assert (found["discernibility"], found["c_avg"]) == (3, 1)
+
+
+def test_withheld_rows_are_a_total_loss_and_stretch_the_range() -> None:
+    """The row of ward b is withheld: it counts 1, and the range it takes part in is that of all rows."""
+    frame = pl.DataFrame({"age": [20, 30, 70], "ward": ["a", "a", "b"], "pay": [1, 2, 3]})
+    found = costs(frame, quasi=["age"], keep=["ward"], sensitive={"pay": {"t": 0}}, k=2, suppress=0.4)
+    assert found["gcp"] == pytest.approx((2 * (10 / 50) + 1) / 3)
+    assert (found["discernibility"], found["c_avg"]) == (4 + 1 * 3, 3 / 1 / 2)
+
+
+def test_classes_that_look_alike_are_measured_as_one() -> None:
+    """Each row is a class of its own, but a step of 50 publishes the same range for all."""
+    frame = pl.DataFrame({"age": [10, 20, 30, 40], "pay": [1, 2, 3, 4]})
+    found = costs(frame, quasi={"age": {"step": 50}}, sensitive={"pay": {"t": 1}})
+    assert found == {
+        "gcp": 1,
+        "sse": 1,
+        "discernibility": 16,
+        "c_avg": 4,
+        "class_sizes": {"smallest": 4, "median": 4, "largest": 4},
+    }
+
+
+def test_means_cost_the_range_of_their_members() -> None:
+    frame = pl.DataFrame({"age": [20, 30, 70, 80], "pay": [1, 2, 1, 2]})
+    found = costs(frame, quasi={"age": {"publish": "mean"}}, sensitive={"pay": {"t": 0}}, k=2)
+    assert found["gcp"] == pytest.approx(10 / 60)
+
+
+def test_kept_columns_cost_nothing() -> None:
+    frame = pl.DataFrame({"ward": ["a", "a", "b", "b"], "pay": [1, 2, 1, 2]})
+    found = costs(frame, keep=["ward"], sensitive={"pay": {"t": 0}}, k=2)
+    assert (found["gcp"], found["sse"], found["discernibility"]) == (0, None, 8)
