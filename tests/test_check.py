@@ -320,15 +320,3 @@ def test_rows_left_out_for_a_missing_value_count_against_the_limit() -> None:
     assert (refused.withheld, refused.satisfied) == (1, False)
     assert [model.model for model in refused.models if not model.satisfied] == ["suppress"]
     assert check(frame, Policy(**asked, suppress=0.1)).satisfied
-
-
-def test_a_level_that_is_constant_below_the_root_does_not_halve_distances(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"zone": ["a", "a", "b", "b"], "disease": ["flu", "flu", "cold", "cold"]})
-
-    def closeness(rows: str) -> Fraction:
-        (tmp_path / "h.csv").write_text(rows)
-        asked = {"disease": {"t": 0.3, "hierarchy": tmp_path / "h.csv"}}
-        return check(frame, Policy(quasi=["zone"], sensitive=asked)).sensitive["disease"].closeness
-
-    assert closeness("flu;*\ncold;*\n") == Fraction(1, 2)
-    assert closeness("flu;any;*\ncold;any;*\n") == Fraction(1, 2)

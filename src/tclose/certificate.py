@@ -15,7 +15,7 @@ from tclose.errors import InputError, PolicyError
 from tclose.findings import AttributeFinding, CheckResult
 from tclose.judging import judge, supersets_of, verdicts
 from tclose.policy import Policy
-from tclose.recode.output import check_targets, pending, sha256
+from tclose.recode.output import check_targets, pending, publish, sha256
 from tclose.table import CodedTable, encode
 from tclose.table.files import parse, read_bytes
 from tclose.wording import counted
@@ -53,7 +53,7 @@ class Certificate:
         check_targets([Path(path)])
         with pending({"certificate": Path(path)}) as files:
             files["certificate"].write(lambda file: file.write(self.to_bytes()))
-            files["certificate"].publish()
+            publish(files.values())
 
 
 @dataclass(frozen=True)
@@ -126,12 +126,15 @@ def _paper_problems(promised: Certificate, written: str, expected: str | None) -
 
 
 def _count_problems(content: Mapping[str, Any], result: CheckResult) -> list[str]:
-    found = {"rows": result.rows, "classes": result.classes, "smallest_class": result.smallest_class}
-    names = {"rows": "rows", "classes": "classes", "smallest_class": "rows in its smallest class"}
+    found = {
+        "rows": (result.rows, counted(result.rows, "row")),
+        "classes": (result.classes, counted(result.classes, "class")),
+        "smallest_class": (result.smallest_class, f"{counted(result.smallest_class, 'row')} in its smallest class"),
+    }
     return [
-        f"the release has {found[key]:,} {names[key]}, the certificate says {content.get(key)}"
-        for key in found
-        if content.get(key) != found[key]
+        f"the release has {words}, the certificate says {content.get(key)}"
+        for key, (number, words) in found.items()
+        if content.get(key) != number
     ]
 
 

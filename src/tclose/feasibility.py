@@ -55,16 +55,20 @@ def publishable(frame: pl.DataFrame, policy: Policy) -> Publishable:
             f"suppress = {number(policy.suppress)} cannot be reached, {_share(whole - len(rows), whole)} can be"
         )
     refused = None
-    while failing := _failing(table, groups := _groups(frame[rows], policy), policy):
+    while failing := _failing(table, groups := _groups(_only(frame, rows), policy), policy):
         refused = refused or _infeasible(failing, table, groups, policy)
         hopeless = _hopeless(failing, groups.sizes)
         if hopeless.all():
             raise Infeasible(f"{refused}{_advice(policy)}")
         rows = rows[~hopeless[groups.labels_by_row()]]
-        table = _encode_again(frame[rows], policy)
+        table = _encode_again(_only(frame, rows), policy)
     if whole - len(rows) > most:
         raise Infeasible(f"{refused}{_advice(policy)}, or allow suppress = {_share(whole - len(rows), whole)}")
-    return Publishable(frame[rows], rows, table, groups, whole - len(rows))
+    return Publishable(_only(frame, rows), rows, table, groups, whole - len(rows))
+
+
+def _only(frame: pl.DataFrame, rows: Ints) -> pl.DataFrame:
+    return frame if len(rows) == frame.height else frame[rows]  # a copy costs as much as the table
 
 
 def _encode_again(frame: pl.DataFrame, policy: Policy) -> CodedTable:

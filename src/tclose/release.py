@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import secrets
 import warnings
@@ -26,7 +25,7 @@ from tclose.measure.utility import Outcome, class_sizes, measured
 from tclose.partition import DEFAULT_METHOD
 from tclose.policy import Policy
 from tclose.recode.frame import ordered, recoded
-from tclose.recode.output import check_targets, format_of, pending, sha256, write_table
+from tclose.recode.output import check_targets, fingerprint, format_of, pending, publish, sha256, write_table
 from tclose.recode.reader import reader_policy
 from tclose.splitting import join_failing, split
 from tclose.table import encode, to_polars
@@ -208,9 +207,7 @@ class Release:
     @cached_property
     def certificate(self) -> Certificate:
         """What was proved, with the fingerprint that the release has as CSV."""
-        file = io.BytesIO()
-        write_table(self.frame, "csv", file)
-        return Certificate({**self.found, "sha256": sha256(file.getbuffer())})
+        return Certificate({**self.found, "sha256": fingerprint(self.frame, "csv")})
 
     def write(
         self, path: str | Path, *, certificate: str | Path | None = None, record: str | Path | None = None
@@ -230,8 +227,7 @@ class Release:
             contents = {"record": (json.dumps(notes) + "\n").encode(), "certificate": proof.to_bytes()}
             for what in contents.keys() & files.keys():
                 files[what].write(partial(_put, contents[what]))
-            for file in files.values():
-                file.publish()
+            publish(files.values())
         return proof
 
     def _confirmed(self, path: Path) -> Certificate:

@@ -89,6 +89,16 @@ def test_what_a_table_cannot_show_is_refused(cells: list[object]) -> None:
         published(frame, [0, 0], quasi=["age"], unlinkable=["scan"], k=2)
 
 
+def test_rows_that_were_filtered_are_not_in_it() -> None:
+    """Columns of text share memory with the table that they come from; a file must not get at it."""
+    texts = [f"a rather long text, number {number}" for number in range(10)]
+    frame = pl.DataFrame({"ill": texts, "ward": texts, "row": range(10)}).filter(pl.col("row") != 7)
+    assert b"number 7" in pickle.dumps(frame)  # else there is nothing to guard against
+    found = published(frame, [0] * 9, quasi=["row"], keep=["ward"], sensitive={"ill": {"t": 1}})
+    assert b"number 7" not in pickle.dumps(found)
+    assert found["ill"].to_list() == frame["ill"].to_list()
+
+
 # The order of rows
 
 
@@ -106,11 +116,3 @@ def test_names_that_polars_takes_for_patterns() -> None:
     assert found.columns == frame.columns
     assert found.rows() == [frame.row(1), frame.row(0)]
     assert order.tolist() == [1, 0]
-
-
-def test_rows_that_were_filtered_are_not_in_it() -> None:
-    """Columns of text share memory with the table that they come from; a file must not get at it."""
-    texts = [f"a rather long text, number {number}" for number in range(10)]
-    frame = pl.DataFrame({"ill": texts, "row": range(10)}).filter(pl.col("row") != 7)
-    assert b"number 7" in pickle.dumps(frame)  # else there is nothing to guard against
-    assert b"number 7" not in pickle.dumps(ordered(frame)[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -18,6 +17,7 @@ from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING
 
 Ints = NDArray[np.int64]
+INLINE = 12  # bytes: polars keeps shorter texts in the column itself, longer ones in memory that columns share
 
 
 def recoded(
@@ -35,26 +35,15 @@ def recoded(
             new[name] = _bins(sensitive[name], frame[name])
     shown = {*policy.quasi, *policy.keep, *policy.unlinkable, *policy.sensitive}
     columns = (name for name in frame.columns if name in shown)
-    return pl.DataFrame([(new[name] if name in new else _plain(frame[name])).alias(name) for name in columns])
+    return pl.DataFrame({name: new[name] if name in new else _plain(frame[name]) for name in columns})
 
 
 def ordered(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """Return the rows in an order that depends on published values only, and which row went where."""
-    numbered = [column.alias(str(number)) for number, column in enumerate(frame.iter_columns())]
-    keys = [key.name for key in numbered]  # polars takes names such as ^x$ for patterns
-    position = pl.Series("position", np.arange(frame.height))
-    order = pl.DataFrame([*numbered, position]).sort(keys)["position"].to_numpy()
-    return pl.DataFrame([_compact(column) for column in frame[order].iter_columns()]), order
-
-
-def _compact(column: pl.Series) -> pl.Series:
-    """Copy text: a column that was filtered still holds the other rows' text, which would get into Arrow files."""
-    if column.dtype != pl.String:
-        return column
-    buffer = io.BytesIO()
-    column.alias("").to_frame().write_ipc(buffer, compat_level=pl.CompatLevel.oldest())
-    buffer.seek(0)
-    return pl.read_ipc(buffer).to_series().alias(column.name)
+    columns = (column.alias(str(i)) for i, column in enumerate(frame.iter_columns()))  # ^x$ would be a pattern
+    ranks = pl.DataFrame([column.rank("dense") for column in columns])
+    order = ranks.select(pl.arg_sort_by(ranks.columns)).to_series()
+    return frame[order], order.to_numpy().astype(np.int64)
 
 
 def _spread(texts: Iterable[str], codes: Ints) -> pl.Series:
@@ -68,8 +57,12 @@ def _bins(column: SensitiveColumn, cells: pl.Series) -> pl.Series:
 
 
 def _plain(column: pl.Series) -> pl.Series:
-    """Drop dictionaries: they could hold values that no published row has."""
+    """Drop what no published row has: the rest of a dictionary, and text of other rows that a filter left behind."""
     dtype = column.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         raise InputError(f"column '{column.name}' is of type {dtype.base_type()}: make it text, a number or a date")
-    return column.cast(pl.String) if dtype in (pl.Categorical, pl.Enum) else column
+    column = column.alias("")  # polars takes names such as ^x$ for patterns
+    text = column.cast(pl.String) if dtype in (pl.Categorical, pl.Enum) else column
+    if text.dtype != pl.String or int(text.str.len_bytes().max() or 0) <= INLINE:  # type: ignore[arg-type]
+        return text
+    return text.cast(pl.Categorical(pl.Categories.random())).cast(pl.String)

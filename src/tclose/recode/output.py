@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import polars as pl
 
@@ -50,13 +54,34 @@ def format_of(path: Path) -> str:
 
 def write_table(frame: pl.DataFrame, kind: str, file: BinaryIO) -> None:
     """Write a published table; the bytes depend on the frame alone."""
-    if kind == "csv":
-        file.write(_header(frame.columns))
-        _as_cells(frame).write_csv(file, include_header=False)
-    elif kind == "parquet":
-        frame.write_parquet(file)
-    else:
-        frame.write_ipc(file, compat_level=pl.CompatLevel.oldest())  # newer columns of text may carry other rows' text
+    try:
+        _WRITERS[kind](frame, file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"the release cannot be written: {_reason(error)}") from None
+
+
+def _write_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
+    file.write(_header(frame.columns))
+    _as_cells(frame).write_csv(file, include_header=False)
+
+
+def _write_arrow(frame: pl.DataFrame, file: BinaryIO) -> None:
+    frame.write_ipc(file, compat_level=pl.CompatLevel.oldest())  # newer columns of text may carry other rows' text
+
+
+_WRITERS: dict[str, Callable[[pl.DataFrame, BinaryIO], None]] = {
+    "csv": _write_csv,
+    "parquet": lambda frame, file: frame.write_parquet(file),
+    "arrow": _write_arrow,
+}
+
+
+def _reason(error: Exception) -> str:
+    """Say what the system said; polars wraps it up in many ways, and its own words could quote cells."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    return os.strerror(int(number[1])) if number else "is there space left on the disk?"
 
 
 def _header(names: Sequence[str]) -> bytes:
@@ -83,6 +108,25 @@ def _moments(column: pl.Series) -> pl.Series:
 def sha256(data: bytes | memoryview) -> str:
     """Return the fingerprint of a file's bytes."""
     return hashlib.sha256(data).hexdigest()
+
+
+def fingerprint(frame: pl.DataFrame, kind: str) -> str:
+    """Return the fingerprint of the file that a table would make, without the file."""
+    digest = _Digest()
+    write_table(frame, kind, digest)  # type: ignore[arg-type]
+    return digest.sha256.hexdigest()
+
+
+class _Digest(io.RawIOBase):
+    def __init__(self) -> None:
+        self.sha256 = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.sha256.update(data)
+        return len(data)
 
 
 class Pending:
@@ -120,6 +164,26 @@ def pending(targets: Mapping[str, Path], *, private: Set[str] = frozenset()) -> 
     finally:
         for file in files.values():
             file.discard()
+
+
+def publish(files: Iterable[Pending]) -> None:
+    """Give all files their names; a Ctrl-C that comes meanwhile is too late, since half of them would be worse."""
+    with _undisturbed():
+        for file in files:
+            file.publish()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():  # which alone is interrupted
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _umask() -> int:

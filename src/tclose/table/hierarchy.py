@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,11 +65,6 @@ class Hierarchy:
             for height, level in enumerate(levels)
         )
         return cls(labels, levels)
-
-    def without_idle_levels(self) -> Hierarchy:
-        """Return the tree without levels that join everything below the root: they would shrink every distance."""
-        idle = [height for height in range(1, self.height) if len(self.labels[height]) == 1]
-        return Hierarchy(_without(self.labels, idle), _without(self.levels, idle))
 
     def with_leaf(self, leaf: str) -> Hierarchy:
         """Return the same tree with one more leaf directly under the root."""
@@ -134,13 +128,6 @@ def _check_parents(paths: list[tuple[str, ...]], name: str) -> None:
                     f"{name} puts a label of level {level} under two parents, in rows {first} and {row}",
                     detail=f"the label is '{label}'",
                 )
-
-
-T = TypeVar("T")
-
-
-def _without(items: tuple[T, ...], places: Sequence[int]) -> tuple[T, ...]:
-    return tuple(item for place, item in enumerate(items) if place not in places)
 
 
 def _first_seen(labels: Sequence[str]) -> Ints:

@@ -139,7 +139,7 @@ def _read_equal(values: Values, spec: Sensitive) -> SensitiveColumn:
 def _read_hierarchical(values: Values, spec: Sensitive) -> SensitiveColumn:
     assert spec.hierarchy is not None
     path = spec.hierarchy
-    hierarchy = Hierarchy.load(path).without_idle_levels() if isinstance(path, Path) else builders.build(path, values)
+    hierarchy = Hierarchy.load(path) if isinstance(path, Path) else builders.build(path, values)
     codes = codes_in(hierarchy.leaves, values, misses="its hierarchy misses")
     return SensitiveColumn(values.name, "hierarchical", hierarchy.leaves, codes, hierarchy=hierarchy)
 

@@ -1,0 +1,524 @@
+"""`tclose anonymize`: what it prints and leaves behind, also when it is wrong, killed, interrupted or out of space."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tclose import Policy, anonymize, verify
+from tclose.certificate import load
+from tclose.examples import hospital
+
+Run = Callable[..., Any]
+TABLE = """name,age,ward,zip,pay,ill
+Ann,20,a,x1,1,flu
+Bob,30,a,x2,2,cold
+Cyd,40,b,y1,1,flu
+Dan,50,b,y2,2,cold
+Eve,60,b,x1,1,flu
+Fay,70,b,x1,2,cold
+"""
+POLICY = """
+identifiers = ["name"]
+k = 2
+[quasi.age]
+[quasi.ward]
+[quasi.zip]
+hierarchy = "zip.csv"
+[sensitive.pay]
+t = 0.1
+[sensitive.ill]
+t = 0.1
+matrix = "costs.csv"
+"""
+SOURCES = {
+    "t.csv": TABLE,
+    "p.toml": POLICY,
+    "zip.csv": "x1;x;*\nx2;x;*\ny1;y;*\ny2;y;*\n",
+    "costs.csv": ",flu,cold\nflu,0,1\ncold,1,0\n",
+}
+ASKED = ("anonymize", "t.csv", "--policy", "p.toml")
+
+
+@pytest.fixture(autouse=True)
+def sources(folder: Path) -> None:
+    for name, text in SOURCES.items():
+        (folder / name).write_text(text)
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def made(folder: Path) -> list[str]:
+    """Return the files that were not there before."""
+    return sorted(path.name for path in folder.iterdir() if path.name not in SOURCES)
+
+
+def untouched(folder: Path) -> None:
+    assert content_of(folder) == {name: text.encode() for name, text in SOURCES.items()}
+
+
+# What it prints and writes
+
+
+def test_a_release_with_everything(tclose: Run, folder: Path) -> None:
+    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert made(folder) == ["c.json", "r.csv", "seed.json"]
+    lines = outcome.out.splitlines()
+    assert re.fullmatch(r"Released r\.csv: 6 rows in \d classe?s?; the smallest has \d\.", lines[0])
+    assert any(re.fullmatch(r"pay +≤ 0\.1 +0\.\d{4}", line) for line in lines)
+    for title in ("detail lost (GCP)", "squared error", "discernibility", "average class over k"):
+        assert any(title in line for line in lines), title
+    digest = json.loads(Path("c.json").read_text())["digest"]
+    assert digest in outcome.out.replace("\n", "")
+    table = pl.read_csv("r.csv", infer_schema=False)
+    assert table.columns == ["age", "ward", "zip", "pay", "ill"]
+    assert sorted(zip(table["pay"], table["ill"], strict=True)) == [("1", "flu")] * 3 + [("2", "cold")] * 3
+    assert tclose("verify", "r.csv", "--certificate", "c.json", "--digest", digest).status == 0
+
+
+def test_without_a_certificate_one_is_asked_for(tclose: Run, folder: Path) -> None:
+    outcome = tclose(*ASKED, "--out", "r.csv")
+    assert outcome.status == 0
+    assert "No certificate was asked for (--certificate FILE)" in " ".join(outcome.out.split())
+    assert made(folder) == ["r.csv"]
+
+
+def test_json(tclose: Run) -> None:
+    outcome = tclose(*ASKED, "--out", "r.parquet", "--certificate", "c.json", "--json")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.count("\n") == 1
+    assert json.loads(outcome.out) == {"release": "r.parquet", **json.loads(Path("c.json").read_text())}
+
+
+def test_standard_input(process: Run, folder: Path) -> None:
+    outcome = process("anonymize", "-", "--policy", "p.toml", "--out", "r.csv", stdin=TABLE.encode())
+    assert outcome.status == 0, outcome.err
+    assert made(folder) == ["r.csv"]
+
+
+def test_the_same_seed_gives_the_same_bytes(tclose: Run) -> None:
+    for name in ("one", "two"):
+        outcome = tclose(*ASKED, "--out", f"{name}.csv", "--certificate", f"{name}.json", "--seed", "7")
+        assert outcome.status == 0
+        assert (
+            outcome.err == "warning: who guesses the seed can replay the partition: leave it out for a real release\n"
+        )
+    assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
+    assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
+
+
+def test_the_record_is_for_its_owner_alone_and_replays(tclose: Run) -> None:
+    assert tclose(*ASKED, "--out", "one.csv", "--record", "seed.json").err == ""
+    assert stat.S_IMODE(Path("seed.json").stat().st_mode) == 0o600
+    seed = json.loads(Path("seed.json").read_text())["seed"]
+    assert tclose(*ASKED, "--out", "two.csv", "--seed", str(seed)).status == 0
+    assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
+
+
+def test_an_older_release_is_replaced(tclose: Run, folder: Path) -> None:
+    (folder / "r.csv").write_text("old")
+    (folder / "seed.json").write_text("old")
+    (folder / "seed.json").chmod(0o644)
+    assert tclose(*ASKED, "--out", "r.csv", "--record", "seed.json").status == 0
+    assert (folder / "r.csv").read_text().startswith("age,ward,zip,pay,ill\n")
+    assert stat.S_IMODE((folder / "seed.json").stat().st_mode) == 0o600
+
+
+# What is refused before anything is written
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--out", "t.csv"), "t.csv is read and would be overwritten"),
+        (("--out", "./t.csv"), "is read and would be overwritten"),
+        (("--out", "link.csv"), "link.csv is read and would be overwritten"),
+        (("--out", "twin.csv"), "twin.csv is read and would be overwritten"),
+        (("--out", "zip.csv"), "zip.csv is read and would be overwritten"),
+        (("--out", "costs.csv"), "costs.csv is read and would be overwritten"),
+        (("--out", "r.csv", "--certificate", "p.toml"), "p.toml is read and would be overwritten"),
+        (("--out", "r.csv", "--certificate", "zip.csv"), "zip.csv is read and would be overwritten"),
+        (("--out", "r.csv", "--record", "costs.csv"), "costs.csv is read and would be overwritten"),
+        (("--out", "r.csv", "--record", "t.csv"), "t.csv is read and would be overwritten"),
+        (("--out", "r.csv", "--certificate", "r.csv"), "two of the files to write have the same name"),
+        (("--out", "r.csv", "--certificate", "c", "--record", "./c"), "two of the files to write have the same name"),
+        (("--out", "r.txt"), "a release is written as .csv"),
+        (("--out", "p.toml"), "a release is written as .csv"),
+        (("--out", "absent/r.csv"), "there is no folder absent"),
+        (("--out", "t.csv/r.csv"), "there is no folder t.csv"),
+        (("--out", "r.csv", "--certificate", "absent/c.json"), "there is no folder absent"),
+        (("--out", "r.csv", "--record", "/dev/null"), "/dev/null is no ordinary file"),
+        (("--out", "r.csv", "--method", "magic"), "there is no method 'magic'"),
+    ],
+)
+def test_what_is_refused(tclose: Run, folder: Path, arguments: tuple[str, ...], says: str) -> None:
+    if "link.csv" in arguments:
+        (folder / "link.csv").symlink_to("t.csv")
+    if "twin.csv" in arguments:
+        (folder / "twin.csv").hardlink_to(folder / "t.csv")
+    before = content_of(folder)
+    tclose(*ASKED, *arguments).refuses(says)
+    assert content_of(folder) == before
+    assert Path("/dev/null").is_char_device()
+
+
+def test_standard_input_is_not_overwritten_either(folder: Path) -> None:
+    command = [sys.executable, "-c", "from tclose.cli import main; main()", "anonymize", "-", "--policy", "p.toml"]
+    with (folder / "t.csv").open("rb") as table:
+        done = subprocess.run([*command, "--out", "t.csv"], stdin=table, capture_output=True, cwd=folder, check=False)
+    assert done.returncode == 2
+    assert b"t.csv is read and would be overwritten" in done.stderr
+    untouched(folder)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--out", "r.csv", "--seed", "-1"), ("--out", "r.csv", "--seed", "x")])
+def test_misuse(tclose: Run, folder: Path, arguments: tuple[str, ...]) -> None:
+    tclose(*ASKED, *arguments).refuses(usage=True)
+    untouched(folder)
+
+
+def test_a_folder_that_cannot_be_written(process: Run, folder: Path) -> None:
+    """/proc refuses new files even to root."""
+    outcome = process(*ASKED, "--out", "/proc/r.csv", "--certificate", "c.json", "--record", "seed.json")
+    assert outcome.status == 2
+    assert outcome.err.startswith("error: ")
+    assert "Traceback" not in outcome.err
+    untouched(folder)
+
+
+# What cannot be reached
+
+
+def test_infeasible(tclose: Run, folder: Path) -> None:
+    (folder / "r.csv").write_text("old")
+    (folder / "p.toml").write_text(POLICY.replace("k = 2", "k = 7"))
+    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.err == "error: k = 7 cannot be reached: 6 can be\n"
+    assert made(folder) == ["r.csv"]
+    assert (folder / "r.csv").read_text() == "old"
+
+
+# A wrong method
+
+
+def not_close(problem: Any, **_: Any) -> Any:
+    return problem.sensitive[0].codes
+
+
+def drops_a_row(problem: Any, **_: Any) -> Any:
+    return np.zeros(problem.rows - 1, dtype=np.int64)
+
+
+def breaks(problem: Any, **_: Any) -> Any:
+    raise ValueError("S3CR3T")
+
+
+@pytest.mark.parametrize("method", [not_close, drops_a_row, breaks])
+def test_a_wrong_method_releases_nothing(
+    tclose: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, method: Run
+) -> None:
+    monkeypatch.setattr("tclose.splitting.method_named", lambda name: method)
+    (folder / "r.csv").write_text("old")
+    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
+    assert (outcome.status, outcome.out) == (70, "")
+    assert outcome.err.startswith("error: ")
+    assert "S3CR3T" not in outcome.err
+    assert made(folder) == ["r.csv"]
+    assert (folder / "r.csv").read_text() == "old"
+
+
+# What no output may hold
+
+SECRETS = ("Ann Example", "123-45-6789", "a most secret disease", "another secret disease", "77777.77")
+
+
+def secret_table(folder: Path) -> None:
+    """Ward z has one patient, with a disease and a pay of her own; Fay's pay is missing, and nobody has her disease."""
+    (folder / "t.csv").write_text(
+        "name,ssn,age,ward,ill,pay\n"
+        f"{SECRETS[0]},{SECRETS[1]},30,a,flu,1\nBob,2,31,a,cold,2\nCyd,3,32,a,flu,1\nDan,4,33,a,cold,2\n"
+        f"Eve,5,34,z,{SECRETS[2]},{SECRETS[4]}\nFay,6,35,a,{SECRETS[3]},\n"
+    )
+
+
+def ask(folder: Path, **settings: object) -> None:
+    (folder / "p.toml").write_text(
+        "identifiers = ['name', 'ssn']\nkeep = ['ward']\nquasi = ['age']\n"
+        + "".join(f"{name} = {value}\n" for name, value in {"k": 2, "suppress": 0.5, **settings}.items())
+        + "[sensitive.ill]\nt = 0.1\n[sensitive.pay]\nt = 0.1\nmissing = 'suppress'\n"
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("extra", [(), ("--json",)])
+def test_secrets_appear_nowhere(tclose: Run, folder: Path, ending: str, extra: tuple[str, ...]) -> None:
+    secret_table(folder)
+    ask(folder)
+    files = ("--out", f"r.{ending}", "--certificate", "c.json", "--record", "seed.json")
+    outcomes = [tclose(*ASKED, *files, *extra), tclose("verify", f"r.{ending}", "--certificate", "c.json", *extra)]
+    assert [outcome.status for outcome in outcomes] == [0, 0]
+    written = [(folder / name).read_bytes() for name in (f"r.{ending}", "c.json", "seed.json")]
+    for data in (*written, *(text.encode() for outcome in outcomes for text in (outcome.out, outcome.err))):
+        for secret in (*SECRETS, "Ann", "Bob", "Fay"):
+            assert secret.encode() not in data
+
+
+@pytest.mark.parametrize(
+    ("settings", "change", "status"),
+    [
+        ({"suppress": 0.1}, ("", ""), 1),
+        ({"suppress": 0.2}, ("", ""), 1),
+        ({"k": 9}, ("", ""), 1),
+        ({}, (",1\n", ",1x\n"), 2),
+        ({}, (",35,", ",thirty,"), 0),
+        ({}, (",ill,", ",disease,"), 2),
+        ({}, (",ill,", ",ward,"), 2),
+        ({}, (",1\n", ",1,1\n"), 2),
+        ({"missing": "['a most secret disease']"}, ("", ""), 2),
+    ],
+)
+def test_secrets_appear_in_no_error(
+    tclose: Run, folder: Path, settings: dict[str, object], change: tuple[str, str], status: int
+) -> None:
+    secret_table(folder)
+    ask(folder, **settings)
+    (folder / "t.csv").write_text((folder / "t.csv").read_text().replace(*change))
+    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json")
+    assert outcome.status == status, outcome.err
+    for secret in (*SECRETS, "Ann", "Bob", "Fay", "1x", "thirty"):
+        assert secret not in outcome.out + outcome.err
+
+
+# Killed at any moment
+
+MANY = """
+others = "drop"
+k = 3
+[quasi.age]
+[quasi.zip]
+[quasi.sex]
+[sensitive.ldl]
+t = 0.2
+[sensitive.charges]
+t = 0.2
+"""
+FILES = ("--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
+COMMAND = [sys.executable, "-c", "from tclose.cli import main; main()"]
+
+
+def many_rows(folder: Path, rows: int = 2000) -> None:
+    """Put a table of a few thousand rows there, and an older release with its certificate."""
+    hospital(rows, seed=1).write_csv(folder / "t.csv")
+    (folder / "p.toml").write_text(MANY)
+    small = hospital(50, seed=2)
+    release = anonymize(small, Policy.load(folder / "p.toml"))
+    release.write(folder / "r.csv", certificate=folder / "c.json")
+
+
+def sound(folder: Path, old: dict[str, bytes]) -> bool:
+    """Assert that the release is the old one or a complete new one that verifies; tell whether it is new."""
+    found = content_of(folder)
+    new = found["r.csv"] != old["r.csv"]
+    if new:
+        assert verify(folder / "r.csv", folder / "c.json").holds
+    certificate, digest = load(folder / "c.json")
+    assert certificate.digest == digest
+    if "seed.json" in found:
+        assert json.loads(found["seed.json"])["seed"] >= 0
+        assert stat.S_IMODE((folder / "seed.json").stat().st_mode) == 0o600
+    rest = set(found) - set(old) - {"seed.json"}
+    assert all(name.startswith(".tclose-") and name.endswith(".part") for name in rest)
+    return new
+
+
+def copies(folder: Path, number: int) -> Iterator[Path]:
+    """Make folders with the same files."""
+    files = content_of(folder)
+    for index in range(number):
+        copy = folder / f"copy{index}"
+        copy.mkdir()
+        for name, data in files.items():
+            (copy / name).write_bytes(data)
+        yield copy
+
+
+def duration(folder: Path) -> float:
+    start = time.monotonic()
+    subprocess.run([*COMMAND, *ASKED, *FILES], cwd=folder, capture_output=True, check=True)
+    return time.monotonic() - start
+
+
+def killed_after(folder: Path, seconds: float, number: int = signal.SIGKILL) -> tuple[int, bytes, bytes]:
+    child = subprocess.Popen([*COMMAND, *ASKED, *FILES], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        out, err = child.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        child.send_signal(number)
+        out, err = child.communicate()
+    return child.returncode, out, err
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment(folder: Path) -> None:
+    many_rows(folder)
+    old = content_of(folder)
+    first, *others = copies(folder, 13)
+    took = duration(first)
+    assert sound(first, old)
+    shares = [0.3, 0.5, *np.linspace(0.6, 1.1, 10)]
+    with ThreadPoolExecutor(2) as pool:
+        ends = list(pool.map(lambda folder, share: killed_after(folder, share * took)[0], others, shares))
+    new = [sound(folder, old) for folder in others]
+    assert -signal.SIGKILL in ends
+    assert all(is_new for is_new, end in zip(new, ends, strict=True) if end == 0)
+
+
+DEADLY = """
+import os, pickle, signal, sys
+import tclose
+last = int(sys.argv[1])
+steps, writing = 0, False
+
+def step():
+    global steps
+    steps += writing
+    if steps == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def deadly(name):
+    original = getattr(os, name)
+    def call(*given, **more):
+        global writing
+        writing = writing or str(given[0]).endswith(".part")
+        step()
+        found = original(*given, **more)
+        step()
+        return found
+    setattr(os, name, call)
+
+with open("release.pickle", "rb") as file:
+    release = pickle.load(file)
+for name in ("open", "fsync", "replace", "chmod"):
+    deadly(name)
+release.write("r.csv", certificate="c.json", record="seed.json")
+sys.stdout.write(str(steps))
+"""
+
+
+def test_killed_at_every_step_of_writing(folder: Path) -> None:
+    """Before and after each call that opens, flushes or renames a file."""
+    many_rows(folder, 300)
+    release = anonymize(pl.read_csv(folder / "t.csv", infer_schema=False), Policy.load(folder / "p.toml"))
+    (folder / "release.pickle").write_bytes(pickle.dumps(release))
+    old = content_of(folder)
+
+    def end_after(folder: Path, steps: int) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-c", DEADLY, str(steps)], cwd=folder, stdout=subprocess.PIPE, check=False
+        )
+
+    first, *others = copies(folder, 15)
+    steps = int(end_after(first, 0).stdout)
+    assert sound(first, old)
+    moments = sorted({round(moment) for moment in np.linspace(1, steps, len(others))})
+    with ThreadPoolExecutor(2) as pool:
+        ends = [done.returncode for done in pool.map(end_after, others, moments)]
+    assert set(ends) == {-signal.SIGKILL}
+    new = [sound(folder, old) for folder in others[: len(moments)]]
+    assert new == sorted(new)  # old up to some step, new from then on
+    assert set(new) == {False, True}
+
+
+def test_interrupted(folder: Path) -> None:
+    many_rows(folder)
+    old = content_of(folder)
+    first, *others = copies(folder, 6)
+    took = duration(first)
+    for copy, share in zip(others, (0.75, 0.65, 0.55, 0.85, 0.45), strict=True):
+        status, out, err = killed_after(copy, share * took, signal.SIGINT)
+        if not sound(copy, old):  # or else it came too late
+            assert content_of(copy) == old
+            if status == 130:
+                assert (out, err.strip()) == (b"", b"interrupted")
+                return
+            assert status in (-signal.SIGINT, 1)  # before tclose was even loaded
+    pytest.fail("never interrupted at work")
+
+
+# Out of space
+
+
+@pytest.mark.parametrize("out", ["r.csv", "new.parquet"])
+def test_no_space_left(folder: Path, out: str) -> None:
+    """A limit on the size of files, which stops writing as a full disk does."""
+    many_rows(folder)
+    old = content_of(folder)
+    done = subprocess.run(
+        [*COMMAND, *ASKED, "--out", out, "--certificate", "c.json", "--record", "seed.json"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"error: the release cannot be written: File too large\n"
+    assert content_of(folder) == old
+
+
+def test_a_full_disk(folder: Path) -> None:
+    many_rows(folder)
+    disk = folder / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("cannot mount a small disk here")
+    try:
+        (disk / "r.csv").write_text("old")
+        files = ("--out", "disk/r.csv", "--certificate", "disk/c.json", "--record", "disk/seed.json")
+        done = subprocess.run([*COMMAND, *ASKED, *files], cwd=folder, capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr == b"error: the release cannot be written: No space left on device\n"
+        assert content_of(disk) == {"r.csv": b"old"}
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_release_fits_but_its_certificate_does_not(
+    folder: Path, tclose: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever file fails, none appears."""
+    original, calls = os.fsync, []
+
+    def full(handle: int) -> None:
+        calls.append(handle)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+        original(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    outcome = tclose(*ASKED, *FILES)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err == "error: the answer cannot be written: No space left on device\n"
+    untouched(folder)

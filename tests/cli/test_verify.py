@@ -1,0 +1,180 @@
+"""`tclose verify`: exit status 0 for the certified release, 1 for whatever is not, 2 for files that are none."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tclose import Certificate
+
+Run = Callable[..., Any]
+TABLE = "age,ward,pay,note\n" + "".join(
+    f"{age},{ward},{pay},n{age}\n"
+    for age, ward, pay in zip(range(20, 100, 5), "aaaaaaaabbbbbbbb", "1234432112344321", strict=True)
+)
+POLICY = "keep = ['ward']\nunlinkable = ['note']\nk = 4\n[quasi.age]\n[sensitive.pay]\nt = '1/5'\n"
+VERIFY = ("verify", "r.csv", "--certificate", "c.json")
+UNLINKABLE = "warning: 'note' is published as it is and not judged (unlinkable)\n"
+
+
+@pytest.fixture(autouse=True)
+def release(folder: Path, tclose: Run) -> None:
+    (folder / "t.csv").write_text(TABLE)
+    (folder / "p.toml").write_text(POLICY)
+    outcome = tclose("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", "--certificate", "c.json")
+    assert outcome.status == 0
+    assert outcome.err == UNLINKABLE
+
+
+def lines() -> list[str]:
+    return Path("r.csv").read_text().splitlines()
+
+
+def put(changed: list[str]) -> None:
+    Path("r.csv").write_text("\n".join(changed) + "\n")
+
+
+def certificate() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(Path("c.json").read_text())
+    return content
+
+
+def refused(outcome: Any, *fragments: str) -> None:
+    """Assert exit status 1 and every fragment in what is said, however it is wrapped."""
+    assert outcome.status == 1, outcome.err
+    said = " ".join(outcome.out.split())
+    assert "This release must not be trusted:" in said
+    for fragment in fragments:
+        assert fragment in said, said
+
+
+def test_it_holds(tclose: Run) -> None:
+    outcome = tclose(*VERIFY)
+    assert (outcome.status, outcome.err) == (0, UNLINKABLE)
+    said = " ".join(outcome.out.split())
+    assert said.startswith("16 rows in ")
+    assert said.endswith("The release is the one that was certified, and it holds what its policy asks for.")
+    assert tclose(*VERIFY, "--digest", certificate()["digest"]).status == 0
+
+
+def test_json(tclose: Run) -> None:
+    outcome = tclose(*VERIFY, "--json")
+    found = json.loads(outcome.out)
+    assert outcome.status == 0
+    assert (found["holds"], found["problems"], found["rows"], found["satisfied"]) == (True, [], 16, True)
+    put(lines()[:-1])
+    outcome = tclose(*VERIFY, "--json")
+    found = json.loads(outcome.out)
+    assert outcome.status == 1
+    assert found["holds"] is False
+    assert "the release has 15 rows, the certificate says 16" in found["problems"]
+
+
+def test_the_original_is_not_needed(tclose: Run) -> None:
+    Path("t.csv").unlink()
+    Path("p.toml").unlink()
+    assert tclose(*VERIFY).status == 0
+
+
+def test_standard_input(process: Run) -> None:
+    data = Path("r.csv").read_bytes()
+    assert process("verify", "-", "--certificate", "c.json", stdin=data).status == 0
+    assert process("verify", "-", "--certificate", "c.json", stdin=data[:-5]).status == 1
+
+
+HASH = "the release is not the file that was certified: its SHA-256 differs"
+
+
+def swap(cell: int, one: str, other: str) -> list[str]:
+    """Exchange a cell between two rows."""
+    first, second = one.rsplit(",", 2), other.rsplit(",", 2)
+    first[cell], second[cell] = second[cell], first[cell]
+    return [",".join(first), ",".join(second)]
+
+
+def test_every_kind_of_change_is_seen(tclose: Run) -> None:
+    header, *rows = true = lines()
+    put([header, rows[0].rsplit(",", 2)[0] + ",9,n20", *rows[1:]])
+    refused(tclose(*VERIFY), HASH, "'pay' is ", "which is not what the certificate says (class ")
+    put([header, rows[1], rows[0], *rows[2:]])
+    refused(tclose(*VERIFY), HASH)
+    put([header, *rows[1:]])
+    refused(tclose(*VERIFY), HASH, "the release has 15 rows, the certificate says 16")
+    put([header, *rows, rows[0]])
+    refused(tclose(*VERIFY), HASH, "the release has 17 rows, the certificate says 16")
+    low = next(row for row in rows if row.rsplit(",", 2)[1] == "1")
+    high = next(row for row in rows if row.rsplit(",", 2)[1] == "4" and row.split('"')[1] != low.split('"')[1])
+    rest = [row for row in rows if row not in (low, high)]
+    put([header, *swap(1, low, high), *rest])
+    refused(tclose(*VERIFY), HASH, "'pay' is ")
+    put([header.replace("pay", "salary"), *rows])
+    refused(
+        tclose(*VERIFY), HASH, "the release cannot be judged as the certificate says", "the table has no column 'pay'"
+    )
+    put(true)
+    assert tclose(*VERIFY).status == 0
+
+
+def test_classes_that_fail_now_are_named(tclose: Run) -> None:
+    header, *rows = lines()
+    classes = certificate()["classes"]
+    ages = sorted(rows, key=lambda row: (row.split('"')[2][1], row.split('"')[1]))
+    pays = sorted(row.rsplit(",", 2)[1] for row in rows)
+    moved = [f"{row.rsplit(',', 2)[0]},{pay},{row.rsplit(',', 2)[2]}" for row, pay in zip(ages, pays, strict=True)]
+    put([header, *moved])
+    numbers = ", ".join(str(number + 1) for number in range(classes))
+    refused(tclose(*VERIFY), HASH, "t of 'pay' fails in ", numbers)
+
+
+def test_a_certificate_that_was_edited(tclose: Run) -> None:
+    content = certificate()
+    Path("c.json").write_text(json.dumps({**content, "rows": 17}))
+    refused(
+        tclose(*VERIFY),
+        "the certificate was changed after it was made: its digest does not fit its content",
+        "the release has 16 rows, the certificate says 17",
+    )
+
+
+def test_a_weakened_policy_with_a_new_digest(tclose: Run) -> None:
+    content = certificate()
+    true = content.pop("digest")
+    content["policy"]["sensitive"]["pay"]["t"] = 1
+    Path("c.json").write_bytes(Certificate(content).to_bytes())
+    assert tclose(*VERIFY).status == 0
+    refused(tclose(*VERIFY, "--digest", true), "this is not the certificate that you were told of")
+
+
+def test_the_certificate_of_another_release(tclose: Run, folder: Path) -> None:
+    (folder / "t.csv").write_text("".join(TABLE.splitlines(keepends=True)[:9]))
+    arguments = ("anonymize", "t.csv", "--policy", "p.toml", "--out", "o.csv", "--certificate", "o.json")
+    assert tclose(*arguments).status == 0
+    refused(tclose("verify", "r.csv", "--certificate", "o.json"), HASH, "has 16 rows, the certificate says 8")
+    refused(tclose("verify", "o.csv", "--certificate", "c.json"), HASH, "has 8 rows, the certificate says 16")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "nonsense", '{"digest": "0"}', "[" * 100_000])
+def test_damaged_json(tclose: Run, text: str) -> None:
+    Path("c.json").write_text(text)
+    tclose(*VERIFY).refuses("c.json is not a certificate of tclose")
+
+
+@pytest.mark.parametrize("missing", ["r.csv", "c.json"])
+def test_a_file_that_is_not_there(tclose: Run, missing: str) -> None:
+    Path(missing).unlink()
+    tclose(*VERIFY).refuses(f"there is no file {missing}")
+
+
+def test_verifying_loads_no_compiler(folder: Path) -> None:
+    code = (
+        "import sys\nfrom tclose.cli import run\n"
+        "assert run(['verify', 'r.csv', '--certificate', 'c.json']) == 0\n"
+        "assert not {'numba', 'scipy', 'pandas', 'pyarrow'} & {name.partition('.')[0] for name in sys.modules}\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)

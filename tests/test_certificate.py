@@ -1,0 +1,424 @@
+"""Certificates: what they say, that they come back the same, and that verify() sees whatever was changed."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tclose import Certificate, InputError, LeakWarning, Policy, Verification, anonymize, read, verify
+
+FRAME = pl.DataFrame(
+    {
+        "age": ["20", "30", "40", "50", "60", "70", "80", "90"],
+        "ward": ["a", "a", "a", "a", "b", "b", "b", "b"],
+        "pay": ["1", "2", "3", "4", "1", "2", "3", "4"],
+        "ill": ["flu", "cold", "flu", "cold", "cold", "flu", "cold", "flu"],
+    }
+)
+ASKED: dict[str, Any] = {
+    "quasi": ["age"],
+    "keep": ["ward"],
+    "sensitive": {"pay": {"t": "1/3"}, "ill": {"t": 0.25, "l": 2}},
+    "k": 2,
+}
+
+
+class Pair:
+    """A release and its certificate, as files."""
+
+    def __init__(self, folder: Path, frame: pl.DataFrame, asked: dict[str, Any], ending: str = "csv") -> None:
+        self.release, self.paper = folder / f"r.{ending}", folder / "c.json"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LeakWarning)
+            release = anonymize(frame, Policy.from_dict(asked), seed=1)
+        self.proof = release.write(self.release, certificate=self.paper)
+
+    def verify(self, **options: Any) -> Verification:
+        return verify(self.release, self.paper, **options)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        return read(self.release)
+
+    def put(self, frame: pl.DataFrame) -> None:
+        frame.write_csv(self.release)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.paper.read_text())
+        return found
+
+    def rewrite(self, change: Callable[[dict[str, Any]], object], *, sign: bool) -> None:
+        """Change the certificate; with `sign`, give it the digest that fits."""
+        content = self.content
+        digest = content.pop("digest")
+        change(content)
+        new = Certificate(content)
+        self.paper.write_text(json.dumps({**content, "digest": new.digest if sign else digest}))
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Pair:
+    return Pair(tmp_path, FRAME, ASKED)
+
+
+# What a certificate says
+
+
+def test_what_a_certificate_says(pair: Pair) -> None:
+    content = pair.content
+    assert set(content) == {
+        "format", "version", "method", "policy", "sha256", "rows", "withheld", "counted", "classes", "smallest_class",
+        "satisfied", "measures", "sensitive", "models", "digest",
+    }  # fmt: skip
+    assert (content["rows"], content["withheld"], content["counted"]) == (8, 0, "rows")
+    assert content["classes"] >= 2
+    assert content["smallest_class"] >= 2
+    assert content["satisfied"] is True
+    assert content["sensitive"]["pay"]["t"] == "1/3"
+    numerator, denominator = content["sensitive"]["pay"]["closeness_exact"].split("/")
+    assert content["sensitive"]["pay"]["closeness"] == int(numerator) / int(denominator)
+    assert content["policy"]["keep"] == ["ward"]
+    assert "identifiers" not in content["policy"]
+    assert set(content["measures"]) == {"gcp", "sse", "discernibility", "c_avg", "class_sizes"}
+    assert content["digest"] == pair.proof.digest
+
+
+def test_a_true_pair_holds(pair: Pair) -> None:
+    found = pair.verify()
+    assert (found.holds, found.problems) == (True, ())
+    assert pair.verify(digest=pair.proof.digest).holds
+    assert pair.verify(digest=f" {pair.proof.digest.upper()}\n").holds
+    told = found.to_dict()
+    assert (told["holds"], told["problems"], told["rows"]) == (True, [], 8)
+
+
+def test_a_certificate_may_be_laid_out_anew(pair: Pair) -> None:
+    content = pair.content
+    pair.paper.write_text(json.dumps(dict(reversed(content.items())), indent=7))
+    assert pair.verify().holds
+
+
+# A release that was changed
+
+
+def said(found: Verification, *fragments: str) -> None:
+    assert not found.holds
+    for fragment in fragments:
+        assert any(fragment in problem for problem in found.problems), (fragment, found.problems)
+
+
+HASH = "its SHA-256 differs"
+
+
+def cell(frame: pl.DataFrame, row: int, column: str, value: str) -> pl.DataFrame:
+    cells = frame[column].to_list()
+    cells[row] = value
+    return frame.with_columns(pl.Series(column, cells))
+
+
+def test_a_changed_sensitive_cell(pair: Pair) -> None:
+    pair.put(cell(pair.frame, 0, "pay", "4" if pair.frame["pay"][0] != "4" else "1"))
+    said(pair.verify(), HASH, "'pay' is ", "which is not what the certificate says (class ")
+
+
+def test_a_changed_quasi_identifier(pair: Pair) -> None:
+    pair.put(cell(pair.frame, 0, "age", "99"))
+    classes = pair.content["classes"]
+    said(pair.verify(), HASH, f"has {classes + 1} classes, the certificate says {classes}")
+    said(pair.verify(), "k fails in 2 classes: 1, ", "has 1 row in its smallest class, the certificate says 2")
+
+
+def test_every_attribute_and_class_that_fails_is_named(pair: Pair) -> None:
+    """Each ward gets the illnesses and the pay of one half: all classes fail."""
+    frame = pair.frame.sort("ward", "age", maintain_order=True)
+    pair.put(frame.with_columns(ill=frame["ill"].sort(), pay=frame["pay"].sort()))
+    found = pair.verify()
+    numbers = ", ".join(str(number) for number in range(1, pair.content["classes"] + 1))
+    said(found, HASH, f"t of 'ill' fails in {pair.content['classes']} classes: {numbers}")
+    said(found, f"l of 'ill' fails in {pair.content['classes']} classes: {numbers}", "t of 'pay' fails in")
+    assert found.result is not None
+    assert not found.result.satisfied
+
+
+def test_a_swapped_pair(pair: Pair) -> None:
+    frame = pair.frame.sort("ward", "age", "ill", maintain_order=True)
+    first, last = frame["ill"][0], frame["ill"][-1]
+    assert first != last
+    pair.put(cell(cell(frame, 0, "ill", last), frame.height - 1, "ill", first))
+    said(pair.verify(), HASH, "'ill' is ")
+
+
+def test_a_removed_row(pair: Pair) -> None:
+    pair.put(pair.frame[1:])
+    said(pair.verify(), HASH, "has 7 rows, the certificate says 8")
+
+
+def test_an_added_row(pair: Pair) -> None:
+    pair.put(pl.concat([pair.frame, pair.frame[:1]]))
+    said(pair.verify(), HASH, "has 9 rows, the certificate says 8")
+
+
+def test_a_row_elsewhere(pair: Pair) -> None:
+    pair.put(pair.frame[[7, *range(7)]])
+    assert pair.verify().problems == (f"the release is not the file that was certified: {HASH}",)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda frame: frame.drop("pay"), "the table has no column 'pay'"),
+        (lambda frame: frame.rename({"age": "Age"}), "the table has no column 'age'"),
+        (lambda frame: frame.with_columns(name=pl.lit("Ann")), "the policy gives no role to 'name'"),
+        (lambda frame: cell(frame, 0, "pay", "much"), "'pay' is not all numbers"),
+        (lambda frame: cell(frame, 0, "pay", ""), "'pay' has no value in 1 row"),
+        (lambda frame: frame[:0], "a header but no rows"),
+    ],
+)
+def test_a_release_that_cannot_be_judged_is_no_answer_but_no(pair: Pair, change: Any, says: str) -> None:
+    pair.put(change(pair.frame))
+    found = pair.verify()
+    said(found, HASH, "the release cannot be judged as the certificate says", says)
+    assert found.result is None
+    assert found.to_dict() == {"holds": False, "problems": list(found.problems)}
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\0", b"PAR1 and no more", b'a,"b\n'])
+def test_a_release_that_is_broken(pair: Pair, data: bytes) -> None:
+    pair.release.write_bytes(data)
+    said(pair.verify(), HASH, "the release cannot be judged")
+
+
+def test_the_release_of_another_certificate(pair: Pair, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = Pair(tmp_path / "other", FRAME[:6], {**ASKED, "keep": [], "quasi": ["age", "ward"]})
+    said(verify(other.release, pair.paper), HASH, "has 6 rows, the certificate says 8")
+    said(verify(pair.release, other.paper), HASH, "has 8 rows, the certificate says 6")
+
+
+# A certificate that was changed
+
+DIGEST = "its digest does not fit its content"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content.update(rows=9),
+        lambda content: content["policy"].update(k=1),
+        lambda content: content["policy"]["sensitive"]["pay"].update(t=0.9),
+        lambda content: content["sensitive"]["pay"].update(closeness=0.0),
+        lambda content: content["measures"].update(gcp=0.0),
+        lambda content: content.pop("withheld"),
+        lambda content: content.update(note="trust me"),
+    ],
+)
+def test_an_edited_certificate(pair: Pair, change: Any) -> None:
+    pair.rewrite(change, sign=False)
+    said(pair.verify(), DIGEST)
+    pair.rewrite(lambda content: None, sign=True)
+    said(pair.verify(digest=pair.proof.digest), "its digest differs from --digest")
+
+
+def test_a_weakened_policy_holds_but_is_not_the_one_you_were_told_of(pair: Pair) -> None:
+    pair.rewrite(lambda content: content["policy"]["sensitive"]["pay"].update(t=0.9), sign=True)
+    assert pair.verify().holds
+    found = pair.verify(digest=pair.proof.digest)
+    assert found.problems == ("this is not the certificate that you were told of: its digest differs from --digest",)
+
+
+def test_a_stricter_policy_must_hold(pair: Pair) -> None:
+    pair.rewrite(lambda content: content["policy"].update(k=5), sign=True)
+    said(pair.verify(), "k fails in ")
+
+
+def test_other_figures_with_a_digest_that_fits(pair: Pair) -> None:
+    pair.rewrite(lambda content: content["sensitive"]["pay"].update(closeness_exact="0/1"), sign=True)
+    said(pair.verify(), "'pay' is ")
+    pair.rewrite(lambda content: content.update(sensitive=5, rows="8"), sign=True)
+    said(pair.verify(), "'pay' is ", "has 8 rows")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "5",
+        "{}",
+        '{"digest": "00"}',
+        '{"format": "tclose-certificate-1", "digest": 5, "policy": {}}',
+        '{"format": "tclose-certificate-1", "digest": "00"}',
+        '{"format": "tclose-certificate-1", "digest": "00", "policy": []}',
+        '{"format": "tclose-certificate-2", "digest": "00", "policy": {}}',
+        '{"format": "tclose-certificate-1", "digest": "00", "policy": {}, "note": "\\ud800"}',
+        "[" * 100_000,
+        "\udcff",
+    ],
+)
+def test_damaged_json_is_no_certificate(pair: Pair, text: str) -> None:
+    pair.paper.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(InputError, match=r"c\.json is not a certificate of tclose"):
+        pair.verify()
+
+
+def test_a_key_that_stands_twice(pair: Pair) -> None:
+    """People would read the first, and we the second."""
+    text = pair.paper.read_text()
+    pair.paper.write_text(text.replace('"rows": 8', '"rows": 80000, "rows": 8', 1))
+    with pytest.raises(InputError, match="is not a certificate"):
+        pair.verify()
+
+
+def test_files_that_are_not_there(pair: Pair, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no file"):
+        verify(pair.release, tmp_path / "absent.json")
+    with pytest.raises(InputError, match="there is no file"):
+        verify(tmp_path / "absent.csv", pair.paper)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda policy: policy.update(quasi=5),
+        lambda policy: policy.update(k="many"),
+        lambda policy: policy["sensitive"].update(other={"t": 1}),
+        lambda policy: policy["sensitive"]["ill"].update(matrix={"values": ["flu"], "costs": [[0]]}),
+    ],
+)
+def test_a_policy_that_cannot_be_used(pair: Pair, change: Any) -> None:
+    pair.rewrite(lambda content: change(content["policy"]), sign=True)
+    said(pair.verify(), "the release cannot be judged as the certificate says")
+
+
+@pytest.mark.parametrize("where", ["quasi.age.hierarchy", "sensitive.ill.hierarchy", "sensitive.ill.matrix"])
+def test_a_certificate_cannot_make_us_read_files(pair: Pair, where: str) -> None:
+    role, column, setting = where.split(".")
+
+    def point_at_a_file(content: dict[str, Any]) -> None:
+        spec = content["policy"][role][column]
+        spec.pop("distance", None)
+        spec[setting] = "/etc/passwd"
+
+    pair.rewrite(point_at_a_file, sign=True)
+    said(pair.verify(), "a certificate cannot name files")
+
+
+def test_nt_closeness_is_judged_with_its_supersets(tmp_path: Path) -> None:
+    """Classes 1 and 2 are far from the table but near the n rows of their ward: the list of failures knows that."""
+    frame = pl.DataFrame({"age": ["1", "1", "2", "2", "3", "3"], "ward": list("aaaabb"), "pay": [1, 2, 1, 2, 9, 9]})
+    pair = Pair(tmp_path, frame, {"quasi": ["age"], "keep": ["ward"], "sensitive": {"pay": {"t": 1}}, "k": 2})
+    spec = {"t": 0, "n": 4, "distance": "ordered"}
+    pair.rewrite(lambda content: content["policy"]["sensitive"].update(pay=spec), sign=True)
+    frame.cast(pl.String).write_csv(pair.release)
+    problems = pair.verify().problems
+    assert "(n,t) of 'pay' fails in 1 class: 3" in problems
+
+
+# Every setting survives the journey
+
+ROWS = [["flu", "lung", "*"], ["cold", "lung", "*"], ["ulcer", "gut", "*"], ["cut", "*"]]
+MATRIX = {"values": ["flu", "cold", "ulcer"], "costs": [[0, "1/3", 1], ["1/3", 0, 1], [1, 1, 0]]}
+DAYS = [datetime.date(2024, 1, day) for day in (1, 2, 3)] * 2
+NUMBERS, NAMES = ["1.10", "2.5", "7", "7.0", "2.50", "1.1"], ["flu", "cold", "ulcer", "ulcer", "cold", "flu"]
+JOURNEYS: dict[str, tuple[list[Any], dict[str, Any], dict[str, Any]]] = {
+    "ordered": (NUMBERS, {"t": 0.2}, {}),
+    "value": (NUMBERS, {"t": 0.2, "distance": "value"}, {}),
+    "equal": (NAMES, {"t": 0.3}, {}),
+    "equal numbers": (NUMBERS, {"t": 0.3, "distance": "equal"}, {}),
+    "integers": ([1, 2, 3, 3, 2, 1], {"t": 0.3}, {}),
+    "floats": ([0.1, 1e20, -2.5, 0.1, 1e20, -2.5], {"t": 0.3, "distance": "value"}, {}),
+    "booleans": ([True, False] * 3, {"t": 0.3}, {}),
+    "dates": (DAYS, {"t": 0.3, "distance": "value"}, {}),
+    "hierarchical": (NAMES, {"t": 0.3, "hierarchy": {"rows": ROWS}}, {}),
+    "hierarchy file": (NAMES, {"t": 0.3, "hierarchy": "h.csv"}, {}),
+    "prefix": (["a1", "a2", "b1"] * 2, {"t": 0.3, "hierarchy": {"prefix": [1]}}, {}),
+    "width": (NUMBERS, {"t": 0.3, "hierarchy": {"width": [2, 4]}}, {}),
+    "date units": (DAYS, {"t": 0.3, "hierarchy": {"date": ["month", "year"]}}, {}),
+    "matrix": (NAMES, {"t": 0.3, "matrix": MATRIX}, {}),
+    "matrix file": (NAMES, {"t": 0.3, "matrix": "m.csv"}, {}),
+    "bins width": (NUMBERS, {"t": 0.2, "bins": {"width": "1/3"}}, {}),
+    "bins edges": (NUMBERS, {"t": 0.2, "bins": {"edges": [0, 2, 100]}}, {}),
+    "bins count": (NUMBERS, {"t": 0.2, "bins": {"count": 7}}, {}),
+    "bins quantiles": (NUMBERS, {"t": 0.2, "bins": {"quantiles": 3}}, {}),
+    "bins equal": (NUMBERS, {"t": 0.2, "bins": {"count": 3}, "distance": "equal"}, {}),
+    "one bin": (["5"] * 6, {"t": 0.2, "bins": {"count": 3}}, {}),
+    "published bins": (NUMBERS, {"t": 0.2, "bins": {"width": 2}, "publish": "bin"}, {}),
+    "published learned bins": (NUMBERS, {"t": 0.2, "bins": {"quantiles": 3}, "publish": "bin"}, {}),
+    "published equal bins": (NUMBERS, {"t": 0.2, "bins": {"count": 3}, "publish": "bin", "distance": "equal"}, {}),
+    "published bins, some missing": (
+        ["1", "", "7", "", "1", "7"],
+        {"t": 0.4, "bins": {"count": 3}, "publish": "bin", "distance": "equal", "missing": "value"},
+        {},
+    ),
+    "bins, some missing": (
+        ["1", "", "7", "", "1", "7"],
+        {"t": 0.4, "bins": {"count": 3}, "distance": "equal", "missing": "value"},
+        {},
+    ),
+    "order": (["lo", "hi", "mid"] * 2, {"t": 0.3, "order": ["lo", "mid", "hi", "top"]}, {}),
+    "order of numbers": (NUMBERS, {"t": 0.3, "order": [7, 1.1, 2.5]}, {}),
+    "domain": (NUMBERS, {"t": 0.3, "domain": [1.1, 2.5, 7, 100], "distance": "value"}, {}),
+    "domain of dates": (DAYS, {"t": 0.3, "domain": [*DAYS[:3], datetime.date(2025, 1, 1)]}, {}),
+    "domain of names": (NAMES, {"t": 0.3, "domain": ["flu", "cold", "ulcer", "cut"], "l": 2}, {}),
+    "missing as a value": (["a", "", "NA", "b", "a", "b"], {"t": 0.4, "missing": "value"}, {"missing": ["", "NA"]}),
+    "missing under the root": (
+        ["flu", "", "cold"] * 2,
+        {"t": 0.4, "missing": "value", "hierarchy": {"rows": ROWS}},
+        {},
+    ),
+    "missing, suppressed": (["1", "2", "", "1", "2", "1"], {"t": 0.4, "missing": "suppress"}, {"suppress": 0.2}),
+    "a third": (NUMBERS, {"t": "1/3", "alpha": "2/3", "beta": "7/3", "recursive": {"c": "10/3", "l": 2}}, {}),
+    "every model": (
+        NAMES,
+        {"t": 0.5, "l": 2, "entropy_l": 1.5, "alpha": 0.8, "beta": 2, "enhanced_beta": 2, "delta": 3, "n": 3},
+        {},
+    ),
+    "kept": (NUMBERS, {"t": 0.5}, {"keep": ["ward"]}),
+    "unlinkable": (NUMBERS, {"t": 0.5}, {"unlinkable": ["ward"]}),
+    "persons": (NAMES, {"t": 0.5, "l": 2, "entropy_l": 1.2}, {"person": "who"}),
+    "persons, nothing else": (NAMES, {"entropy_l": 1.2}, {"person": "who"}),
+    "identifiers": (NAMES, {"t": 0.5}, {"identifiers": ["who"]}),
+    "steps": (NAMES, {"t": 0.5}, {"quasi": {"age": {"step": 10}}}),
+    "tails": (NAMES, {"t": 0.5}, {"quasi": {"age": {"top": 40, "bottom": 20}}}),
+    "means": (NAMES, {"t": 0.5}, {"quasi": {"age": {"publish": "mean"}}}),
+    "widths": (NAMES, {"t": 0.5}, {"quasi": {"age": {"hierarchy": {"width": [10, 20]}}}}),
+}
+
+
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("name", JOURNEYS)
+def test_every_setting_survives(tmp_path: Path, name: str, ending: str) -> None:
+    cells, spec, more = JOURNEYS[name]
+    (tmp_path / "h.csv").write_text("".join(";".join(row) + "\n" for row in ROWS))
+    (tmp_path / "m.csv").write_text(",flu,cold,ulcer\nflu,0,0.5,1\ncold,0.5,0,1\nulcer,1,1,0\n")
+    for setting in ("hierarchy", "matrix"):
+        if isinstance(spec.get(setting), str):
+            spec = {**spec, setting: tmp_path / spec[setting]}
+    frame = pl.DataFrame({"who": list("ppqrst"), "age": [18, 25, 31, 32, 47, 50], "ward": list("xyzxyz"), "s": cells})
+    asked = {"quasi": {"age": {}}, "others": "drop", "k": 2, **more, "sensitive": {"s": spec}}
+    if name == "kept":
+        frame = frame.with_columns(ward=pl.Series(list("xxxyyy")))
+    pair = Pair(tmp_path, frame, asked, ending)
+    found = pair.verify(digest=pair.proof.digest)
+    assert found.problems == ()
+    assert found.result is not None
+    told = {attribute: finding.to_dict() for attribute, finding in found.result.sensitive.items()}
+    assert told["s"]["closeness_exact"] == pair.content["sensitive"]["s"]["closeness_exact"]
+
+
+def test_a_certificate_compares_and_hashes_by_its_content() -> None:
+    one, other = Certificate({"a": 1, "b": [2]}), Certificate({"b": [2], "a": 1})
+    assert one == other
+    assert one.digest == other.digest
+    assert one.digest != Certificate({"a": 1}).digest
+    assert json.loads(one.to_bytes()) == {"a": 1, "b": [2], "digest": one.digest}
