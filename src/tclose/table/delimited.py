@@ -16,7 +16,7 @@ from tclose.errors import InputError
 from tclose.wording import counted
 
 SEPARATORS = (",", ";", "\t")
-CHUNK = 1 << 24
+CHUNK = 1 << 21
 QUOTE, NEWLINE, RETURN = b'"\n\r'
 
 Ints = NDArray[np.int64]
