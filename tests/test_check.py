@@ -18,13 +18,15 @@ from tclose import CheckResult, InputError, LeakWarning, Policy, check, explain
 half, third, quarter = Fraction(1, 2), Fraction(1, 3), Fraction(1, 4)
 
 
-def judged(zones: Sequence[object], cells: Sequence[object], *, k: int = 1, **spec: object) -> CheckResult:
-    """Judge one sensitive column, x, in the classes that `zones` form."""
+def judged(
+    zones: Sequence[object], cells: Sequence[object], *, k: int = 1, marked: Sequence[str] = (), **spec: object
+) -> CheckResult:
+    """Judge one sensitive column, x, in the classes that `zones` form; `marked` cells are missing."""
     frame = pl.DataFrame({"zone": list(zones), "x": pl.Series(cells)})
-    return check(frame, Policy(quasi=["zone"], k=k, sensitive={"x": {"t": 1, **spec}}))
+    return check(frame, Policy(quasi=["zone"], k=k, missing=marked, sensitive={"x": {"t": 1, **spec}}))
 
 
-def closeness(zones: Sequence[object], cells: Sequence[object], **spec: object) -> Fraction:
+def closeness(zones: Sequence[object], cells: Sequence[object], **spec: Any) -> Fraction:
     return judged(zones, cells, **spec).sensitive["x"].closeness
 
 
@@ -320,3 +322,32 @@ def test_rows_left_out_for_a_missing_value_count_against_the_limit() -> None:
     assert (refused.withheld, refused.satisfied) == (1, False)
     assert [model.model for model in refused.models if not model.satisfied] == ["suppress"]
     assert check(frame, Policy(**asked, suppress=0.1)).satisfied
+
+
+def test_an_empty_cell_is_missing_whatever_else_is() -> None:
+    for cells in (["", "x"], [None, "x"]):
+        with pytest.raises(InputError, match="has no value in 1 row"):
+            closeness("ab", cells, marked=["NA"])
+
+
+def test_markers_of_missing_numbers_are_numbers() -> None:
+    for cells in ([1.0, 999.0], ["1.0", "999.0"], [1, 999], ["1", "999"]):
+        for marker in ("999", "999.0"):
+            with pytest.raises(InputError, match="has no value in 1 row"):
+                closeness("ab", cells, marked=[marker])
+
+
+def test_digits_of_other_scripts_are_text() -> None:
+    assert judged("ab", ["1٣", "22"], distance="equal").sensitive["x"].distance == "equal"
+
+
+def test_nt_closeness_tries_coarse_supersets_first() -> None:
+    half = ["a"] * 40 + ["b"] * 40
+    narrow = {f"q{i}": [str(row // 8) for row in range(80)] for i in range(11)}
+    frame = pl.DataFrame({"half": half, **narrow, "pay": [1, 2] * 20 + [2, 3] * 20})
+    policy = Policy(quasi=["half", *narrow], sensitive={"pay": {"t": 0, "n": 40}})
+    assert check(frame, policy).satisfied
+
+
+def test_an_attribute_that_fails_any_model_is_not_satisfied() -> None:
+    assert not judged("ab", [1, 2], t=1, l=2).sensitive["x"].satisfied

@@ -298,12 +298,10 @@ def test_moments_with_a_zone_need_more_than_a_csv(tmp_path: Path) -> None:
 def test_nulls_that_count_as_a_value(tmp_path: Path) -> None:
     """In a CSV they are empty cells, which mean "missing" to the reader even where the policy only lists NA."""
     rows = [["flu", "lung", "*"], ["cold", "lung", "*"]]
-    spec = {"t": 0, "hierarchy": {"rows": rows}, "missing": "value"}
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "ill": ["flu", None, "flu", None]})
-    roundtrip(tmp_path, frame, quasi=["age"], sensitive={"ill": spec}, k=2, missing=["NA"])
-    equal = {"t": 0, "missing": "value", "l": 3}
-    frame = pl.DataFrame({"age": [1, 2, 3], "ill": ["", "NA", "flu"]})
-    roundtrip(tmp_path, frame, quasi=["age"], sensitive={"ill": equal}, missing=["NA"])
+    for spec in ({"hierarchy": {"rows": rows}}, {"distance": "equal"}):
+        sensitive = {"ill": {"t": 0, "missing": "value", **spec}}
+        roundtrip(tmp_path, frame, quasi=["age"], sensitive=sensitive, k=2, missing=["NA"])
 
 
 def test_one_column_is_enough(tmp_path: Path) -> None:
@@ -404,6 +402,14 @@ def test_persons_are_counted_not_rows(tmp_path: Path) -> None:
     release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json")
     assert verify(tmp_path / "r.csv", tmp_path / "c.json").holds
     assert set(content["policy"]["sensitive"]["ill"]) == {"t", "l", "distance"}  # what rows alone can show
+
+
+def test_rows_of_one_person_are_no_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pl.DataFrame({"who": list("pqpqrs"), "age": [1, 2, 1, 2, 8, 9]})
+    labels = np.array([0, 1, 0, 1, 2, 2])
+    monkeypatch.setattr("tclose.splitting.method_named", lambda name: lambda problem, **_: labels)
+    release = anonymize(frame, Policy(quasi=["age"], person="who", k=2))
+    assert release.table["age"].to_list() == ["[1, 2]"] * 4 + ["[8, 9]"] * 2
 
 
 def test_classes_that_look_alike_hold_for_persons_too(monkeypatch: pytest.MonkeyPatch) -> None:

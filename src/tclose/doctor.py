@@ -7,7 +7,7 @@ import os
 import platform
 from typing import Any
 
-NEEDED = ("numpy", "polars", "narwhals", "click", "rich")
+NEEDED = ("numpy", "polars", "narwhals", "numba", "click", "rich")
 EXTRAS = {"scipy": "solve"}
 
 

@@ -146,10 +146,11 @@ def attribute_verdicts(
     without: Sequence[str] = (),
 ) -> list[Verdict]:
     """Judge one attribute by every model that its settings name."""
-    persons = None if table.persons is None else members_of(table, classes).sizes
-    by_person = counts if persons is None else counts_by_person(column, classes, table.persons)
     asked = [(model, counts) for model in distribution_models(spec, distance_of(column), supersets)]
-    asked += [(model, by_person) for model in diversity_models(spec, persons)]
+    if spec.l is not None or spec.entropy_l is not None or spec.recursive is not None:
+        persons = None if table.persons is None else members_of(table, classes).sizes
+        by_person = counts if persons is None else counts_by_person(column, classes, table.persons)
+        asked += [(model, by_person) for model in diversity_models(spec, persons)]
     reference = column.reference
     return [
         Verdict(column.name, model, model.judge(shown, reference))
@@ -165,7 +166,7 @@ def _finding(column: SensitiveColumn, spec: Sensitive, counts: Counts, found: Se
         distance=column.distance,
         t=spec.t,
         closeness=closeness,
-        satisfied=all(judgement.satisfied for judgement in asked),
+        satisfied=all(verdict.judgement.satisfied for verdict in found),
         worst_class=worst + 1,
         failing_classes=sum(int(np.count_nonzero(~judgement.admitted)) for judgement in asked),
     )

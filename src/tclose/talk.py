@@ -50,30 +50,36 @@ def show_check(result: CheckResult) -> None:
     table.add_column("failing", justify="right")
     table.add_column("")
     for found in result.models:
-        table.add_row(*_row(found))
+        table.add_row(*_row(found, result))
     console.print(table)
     console.print()
     console.print(_verdict(result))
 
 
-def _row(found: ModelFinding) -> list[Text]:
+def _row(found: ModelFinding, result: CheckResult) -> list[Text]:
     name, sign = MODELS[found.model]
     verdict = Text("holds", "green") if found.satisfied else Text("fails", "bold red")
+    if found.attribute is not None and found.model in ("t", "(n,t)"):
+        name += f", {result.sensitive[found.attribute].distance}"
+    asked, reached = _asked(found.required, sign), number(found.reached)
+    if not found.satisfied and asked.endswith(f" {reached}"):  # four digits do not tell them apart
+        reached = str(found.reached)
     cells = [
         found.attribute or "(all)",
         name,
-        f"{sign} {_asked(found.required)}",
-        number(found.reached),
+        asked,
+        reached,
         f"{found.worst_class:,}" if found.worst_class else "",
         f"{found.failing_classes:,}" if found.worst_class else "",
     ]
     return [*(Text(plain(cell)) for cell in cells), verdict]
 
 
-def _asked(required: Level | Mapping[str, Level]) -> str:
-    if isinstance(required, Mapping):
-        return ", ".join(f"{name} {number(level)}" for name, level in required.items())
-    return number(required)
+def _asked(required: Level | Mapping[str, Level], sign: str) -> str:
+    if not isinstance(required, Mapping):
+        return f"{sign} {number(required)}"
+    levels = {name: number(level) for name, level in required.items()}
+    return f"n = {levels['n']}, ≤ {levels['t']}" if "n" in levels else f"l = {levels['l']}, < {levels['c']}"
 
 
 def _verdict(result: CheckResult) -> Text:
@@ -83,7 +89,7 @@ def _verdict(result: CheckResult) -> Text:
     words = Text("The table does not hold what was asked for", "bold red").append(
         f": {len(failing)} of {len(result.models)} requirements fail.", "default not bold"
     )
-    close = [found for found in failing if found.model in ("t", "(n,t)")]
+    close = [found for found in failing if found.model == "t"]
     if close:
         worst = max(close, key=lambda found: float(found.reached))
         attribute = plain(str(worst.attribute))

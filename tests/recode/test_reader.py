@@ -124,11 +124,3 @@ def test_a_reader_who_can_check_nothing_is_told_so() -> None:
     asked = Policy.from_dict({"quasi": ["age"], "person": "who", "sensitive": {"x": {"entropy_l": 1}}})
     found = reader_policy(asked, encode(frame, asked).sensitive)
     assert found.to_dict()["sensitive"] == {"x": {"t": 1, "distance": "equal"}}
-
-
-def test_an_empty_cell_may_be_a_null() -> None:
-    spec = {"missing": "value"}
-    assert reader(["a", None], spec=spec, missing=["NA"]).missing == ("NA", "")
-    assert reader(["a", None, ""], spec=spec, missing=["NA"]).missing == ("NA",)  # there it is a value
-    assert reader(["a", None], spec=spec, missing=["", "NA"]).missing == ("", "NA")
-    assert reader(["a", "b"], spec={}, missing=["NA"]).missing == ("NA",)

@@ -28,15 +28,8 @@ def reader_policy(policy: Policy, sensitive: Mapping[str, SensitiveColumn], *, k
         unlinkable=policy.unlinkable,
         k=policy.k,
         suppress=policy.suppress,
-        missing=_markers(policy, sensitive),
+        missing=policy.missing,
     )
-
-
-def _markers(policy: Policy, sensitive: Mapping[str, SensitiveColumn]) -> tuple[str, ...]:
-    """Return what means "missing": in a CSV, an empty cell may be what was null in a frame."""
-    kept = any(spec.missing == "value" for spec in policy.sensitive.values())
-    ordinary = "" in policy.missing or any("" in column.labels for column in sensitive.values())
-    return (*policy.missing, "") if kept and not ordinary else policy.missing
 
 
 def _written_down(spec: Sensitive, column: SensitiveColumn, told_apart: bool) -> Sensitive:

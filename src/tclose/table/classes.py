@@ -63,15 +63,23 @@ def classes_of(frame: pl.DataFrame) -> Classes:
     key, span = np.zeros(frame.height, dtype=np.int64), 1
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for codes, different in pool.map(_codes, frame.iter_columns()):
-            if span * different << row_bits >= 2**63:
-                distinct, key = np.unique(key, return_inverse=True)
-                span = len(distinct)
-            key *= different
-            key += codes
-            span *= different
-    if span << row_bits >= 2**63:
-        _, key = np.unique(key, return_inverse=True)
+            key, span = _joined(key, span, codes, different, most=2 ** (63 - row_bits))
     return _grouped(key, row_bits)
+
+
+def _joined(key: Ints, span: int, codes: Ints, different: int, *, most: int) -> tuple[Ints, int]:
+    """Return one number for each pair of numbers, below `most`, which must be at least the number of rows squared."""
+    if span * different >= most:
+        distinct, key = np.unique(key, return_inverse=True)
+        span = len(distinct)
+    if span * different >= most:
+        distinct, codes = np.unique(codes, return_inverse=True)
+        different = len(distinct)
+    joined, span = key * different + codes, span * different
+    if span < most:
+        return joined, span
+    distinct, joined = np.unique(joined, return_inverse=True)
+    return joined, len(distinct)
 
 
 def _codes(column: pl.Series) -> tuple[Ints, int]:
@@ -85,7 +93,8 @@ def _codes(column: pl.Series) -> tuple[Ints, int]:
         return codes, len(distinct)
     whole = column.to_physical() if dtype.is_temporal() or dtype == pl.Boolean else column
     if whole.dtype not in SMALL or _span(whole) >= 2**40:
-        whole = column.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
+        text = column.cast(pl.String).replace("-0.0", "0.0") if dtype.is_float() else column.cast(pl.String)
+        whole = text.cast(pl.Categorical(pl.Categories.random())).to_physical()
     return _offset_codes(whole)
 
 

@@ -36,11 +36,11 @@ class CodedTable:
     withheld: int  # rows left out because a sensitive value is missing
 
     def supersets(self) -> Iterator[Ints]:
-        """Yield groupings of the classes: those that agree on some of the visible columns, fewer and fewer."""
+        """Yield groupings of the classes: those that agree on some of the visible columns, on few of them first."""
         shown = self.visible[self.classes.rows[self.classes.starts]]
         names = shown.columns
         tried = 0
-        for kept in range(len(names) - 1, 0, -1):
+        for kept in range(1, len(names)):
             for chosen in combinations(names, kept):
                 if (tried := tried + 1) > MOST_SUPERSETS:
                     return
@@ -74,7 +74,8 @@ def check_columns(
     named = dict(policy.columns())
     for column, place in named.items():
         if column not in frame.columns and (identifiers_too or place != "identifiers"):
-            hint = did_you_mean(column, frame.columns)
+            known = any(name in frame.columns for name in named)  # or else the header may be a row of cells
+            hint = did_you_mean(column, frame.columns) if known else ""
             raise PolicyError(f"the table has no column '{column}'{hint}", place=place)
     if policy.person is not None and policy.person not in frame.columns:
         raise PolicyError(f"the table has no column '{policy.person}', so persons cannot be counted", place="person")

@@ -25,6 +25,8 @@ def read(path: str | Path) -> pl.DataFrame:
 def read_bytes(path: str | Path) -> bytes:
     """Return a file's bytes, or those of standard input."""
     if str(path) == "-":
+        if sys.stdin is None:
+            raise InputError("standard input is closed, so there is no table to read")
         return sys.stdin.buffer.read()
     try:
         return Path(path).read_bytes()

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-NUMBER = r"^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?0*\d{1,3})?$"
+NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?0*[0-9]{1,3})?$"
 LONGEST = 100
 DIGITS = 18  # that many always fit into 64 bits
 WIDE = Context(prec=2 * (1000 + LONGEST))
@@ -37,7 +37,7 @@ def read(cells: pl.Series) -> Numbers:
     """Read text cells that all are numbers."""
     if cells.len() and cells.str.contains("[eE]").any():
         return _read_slowly(cells)
-    fraction = cells.str.extract(r"\.(\d+)$").fill_null("").str.len_bytes().cast(pl.Int64)
+    fraction = cells.str.extract(r"\.([0-9]+)$").fill_null("").str.len_bytes().cast(pl.Int64)
     scale = int(fraction.max() or 0)  # type: ignore[arg-type]
     digits = cells.str.replace(".", "", literal=True)
     if int(digits.str.len_bytes().max() or 0) + scale > DIGITS:  # type: ignore[arg-type]

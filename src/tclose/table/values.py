@@ -20,7 +20,7 @@ from tclose.wording import counted
 
 Kind = Literal["number", "date", "boolean", "text", "mixed"]
 
-MOMENT = r"^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,6})?)?)?$"
+MOMENT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]{1,6})?)?)?$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,8 @@ def values_of(column: pl.Series, missing: Sequence[str], rows: NDArray[np.int64]
     cells = _as_text_or_plain(column.alias(""), column.name, rows)  # polars takes names such as ^x$ for patterns
     distinct = cells.unique().drop_nulls()
     texts = _texts(distinct)
-    present = ~_marked(texts, cells.dtype).is_in(list(missing))
+    markers = pl.Series(["", *missing], dtype=pl.String)
+    present = ~_shortest(texts).is_in(_shortest(markers).implode())
     distinct, texts = distinct.filter(present), texts.filter(present)
     kind, units, scale = _read(distinct, texts)
     rank, order = _ranked(texts, units)
@@ -97,9 +98,9 @@ def _texts(distinct: pl.Series) -> pl.Series:
     return distinct.cast(pl.String)  # a float as the shortest decimal that reads back as the same float
 
 
-def _marked(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Spell values as markers of "missing" are: a frame that made 999 a 999.0 still means 999."""
-    return texts.str.replace(r"\.0+$", "") if dtype.is_numeric() else texts
+def _shortest(texts: pl.Series) -> pl.Series:
+    """Spell whole numbers without decimals: where 999 means "missing", 999.0 does."""
+    return texts.str.replace(r"^(-?[0-9]+)\.0+$", "$1")
 
 
 def _read(distinct: pl.Series, texts: pl.Series) -> tuple[Kind, NDArray[Any] | None, int]:
