@@ -129,6 +129,7 @@ def explain(table: str, attribute: str, class_number: int, as_json: bool, **aske
 @click.option("--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="A policy in TOML.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The release: .csv, .parquet or .arrow.")
 @click.option("--method", default=DEFAULT_METHOD, show_default=True, help="How rows are split into classes.")
+@click.option("--effort", type=click.Choice(["fast", "balanced", "best"]), help="How hard weave tries.")
 @click.option(
     "--seed",
     type=click.IntRange(0),
@@ -143,6 +144,7 @@ def anonymize(
     policy_file: Path,
     out: Path,
     method: str,
+    effort: str | None,
     seed: int | None,
     certificate: Path | None,
     record: Path | None,
@@ -152,9 +154,12 @@ def anonymize(
     """Publish TABLE so that it holds what the policy asks for; the release appears once it is proved."""
     policy, source = Policy.load(policy_file), Path("/dev/stdin" if table == "-" else table)
     format_of(out)
+    if effort is not None and method != "weave":
+        raise click.UsageError("--effort is for --method weave")
+    options = {} if effort is None else {"effort": effort}
     check_targets([path for path in (out, certificate, record) if path], [source, policy_file, *policy.files])
     with Bar() as bar:
-        release = publish(read(table), policy, method=method, seed=seed, progress=bar)
+        release = publish(read(table), policy, method=method, seed=seed, progress=bar, **options)
         proof = release.write(out, certificate=certificate, record=record)
     if as_json:
         _print({"release": str(out), **proof.content, "digest": proof.digest})

@@ -13,9 +13,10 @@ from tclose.errors import InternalError
 from tclose.feasibility import Publishable
 from tclose.judging import distance_of, verdicts
 from tclose.partition import Problem, Sensitive, merged, method_named
+from tclose.partition.axes import Axis, Line, Set, Tree
 from tclose.policy import Policy
 from tclose.table.classes import Classes
-from tclose.table.quasi import QuasiColumn
+from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
 
 ENSURED = ("t", "(n,t)")  # by every method; the rest is ensured by merging
 
@@ -81,6 +82,7 @@ def _problem(possible: Publishable, policy: Policy, quasi: Sequence[QuasiColumn]
             for column in columns
         ),
         k=policy.k,
+        axes=tuple(_axis(column) for column in quasi),
     )
 
 
@@ -88,6 +90,17 @@ def _points(possible: Publishable, quasi: Sequence[QuasiColumn]) -> NDArray[np.f
     if not quasi:
         return np.zeros((possible.frame.height, 1))
     return np.stack([column.points() for column in quasi], axis=1)
+
+
+def _axis(column: QuasiColumn) -> Axis:
+    """Return what a class loses on a quasi-identifier, without its texts."""
+    if isinstance(column, NumberColumn):
+        ends = column.ends()
+        return Line(column.codes, np.asarray(ends.low, dtype=np.float64), np.asarray(ends.high, dtype=np.float64))
+    if isinstance(column, LabelColumn):
+        return Tree(column.codes, column.hierarchy.levels)
+    missing = bool(column.values.missing)
+    return Set(column.codes + missing, len(column.values.texts) + missing)
 
 
 def _failing(labels: Ints, possible: Publishable, policy: Policy) -> NDArray[np.bool_]:

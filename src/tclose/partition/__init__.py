@@ -13,7 +13,10 @@ from tclose.partition.problem import Problem, Sensitive
 
 __all__ = ["DEFAULT_METHOD", "METHODS", "Problem", "Sensitive", "merged", "method_named"]
 
-METHODS = {"fragmentation": "tclose.partition.fragmentation"}  # imported on use: compiled kernels load slowly
+METHODS = {
+    "weave": "tclose.partition.weave",
+    "fragmentation": "tclose.partition.fragmentation",
+}  # imported on use: compiled kernels load slowly
 DEFAULT_METHOD = "fragmentation"
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance
 from tclose.errors import Infeasible, InternalError
+from tclose.partition.axes import Axis, Line, part_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -46,11 +47,15 @@ class Sensitive:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The rows as points (each quasi-identifier scaled to [0, 1]), what is sensitive, and the smallest class."""
+    """The rows as points (each quasi-identifier scaled to [0, 1]), what is sensitive, and the smallest class.
+
+    `axes` tell what a class loses on each quasi-identifier; without them, the points are numbers.
+    """
 
     points: Floats
     sensitive: tuple[Sensitive, ...]
     k: int = 1
+    axes: tuple[Axis, ...] = ()
 
     def __post_init__(self) -> None:
         if self.points.ndim != 2 or any(len(one.codes) != self.rows for one in self.sensitive):
@@ -68,7 +73,12 @@ class Problem:
         if len(rows) == self.rows:
             return self
         sensitive = tuple(replace(one, codes=one.codes[rows]) for one in self.sensitive)
-        return Problem(self.points[rows], sensitive, self.k)
+        return Problem(self.points[rows], sensitive, self.k, tuple(part_of(axis, rows) for axis in self.axes))
+
+    @property
+    def all_axes(self) -> tuple[Axis, ...]:
+        """The quasi-identifiers with their losses."""
+        return self.axes or tuple(Line.of_points(column) for column in self.points.T)
 
     def check_feasible(self) -> None:
         """Raise `Infeasible` unless one class of all rows is within k and every t."""

@@ -1,0 +1,39 @@
+"""How hard weave tries: `fast`, `balanced` or `best`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+EffortName = Literal["fast", "balanced", "best"]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many starts, and how long what is best among them is refined.
+
+    Steps are exchanges tried; `per_row` bounds them for small tables and `in_all` for large ones.
+    """
+
+    shares: tuple[float, ...]  # of t that a cell may use up; each is a start
+    prices: tuple[float, ...]  # of work in terms of loss, at which a class is grown
+    cell: int  # rows from which classes are carved
+    group: int  # rows among which classes exchange rows
+    passes: int
+    per_row: float
+    in_all: float
+    hot: float = 0.3
+    cold: float = 0.003
+    joined: int = 4  # classes carved anew together
+    sample: int = 20_000  # rows on which starts are compared where there are more
+
+    def steps(self, rows: int) -> float:
+        """Return the exchanges to try per row and pass."""
+        return min(self.per_row, self.in_all / max(rows, 1)) / self.passes
+
+
+EFFORTS: dict[str, Effort] = {
+    "fast": Effort((0.7,), (1.0,), 100, 1000, 1, 2.0, 1e6, hot=0.03),
+    "balanced": Effort((0.5, 0.7, 0.9, 1.0), (1.0,), 100, 4000, 4, 40.0, 3e5),
+    "best": Effort((0.5, 0.7, 0.9, 1.0), (0.5, 2.0), 200, 8000, 12, 600.0, 2e6),
+}

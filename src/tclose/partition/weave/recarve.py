@@ -1,0 +1,126 @@
+"""Join a few classes near each other and carve them anew; keep what loses less.
+
+The joined rows are within every t, since merging never raises closeness, so carving always starts from a class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tclose.partition.weave.aims import Aims
+from tclose.partition.weave.anneal import Weft, join, leave, look_again
+from tclose.partition.weave.chance import State, below, seeded, uniform
+from tclose.partition.weave.grow import carve
+from tclose.partition.weave.loss import Axes, loss_with, show, shown
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+MOST_ROWS = 120  # carved anew together: the work grows with their square
+CHEAP, DEAR = 0.1, 5.0  # prices of work between which each carving draws its own
+
+
+@njit(cache=True, nogil=True)
+def _shuffle(order: Ints, chance: State) -> None:
+    for i in range(len(order) - 1, 0, -1):
+        j = below(chance, i + 1)
+        order[i], order[j] = order[j], order[i]
+
+
+@njit(cache=True, nogil=True)
+def _neighbours(woven: Weft, view: Small, where: Small, row: int, most: int, found: Small) -> int:
+    """Gather the classes of the rows around one in a view; return how many there are."""
+    classes = 0
+    rows = len(view)
+    for step in range(2 * most * 8):
+        near = where[row] + (step // 2 + 1 if step % 2 else -(step // 2))
+        if near < 0 or near >= rows:
+            continue
+        c = woven.label[view[near]]
+        known = False
+        for i in range(classes):
+            known |= found[i] == c
+        if not known:
+            found[classes] = c
+            classes += 1
+            if classes == most:
+                break
+    return classes
+
+
+@njit(cache=True, nogil=True)
+def _loss_of(axes: Axes, rows: Ints, labels: Small, classes: int) -> float:
+    state = shown(axes, classes)
+    sizes = np.zeros(classes)
+    for i in range(len(rows)):
+        show(axes, state, labels[i], rows[i])
+        sizes[labels[i]] += 1
+    loss = 0.0
+    for c in range(classes):
+        loss += sizes[c] * loss_with(axes, state, c, -1, -1)
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def recarve(axes: Axes, aims: Aims, woven: Weft, views: Small, k: int, rounds: int, joined: int, seed: int) -> int:
+    """Carve anew around random rows; return how often that was better."""
+    chance = seeded(seed)
+    rows, better = len(woven.label), 0
+    where = np.empty((len(views), rows), dtype=np.int32)
+    for v in range(len(views)):
+        for i in range(rows):
+            where[v, views[v, i]] = i
+    mine = np.empty(joined, dtype=np.int32)
+    free = [np.int64(c) for c in range(len(woven.size)) if woven.size[c] == 0]
+    prices = np.empty(1)
+    for _ in range(rounds):
+        row = below(chance, rows)
+        if woven.loss[woven.label[row]] == 0.0:
+            continue
+        view = below(chance, len(views))
+        classes = _neighbours(woven, views[view], where[view], row, joined, mine)
+        before, total, few = 0.0, 0, 0
+        while few < classes and total + woven.size[mine[few]] <= MOST_ROWS:
+            before += woven.size[mine[few]] * woven.loss[mine[few]]
+            total += woven.size[mine[few]]
+            few += 1
+        classes = few
+        if total < 2 * k:
+            continue
+        order = np.empty(total, dtype=np.int64)
+        place = 0
+        for i in range(classes):
+            for j in range(woven.size[mine[i]]):
+                order[place] = woven.member[mine[i], j]
+                place += 1
+        _shuffle(order, chance)
+        if uniform(chance) < 0.5:
+            order = order[np.argsort(where[view][order])]
+            if uniform(chance) < 0.5:
+                order = order[::-1].copy()
+        prices[0] = CHEAP * (DEAR / CHEAP) ** uniform(chance)
+        labels = np.zeros(total, dtype=np.int32)
+        new = carve(axes, aims, order, k, prices, total, labels)
+        if new > classes + len(free) or _loss_of(axes, order, labels, new) >= before - 1e-9:
+            continue
+        if np.bincount(labels).max() > woven.member.shape[1]:
+            continue
+        better += 1
+        for i in range(total):
+            leave(aims, woven, order[i])
+        names = [np.int64(c) for c in mine[:classes]]
+        while len(names) < new:
+            names.append(free.pop())
+        while len(names) > new:
+            free.append(names.pop())
+        for i in range(total):
+            join(aims, woven, order[i], int(names[labels[i]]))
+        for c in names:
+            look_again(axes, aims, woven, int(c))
+        for i in range(classes):
+            if woven.size[mine[i]] == 0:
+                look_again(axes, aims, woven, mine[i])
+    return better

@@ -1,0 +1,127 @@
+"""The earth mover's distance of a class as one integer, kept so that one row more or less is answered at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tclose.partition.weave.aims import PATH, Aims
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def count(aims: Aims, counts: Small, row: int, sign: int) -> None:
+    """Add a row to the counts of a class, or take it away."""
+    for a in range(len(aims.kinds)):
+        x = aims.codes[row, a]
+        if aims.kinds[a] == PATH:
+            for e in range(aims.edge[a] + x, aims.edge[a + 1]):
+                counts[e] += sign
+        else:
+            for h in range(aims.depth[a]):
+                counts[aims.above[aims.up[a] + x * aims.depth[a] + h]] += sign
+
+
+@njit(cache=True, nogil=True)
+def work_of(aims: Aims, counts: Small, size: int, a: int) -> int:
+    """Return the work of a class on one attribute."""
+    work = np.int64(0)
+    total = aims.total[a]
+    for e in range(aims.edge[a], aims.edge[a + 1]):
+        work += aims.weight[e] * abs(total * counts[e] - size * aims.reference[e])
+    return int(work)
+
+
+@njit(cache=True, nogil=True)
+def limit(aims: Aims, size: int, a: int) -> int:
+    """Return the most work that a class of this size may have."""
+    return int(aims.allowed[a] * size // aims.per[a])
+
+
+@njit(cache=True, nogil=True)
+def admitted(aims: Aims, counts: Small, size: int) -> bool:
+    """Tell whether a class is within every t."""
+    passes = True
+    for a in range(len(aims.kinds)):
+        passes = passes and work_of(aims, counts, size, a) <= limit(aims, size, a)
+    return passes
+
+
+@njit(cache=True, nogil=True)
+def swapped_work(aims: Aims, counts: Small, size: int, work: int, a: int, gone: int, new: int) -> int:
+    """Return the work of a class in which one value takes another's place."""
+    if gone == new:
+        return work
+    total = aims.total[a]
+    if aims.kinds[a] == PATH:
+        sign = 1 if new < gone else -1
+        for e in range(aims.edge[a] + min(gone, new), aims.edge[a] + max(gone, new)):
+            extra = total * counts[e] - size * aims.reference[e]
+            work += aims.weight[e] * (abs(extra + sign * total) - abs(extra))
+        return int(work)
+    for h in range(aims.depth[a]):
+        out = aims.above[aims.up[a] + gone * aims.depth[a] + h]
+        into = aims.above[aims.up[a] + new * aims.depth[a] + h]
+        if out != into:
+            extra = total * counts[out] - size * aims.reference[out]
+            work += aims.weight[out] * (abs(extra - total) - abs(extra))
+            extra = total * counts[into] - size * aims.reference[into]
+            work += aims.weight[into] * (abs(extra + total) - abs(extra))
+    return int(work)
+
+
+@njit(cache=True, nogil=True)
+def moved_work(aims: Aims, counts: Small, size: int, a: int, value: int, sign: int) -> int:
+    """Return the work of a class that gains (sign 1) or loses (-1) a row with this value."""
+    total, size = aims.total[a], size + sign
+    work = np.int64(0)
+    first, last = aims.edge[a], aims.edge[a + 1]
+    if aims.kinds[a] == PATH:
+        for e in range(first, first + value):
+            work += aims.weight[e] * abs(total * counts[e] - size * aims.reference[e])
+        for e in range(first + value, last):
+            work += aims.weight[e] * abs(total * (counts[e] + sign) - size * aims.reference[e])
+        return int(work)
+    for e in range(first, last):
+        work += aims.weight[e] * abs(total * counts[e] - size * aims.reference[e])
+    for h in range(aims.depth[a]):
+        e = aims.above[aims.up[a] + value * aims.depth[a] + h]
+        extra = total * counts[e] - size * aims.reference[e]
+        work += aims.weight[e] * (abs(extra + sign * total) - abs(extra))
+    return int(work)
+
+
+@njit(cache=True, nogil=True)
+def excess(aims: Aims, counts: Small, size: int, sign: int, share: float, found: Floats) -> None:
+    """Add to `found`, per value, how many rows' worth of work a class is beyond `share` of t with one row more or less.
+
+    One pass per attribute gives the answer for all of its values.
+    """
+    size = size + sign
+    for a in range(len(aims.kinds)):
+        total, first, last = aims.total[a], aims.edge[a], aims.edge[a + 1]
+        room = share * (aims.allowed[a] / aims.per[a]) * size
+        values = aims.value[a + 1] - aims.value[a]
+        work = np.int64(0)
+        if aims.kinds[a] == PATH:
+            for e in range(first, last):
+                work += aims.weight[e] * abs(total * (counts[e] + sign) - size * aims.reference[e])
+            for v in range(values):
+                found[aims.value[a] + v] += max(0.0, work - room) / aims.scale[a]
+                if v < values - 1:
+                    extra = total * counts[first + v] - size * aims.reference[first + v]
+                    work += aims.weight[first + v] * (abs(extra) - abs(extra + sign * total))
+            continue
+        for e in range(first, last):
+            work += aims.weight[e] * abs(total * counts[e] - size * aims.reference[e])
+        for v in range(values):
+            here = work
+            for h in range(aims.depth[a]):
+                e = aims.above[aims.up[a] + v * aims.depth[a] + h]
+                extra = total * counts[e] - size * aims.reference[e]
+                here += aims.weight[e] * (abs(extra + sign * total) - abs(extra))
+            found[aims.value[a] + v] += max(0.0, here - room) / aims.scale[a]

@@ -1,0 +1,229 @@
+"""weave: every class within every t, exactly, whatever the table; never a row twice; the same seed, the same labels."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Ordered, Value
+from tclose.errors import Infeasible, PolicyError
+from tclose.partition.axes import Axis, Line, Set, Tree
+from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.weave import partition
+from tclose.partition.weave.aims import aims_of
+from tclose.partition.weave.cells import beyond
+from tclose.partition.weave.loss import flat_axes, total_loss
+from tclose.partition.weave.work import limit, work_of
+
+LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.int64))
+KINDS = ("ordered", "value", "equal", "hierarchical", "matrix")
+
+
+def distance_named(kind: str, domain: int) -> Distance:
+    if kind == "ordered":
+        return Ordered(domain)
+    if kind == "value":
+        return Value(np.arange(domain, dtype=np.int64) ** 2)
+    if kind == "hierarchical":
+        return Hierarchical(LEVELS)
+    if kind == "matrix":
+        places = np.arange(domain)
+        return Matrix(np.abs(places[:, None] - places[None, :]).astype(np.int64))
+    return Equal()
+
+
+def sensitive(kind: str, codes: np.ndarray, t: Fraction | None, domain: int = 6) -> Sensitive:
+    reference = np.bincount(codes, minlength=domain).astype(np.int64)
+    return Sensitive(codes, reference, distance_named(kind, domain), t)
+
+
+def some_axes(random: np.random.Generator, rows: int) -> tuple[Axis, ...]:
+    missing = random.integers(-1, 6, size=rows)
+    return (
+        Line.of_points(random.integers(0, 9, size=rows) / 8),
+        Tree(missing, LEVELS),
+        Set(random.integers(0, 70, size=rows), 70),
+    )
+
+
+def judge(problem: Problem, labels: np.ndarray) -> None:
+    assert labels.shape == (problem.rows,)
+    sizes = np.bincount(labels)
+    assert sizes.min() >= problem.k
+    for one in problem.sensitive:
+        if one.t is not None:
+            counts = Counts.from_codes(labels, one.codes, len(one.reference))
+            assert one.distance.emd(counts, one.reference).at_most(one.t).all()
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    rows = draw(st.integers(1, 70))
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=0, max_size=3))
+    t = st.one_of(st.none(), st.sampled_from([Fraction(0), Fraction(1)]), st.fractions(0, 1, max_denominator=50))
+    spread = draw(st.sampled_from([1, 2, 6]))
+    guarded = tuple(sensitive(kind, random.integers(0, spread, size=rows), draw(t)) for kind in kinds)
+    k = draw(st.integers(1, max(1, rows)))
+    axes = some_axes(random, rows)
+    return Problem(
+        np.zeros((rows, 3)), guarded, draw(st.sampled_from([1, 2, min(3, rows), k])) if rows > 2 else 1, axes
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(), st.sampled_from(["fast", "balanced"]))
+def test_every_class_is_within_every_t(problem: Problem, effort: str) -> None:
+    judge(problem, partition(problem, effort=effort, seed=3))
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(), st.integers(0, 2**32))
+def test_the_kernels_judge_as_the_distances_do(problem: Problem, seed: int) -> None:
+    """Exactly so, but for a matrix, where they may only be stricter."""
+    aims = aims_of(problem.sensitive, problem.rows)
+    random = np.random.default_rng(seed)
+    rows = np.flatnonzero(random.random(problem.rows) < 0.5)
+    if not len(rows):
+        return
+    values = np.zeros(int(aims.value[-1]), dtype=np.int64)
+    guarded = [one for one in problem.sensitive if one.t is not None]
+    for a in range(len(guarded)):
+        np.add.at(values, aims.value[a] + aims.codes[rows, a], 1)
+    counts = beyond(aims, values)
+    for a, one in enumerate(guarded):
+        passes = work_of(aims, counts, len(rows), a) <= limit(aims, len(rows), a)
+        truly = one.emd_of(one.codes[rows], one.reference) <= one.t
+        assert passes == truly or (one.distance.name == "matrix" and truly)
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems())
+def test_the_loss_is_the_measured_one(problem: Problem) -> None:
+    labels = np.arange(problem.rows) % max(1, problem.rows // 3)
+    line, tree, text = problem.axes
+    loss = 0.0
+    for c in np.unique(labels):
+        mine = labels == c
+        places = line.low[line.codes[mine]]
+        loss += mine.sum() * (places.max() - places.min() + (len(np.unique(text.codes[mine])) - 1) / 69)
+        leaves = tree.codes[mine]
+        leaves = leaves[leaves >= 0]
+        if len(np.unique(leaves)) > 1:
+            joined = next(level for level in LEVELS if len(np.unique(level[leaves])) == 1)
+            loss += mine.sum() * np.count_nonzero(joined == joined[leaves[0]]) / 6
+    axes = flat_axes(problem.axes, problem.rows)
+    assert total_loss(axes, labels.astype(np.int64), int(labels.max()) + 1) == pytest.approx(loss)
+
+
+@settings(max_examples=15, deadline=None)
+@given(problems(), st.integers(0, 2**40))
+def test_the_same_seed_gives_the_same_labels(problem: Problem, seed: int) -> None:
+    assert (partition(problem, effort="fast", seed=seed) == partition(problem, effort="fast", seed=seed)).all()
+
+
+def test_the_number_of_cores_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+    codes = random.integers(0, 6, size=5003)  # a prime
+    problem = Problem(np.zeros((5003, 3)), (sensitive("equal", codes, Fraction(1, 4)),), 3, some_axes(random, 5003))
+    labels = partition(problem, effort="fast", seed=2**60)
+    judge(problem, labels)
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    assert (labels == partition(problem, effort="fast", seed=2**60)).all()
+    assert labels.max() > 100
+
+
+@pytest.mark.parametrize("t", [Fraction(0), Fraction(1, 10), Fraction(1)])
+@pytest.mark.parametrize("values", [1, 2, 211])
+def test_few_and_many_values(t: Fraction, values: int) -> None:
+    random = np.random.default_rng(1)
+    codes = np.arange(211) % values
+    problem = Problem(np.zeros((211, 3)), (sensitive("ordered", codes, t, values),), 2, some_axes(random, 211))
+    labels = partition(problem, effort="fast")
+    judge(problem, labels)
+    if t == 0 and values > 1:
+        assert labels.max() == 0  # a prime number of rows cannot be shared out evenly
+    if t == 1:
+        assert labels.max() > 60
+
+
+def test_one_row_repeated_loses_nothing() -> None:
+    codes = np.arange(100) % 6
+    axes = (Line.of_points(np.zeros(100)), Tree(np.zeros(100, dtype=np.int64), LEVELS), Set(np.zeros(100, np.int64), 1))
+    problem = Problem(np.zeros((100, 3)), (sensitive("equal", codes, Fraction(1, 10)),), 5, axes)
+    judge(problem, partition(problem, effort="fast"))
+
+
+@pytest.mark.parametrize("quasi", [0, 2])
+def test_points_alone_will_do(quasi: int) -> None:
+    random = np.random.default_rng(7)
+    problem = Problem(
+        random.random((300, quasi)), (sensitive("ordered", random.integers(0, 6, 300), Fraction(1, 5)),), 4
+    )
+    judge(problem, partition(problem, effort="fast"))
+
+
+def test_a_part_is_judged_against_the_whole() -> None:
+    random = np.random.default_rng(11)
+    codes = random.integers(0, 6, 600)
+    whole = Problem(random.random((600, 2)), (sensitive("ordered", codes, Fraction(1, 8)),), 2)
+    part = whole.part(np.arange(250))
+    judge(part, partition(part, effort="fast"))
+
+
+def test_very_many_values_are_judged_in_stretches() -> None:
+    random = np.random.default_rng(2)
+    codes = random.permutation(6000)
+    guarded = Sensitive(codes, np.ones(6000, dtype=np.int64), Ordered(6000), Fraction(1, 10))
+    problem = Problem(random.random((6000, 2)), (guarded,), 2)
+    labels = partition(problem, effort="fast")
+    judge(problem, labels)
+    assert labels.max() > 300
+
+
+def test_huge_magnitudes_stay_exact() -> None:
+    random = np.random.default_rng(2)
+    positions = np.array([0, 1, 10**6, 10**12, 10**17], dtype=object)
+    codes = random.integers(0, 5, 400)
+    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Value(positions), Fraction(1, 10))
+    problem = Problem(random.random((400, 2)), (guarded,), 2)
+    labels = partition(problem, effort="fast")
+    judge(problem, labels)
+    assert labels.max() > 5
+
+
+def test_more_effort_loses_less() -> None:
+    random = np.random.default_rng(4)
+    problem = Problem(
+        np.zeros((800, 3)),
+        (sensitive("ordered", random.integers(0, 6, 800), Fraction(1, 6)),),
+        2,
+        some_axes(random, 800),
+    )
+    axes = flat_axes(problem.axes, 800)
+    losses = []
+    for effort in ("fast", "balanced"):
+        labels = partition(problem, effort=effort)
+        losses.append(total_loss(axes, labels, int(labels.max()) + 1))
+    assert losses[1] < losses[0]
+
+
+def test_what_cannot_be_is_refused() -> None:
+    codes = np.zeros(4, dtype=np.int64)
+    with pytest.raises(Infeasible, match="k = 5"):
+        partition(Problem(np.zeros((4, 1)), (sensitive("equal", codes, Fraction(1)),), 5))
+    with pytest.raises(PolicyError, match="effort"):
+        partition(Problem(np.zeros((4, 1)), (), 1), effort="bset")  # type: ignore[arg-type]
+
+
+def test_progress_only_grows() -> None:
+    random = np.random.default_rng(4)
+    told: list[float] = []
+    problem = Problem(random.random((500, 2)), (sensitive("equal", random.integers(0, 6, 500), Fraction(1, 5)),), 2)
+    partition(problem, effort="balanced", progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
