@@ -25,7 +25,16 @@ from tclose.measure.utility import Outcome, class_sizes, measured
 from tclose.partition import DEFAULT_METHOD
 from tclose.policy import Policy
 from tclose.recode.frame import ordered, recoded
-from tclose.recode.output import check_targets, fingerprint, format_of, pending, publish, sha256, write_table
+from tclose.recode.output import (
+    check_targets,
+    fingerprint,
+    format_of,
+    give_back_memory,
+    pending,
+    publish,
+    sha256,
+    write_table,
+)
 from tclose.recode.reader import reader_policy
 from tclose.splitting import join_failing, split
 from tclose.table import encode, to_polars
@@ -220,6 +229,7 @@ class Release:
         paths = {what: Path(target) for what, target in targets.items() if target is not None}
         kind = format_of(paths["release"])
         check_targets(list(paths.values()))
+        give_back_memory()
         with pending(paths, private={"record"}) as files:
             files["release"].write(lambda file: write_table(self.frame, kind, file))
             proof = self._confirmed(files["release"].path)
@@ -234,7 +244,7 @@ class Release:
         """Judge the finished file from its own bytes, and certify what was found there."""
         data = read_bytes(path)
         try:
-            result = self.judge.confirm(parse(data))
+            result = self.judge.confirm(parse(data, repeated=self.judge.policy.visible))
         except (InputError, PolicyError) as error:
             raise InputError(f"written in this format, the release cannot be judged: {error}") from None
         return Certificate({**self.found, "sha256": sha256(data), **result.to_dict()})

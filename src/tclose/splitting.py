@@ -100,7 +100,7 @@ def _axis(column: QuasiColumn) -> Axis:
     if isinstance(column, LabelColumn):
         return Tree(column.codes, column.hierarchy.levels)
     missing = bool(column.values.missing)
-    return Set(column.codes + missing, len(column.values.texts) + missing)
+    return Set(column.codes + missing, max(column.domain, len(column.values.texts) + missing))
 
 
 def _failing(labels: Ints, possible: Publishable, policy: Policy) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tclose import InputError, Policy
-from tclose.recode.frame import ordered, recoded
+from tclose.recode.frame import _plain, ordered, recoded
 from tclose.table import encode
 from tclose.table.classes import Classes
 from tclose.table.quasi import read_quasis
@@ -116,3 +116,8 @@ def test_names_that_polars_takes_for_patterns() -> None:
     assert found.columns == frame.columns
     assert found.rows() == [frame.row(1), frame.row(0)]
     assert order.tolist() == [1, 0]
+
+
+def test_categories_of_ones_own_leave_no_dictionary_behind() -> None:
+    column = pl.Series("x", ["SECRET", "a", "b"]).cast(pl.Categorical(pl.Categories("mine")))
+    assert _plain(column[1:]).dtype == pl.String

@@ -172,3 +172,9 @@ def test_nan_and_infinity_are_refused(odd: float) -> None:
     assert str(caught.value) == (
         "column 'x' has NaN or infinity in 2 rows, first in row 3: make it missing or a number"
     )
+
+
+def test_categories_of_ones_own_are_text() -> None:
+    own = pl.Series("x", ["b", "a", "b"]).cast(pl.Categorical(pl.Categories("mine")))
+    found = values_of(own, [])
+    assert (found.kind, found.texts, found.codes.tolist()) == ("text", ("a", "b"), [1, 0, 1])

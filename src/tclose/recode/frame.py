@@ -62,7 +62,7 @@ def _plain(column: pl.Series) -> pl.Series:
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         raise InputError(f"column '{column.name}' is of type {dtype.base_type()}: make it text, a number or a date")
     column = column.alias("")  # polars takes names such as ^x$ for patterns
-    text = column.cast(pl.String) if dtype in (pl.Categorical, pl.Enum) else column
+    text = column.cast(pl.String) if isinstance(dtype, pl.Categorical | pl.Enum) else column
     if text.dtype != pl.String or int(text.str.len_bytes().max() or 0) <= INLINE:  # type: ignore[arg-type]
         return text
     return text.cast(pl.Categorical(pl.Categories.random())).cast(pl.String)

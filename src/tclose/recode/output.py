@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import io
 import os
 import re
 import secrets
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -127,6 +129,13 @@ class _Digest(io.RawIOBase):
     def write(self, data: Any) -> int:
         self.sha256.update(data)
         return len(data)
+
+
+def give_back_memory() -> None:
+    """Hand freed memory back to the system before a finished file is read back whole, where the C library can."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 class Pending:

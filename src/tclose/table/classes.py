@@ -91,6 +91,8 @@ def _codes(column: pl.Series) -> tuple[Ints, int]:
     if dtype.is_float() and not column.null_count():
         distinct, codes = np.unique(column.to_numpy(), return_inverse=True)
         return codes, len(distinct)
+    if isinstance(dtype, pl.Categorical):
+        return _offset_codes(column.to_physical())
     whole = column.to_physical() if dtype.is_temporal() or dtype == pl.Boolean else column
     if whole.dtype not in SMALL or _span(whole) >= 2**40:
         text = column.cast(pl.String).replace("-0.0", "0.0") if dtype.is_float() else column.cast(pl.String)

@@ -6,7 +6,9 @@ looked for first. Every cell stays the text that it was; what is a number is dec
 
 from __future__ import annotations
 
+import codecs
 import csv
+from collections.abc import Collection
 
 import numpy as np
 import polars as pl
@@ -23,9 +25,12 @@ Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 
-def parse(data: bytes) -> pl.DataFrame:
-    """Return the table that these bytes hold, every cell as text."""
-    data = data.removeprefix(b"\xef\xbb\xbf").strip(b"\r\n")
+def parse(data: bytes, *, repeated: Collection[str] = ()) -> pl.DataFrame:
+    """Return the table that these bytes hold, every cell as text.
+
+    Columns named in `repeated`, which hold few different cells, come as categories: long text is kept once.
+    """
+    data = _trimmed(data)
     if not data.strip():
         raise InputError("the table is empty: it has neither a header nor rows")
     _check_text(data)
@@ -35,22 +40,34 @@ def parse(data: bytes) -> pl.DataFrame:
     if records == 1:
         raise InputError("the table has a header but no rows")
     try:
-        frame = pl.read_csv(data, separator=separator, infer_schema=False, has_header=False)
+        schema = {name: pl.Categorical(pl.Categories.random()) if name in repeated else pl.String() for name in header}
+        frame = pl.read_csv(data, separator=separator, schema=schema, has_header=False)
     except pl.exceptions.PolarsError:  # its message would quote cells
         raise InputError("the table is not valid CSV") from None
     if frame.shape != (records, len(header)):
         raise InputError("the table is not valid CSV: its quotes do not pair up")
-    frame = frame[1:].rename(dict(zip(frame.columns, header, strict=True)))
-    return frame.with_columns(pl.all().fill_null(""))
+    return frame[1:].with_columns(pl.col(pl.String).fill_null(""))
+
+
+def _trimmed(data: bytes) -> bytes:
+    """Drop a byte order mark and blank lines at either end; a table without them is not copied."""
+    if data.startswith((b"\xef\xbb\xbf", b"\r", b"\n")) or data.endswith((b"\n\n", b"\n\r\n", b"\r")):
+        return data.removeprefix(b"\xef\xbb\xbf").strip(b"\r\n")
+    return data
 
 
 def _check_text(data: bytes) -> None:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        row = data.count(b"\n", 0, error.start)
-        where = f"row {row:,}" if row else "the header"
-        raise InputError(f"the table is not UTF-8 text: the first bad byte is in {where}; save it as UTF-8") from None
+    decoder, read = codecs.getincrementaldecoder("utf-8")(), 0
+    for start in range(0, len(data), CHUNK):
+        try:
+            decoder.decode(data[start : start + CHUNK], final=start + CHUNK >= len(data))
+        except UnicodeDecodeError as error:
+            row = data.count(b"\n", 0, read + error.start)
+            where = f"row {row:,}" if row else "the header"
+            raise InputError(
+                f"the table is not UTF-8 text: the first bad byte is in {where}; save it as UTF-8"
+            ) from None
+        read = start + CHUNK - len(decoder.getstate()[0])
     if b"\0" in data:
         raise InputError("the table is not text: it holds NUL bytes; is it a spreadsheet or an archive?")
     if b"\r" in data and b"\n" not in data:
@@ -103,6 +120,7 @@ def _check_records(data: bytes, separator: str, width: int) -> int:
 
 def _fields_per_record(data: bytes, separator: str) -> Ints:
     whole = np.frombuffer(data, dtype=np.uint8)
+    whole = whole[: len(whole) - data.endswith(b"\n") - data.endswith(b"\r\n")]
     quoted, records, carried = False, 0, 0
     found: list[Ints] = []
     for start in range(0, len(whole), CHUNK):

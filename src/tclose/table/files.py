@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import polars as pl
@@ -38,8 +39,8 @@ def read_bytes(path: str | Path) -> bytes:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def parse(data: bytes) -> pl.DataFrame:
-    """Return the table that these bytes hold."""
+def parse(data: bytes, *, repeated: Collection[str] = ()) -> pl.DataFrame:
+    """Return the table that these bytes hold; a CSV's columns named in `repeated` come as categories."""
     try:
         if data.startswith(PARQUET):
             return pl.read_parquet(io.BytesIO(data))
@@ -53,4 +54,4 @@ def parse(data: bytes) -> pl.DataFrame:
         raise InputError(
             "the table looks like Parquet or Arrow but cannot be read: it is damaged, or a column is of an unusual type"
         ) from None
-    return delimited.parse(data)
+    return delimited.parse(data, repeated=repeated)

@@ -80,7 +80,7 @@ def values_of(column: pl.Series, missing: Sequence[str], rows: NDArray[np.int64]
 def _as_text_or_plain(column: pl.Series, name: str, rows: NDArray[np.int64] | None) -> pl.Series:
     """Return the column with a type that can be compared: text, number, boolean, date."""
     dtype = column.dtype
-    if dtype in (pl.Categorical, pl.Enum, pl.Null):
+    if isinstance(dtype, pl.Categorical | pl.Enum | pl.Null):
         return column.cast(pl.String)
     if dtype == pl.Duration or dtype == pl.Time or dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         raise InputError(f"column '{name}' is of type {dtype.base_type()}: make it text, a number or a date")
