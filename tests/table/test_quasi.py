@@ -114,18 +114,19 @@ def test_a_constant_column_loses_nothing() -> None:
     assert loss(["f", "f"], "00", hierarchy={"prefix": [1]}) == [0.0]
 
 
-def test_a_step_loses_what_is_published_within_the_table() -> None:
-    cells = ["3", "7", "12", "23"]  # published as [0, 5], [5, 10], [10, 15], [20, 25]: clipped to 3 … 23
-    assert loss(cells, "0123", step=5) == pytest.approx([2 / 20, 5 / 20, 5 / 20, 3 / 20])
-    assert loss(cells, "0011", step=5) == pytest.approx([7 / 20, 13 / 20])
+def test_a_step_loses_what_is_published() -> None:
+    cells = ["3", "7", "12", "23"]  # published as [0, 5], [5, 10], [10, 15], [20, 25], all between 0 and 25
+    assert loss(cells, "0123", step=5) == pytest.approx([5 / 25] * 4)
+    assert loss(cells, "0011", step=5) == pytest.approx([10 / 25, 15 / 25])
 
 
-def test_coded_tails_lose_the_whole_tail() -> None:
-    cells = ["0", "10", "50", "90", "100"]
-    assert loss(cells, "01234", top=80, bottom=20) == pytest.approx([0.2, 0.2, 0, 0.2, 0.2])
-    assert loss(cells, "00111", top=80, bottom=20) == pytest.approx([0.2, 0.5])
-    assert loss(cells, "01122", top=80, bottom=20) == pytest.approx([0.2, 0.5, 0.2])
-    assert loss(cells, "01234", top=-5) == [1.0] * 5  # says nothing any more
+def test_nothing_tells_how_far_a_coded_tail_reaches() -> None:
+    for last in ("100", "7654321"):
+        cells = ["0", "10", "50", "90", last]
+        assert loss(cells, "01234", top=80, bottom=20) == [0.0] * 5
+        assert loss(cells, "00111", top=80, bottom=20) == [0.0, 0.5]
+        assert loss(cells, "01122", top=80, bottom=20) == [0.0, 0.5, 0.0]
+        assert loss(cells, "01234", top=-5) == [1.0] * 5  # says nothing any more
 
 
 def test_means_lose_the_range_of_the_members() -> None:
@@ -153,12 +154,12 @@ def test_sets_lose_what_they_add() -> None:
     assert loss(["a", "", "", "a"], "0011") == [1.0, 1.0]
 
 
-def test_some_rows_are_measured_against_all() -> None:
-    """Withheld rows count for the table's range and domain."""
+def test_some_rows_are_measured_against_each_other() -> None:
+    """Withheld rows do not show in a range or a domain; a hierarchy is what it is."""
     rows = np.array([0, 1])
     for cells, spec, expected in (
-        (["10", "20", "110"], {}, 0.1),
-        (["a", "b", ""], {}, 0.5),
+        (["10", "20", "110"], {}, 1.0),
+        (["a", "b", ""], {}, 1.0),
         (["x1", "x2", "y1"], {"hierarchy": ZIPS}, 0.4),
     ):
         assert column(cells, **spec).only(rows).loss(classes("00")).tolist() == [expected]
@@ -198,3 +199,7 @@ def test_loss_is_a_share_and_grows_with_a_class(cells: list[str], data: st.DataO
     together = found.loss(Classes.from_labels(np.zeros_like(labels)))
     assert ((apart >= 0) & (apart <= 1)).all()
     assert (apart <= together + 1e-12).all()
+
+
+def test_a_column_without_a_value_has_a_hierarchy_all_the_same() -> None:
+    assert column(["", ""], hierarchy={"prefix": [1]}).loss(classes("00")).tolist() == [0.0]

@@ -13,6 +13,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+DIGITS = 4  # a longer figure could be solved for cells that are not published
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """A partition as measures see it: sizes, losses and places of its classes."""
@@ -84,7 +87,7 @@ MEASURES = (
 def measured(outcome: Outcome) -> dict[str, float | None]:
     """Return every measure by its name; none where a table has nothing to measure it on."""
     figures = {measure.name: measure.compute(outcome) for measure in MEASURES}
-    return {name: None if figure is None else round(figure, 12) for name, figure in figures.items()}
+    return {name: None if figure is None else round(figure, DIGITS) for name, figure in figures.items()}
 
 
 def class_sizes(outcome: Outcome) -> dict[str, float]:

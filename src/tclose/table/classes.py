@@ -85,7 +85,7 @@ def _joined(key: Ints, span: int, codes: Ints, different: int, *, most: int) -> 
 def _codes(column: pl.Series) -> tuple[Ints, int]:
     """Return an integer for each cell, equal for equal cells, and a bound on these integers."""
     dtype = column.dtype
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration:
         raise InputError(f"column '{column.name}' is of type {dtype.base_type()}: make it text, a number or a date")
     column = column.alias("")  # polars takes names such as ^x$ for patterns
     if dtype.is_float() and not column.null_count():

@@ -100,6 +100,8 @@ def read_rows(path: Path, what: str) -> list[list[str]]:
 def _padded(paths: list[tuple[str, ...]], name: str) -> list[tuple[str, ...]]:
     if not paths:
         raise InputError(f"{name} has no rows")
+    if not all(paths):
+        raise InputError(f"{name} has a row without labels")
     depth = max(len(path) for path in paths)
     padded = [path[:1] * (depth - len(path)) + path for path in paths]
     roots = {path[-1] for path in padded}

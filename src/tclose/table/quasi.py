@@ -65,7 +65,9 @@ class NumberColumn:
         return self.values.codes
 
     def places(self) -> Floats:
-        """Return where each value lies between the table's smallest (0) and largest (1)."""
+        """Return where each value, as it is published, lies between the table's published ends, 0 and 1."""
+        if self._coded:
+            return np.asarray(self.ends().low, dtype=np.float64)
         units = self.values.units
         assert units is not None
         span = int(units[-1]) - int(units[0]) if len(units) else 0
@@ -74,24 +76,41 @@ class NumberColumn:
         wide = units if span < 2**62 else units.astype(object)  # 1e400 is a number, too, and no float
         return np.asarray((wide - wide[0]) / span, dtype=np.float64)
 
-    def ends(self) -> Ends:
-        """Return what each value publishes as the low and as the high end of a range."""
-        texts, places = list(self.values.texts), self.places()
-        if self.spec.step is self.spec.top is self.spec.bottom is None:
-            return Ends(texts, texts, places, places)
-        exact = self._exact()
-        return Ends(*zip(*(self._coded_ends(number, exact) for number in exact), strict=True))
+    @property
+    def _coded(self) -> bool:
+        return not (self.spec.step is self.spec.top is self.spec.bottom is None)
 
-    def _coded_ends(self, number: Fraction, exact: Sequence[Fraction]) -> tuple[str, str, float, float]:
+    def ends(self) -> Ends:
+        """Return what each value publishes as the low and as the high end of a range.
+
+        Nothing here depends on values beyond the published ends: the certificate's figures are made of it.
+        """
+        texts = list(self.values.texts)
+        if not self._coded or not texts:
+            places = self.places() if texts else np.zeros(0)
+            return Ends(texts, texts, places, places)
+        coded = [self._coded_ends(number) for number in self._exact()]
+        low_texts, high_texts = [end.low_text for end in coded], [end.high_text for end in coded]
+        first, last = coded[0].low, coded[-1].high
+        if first == last or len(coded) == 1:  # a constant loses nothing; different values in one tail lose everything
+            return Ends(low_texts, high_texts, [0.0] * len(coded), [float(len(coded) > 1)] * len(coded))
+        return Ends(
+            low_texts,
+            high_texts,
+            [_place(end.low, first, last) for end in coded],
+            [_place(end.high, first, last) for end in coded],
+        )
+
+    def _coded_ends(self, number: Fraction) -> CodedEnds:
         """Snap one number outward to `step` and put the tails beyond `bottom` and `top` under one name each."""
         step, top, bottom = self.spec.step, self.spec.top, self.spec.bottom
         if top is not None and number >= top:
-            return (f"≥{spell(top)}",) * 2 + (_place(top, exact), _place(exact[-1], exact))
+            return CodedEnds(f"≥{spell(top)}", f"≥{spell(top)}", top, top)
         if bottom is not None and number <= bottom:
-            return (f"≤{spell(bottom)}",) * 2 + (_place(exact[0], exact), _place(bottom, exact))
+            return CodedEnds(f"≤{spell(bottom)}", f"≤{spell(bottom)}", bottom, bottom)
         low = number if step is None else number // step * step
         high = number if step is None else -(-number // step) * step
-        return spell(low), spell(high), _place(low, exact), _place(high, exact)
+        return CodedEnds(spell(low), spell(high), low, high)
 
     def _exact(self) -> list[Fraction]:
         assert self.values.units is not None
@@ -110,7 +129,7 @@ class NumberColumn:
         return np.append(self.places(), 0.5)[self.codes]
 
     def only(self, rows: Ints) -> NumberColumn:
-        """Return some rows, still measured against the whole table."""
+        """Return some rows, measured against each other alone."""
         return replace(self, values=_only(self.values, rows))
 
 
@@ -124,9 +143,18 @@ class Ends:
     high: Sequence[float] | Floats
 
 
-def _place(number: Fraction, table: Sequence[Fraction]) -> float:
-    span = table[-1] - table[0]
-    return min(max(float((number - table[0]) / span), 0.0), 1.0) if span else 0.0
+@dataclass(frozen=True)
+class CodedEnds:
+    """How one value reads as a low and as a high end, and as which numbers."""
+
+    low_text: str
+    high_text: str
+    low: Fraction
+    high: Fraction
+
+
+def _place(number: Fraction, first: Fraction, last: Fraction) -> float:
+    return float((number - first) / (last - first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,12 +226,20 @@ class SetColumn:
         return np.append(np.linspace(0, 1, len(self.values.texts)), 0.5)[self.codes]
 
     def only(self, rows: Ints) -> SetColumn:
-        """Return some rows, still measured against the whole table's domain."""
-        return replace(self, values=_only(self.values, rows))
+        """Return some rows, measured against each other alone."""
+        values = _only(self.values, rows)
+        return SetColumn(values, len(values.texts) + bool(values.missing))
 
 
 def _only(values: Values, rows: Ints) -> Values:
-    return replace(values, codes=values.codes[rows])
+    """Keep the values that these rows show: figures may tell of no others."""
+    codes = values.codes[rows]
+    shown = np.unique(codes[codes >= 0])
+    number = np.full(len(values.texts) + 1, -1, dtype=np.int64)
+    number[shown] = np.arange(len(shown))
+    texts = tuple(values.texts[code] for code in shown.tolist())
+    units = None if values.units is None else values.units[shown]
+    return replace(values, texts=texts, units=units, codes=number[codes])
 
 
 QuasiColumn = NumberColumn | LabelColumn | SetColumn
