@@ -19,6 +19,7 @@ PUBLIC = [
     "Release",
     "Sensitive",
     "TcloseError",
+    "Unsuited",
     "Verification",
     "anonymize",
     "check",

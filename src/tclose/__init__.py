@@ -9,6 +9,7 @@ from tclose.errors import (
     MissingExtra,
     PolicyError,
     TcloseError,
+    Unsuited,
 )
 from tclose.findings import AttributeFinding, CheckResult, Explanation, ModelFinding
 from tclose.policy import Policy, Quasi, Sensitive
@@ -32,6 +33,7 @@ __all__ = [
     "Release",
     "Sensitive",
     "TcloseError",
+    "Unsuited",
     "Verification",
     "anonymize",
     "check",

@@ -3,6 +3,7 @@
     TcloseError
     ├── InputError        the table (or a file beside it) cannot be used as it is     exit 2
     ├── PolicyError       the policy asks for something unclear or impossible         exit 2
+    │   └── Unsuited      the method cannot serve this policy; another can            exit 2
     ├── MissingExtra      an optional dependency is not installed                     exit 2
     ├── Infeasible        the guarantee asked for cannot be reached                   exit 1
     └── InternalError     a bug in tclose                                             exit 70
@@ -46,6 +47,10 @@ class PolicyError(TcloseError):
         """Return the same error, seen from one level further up."""
         place = f"{parent}.{self.place}" if self.place else parent
         return PolicyError(self.message, place=place, detail=self.detail)
+
+
+class Unsuited(PolicyError):
+    """The method cannot serve this policy, as its paper has it; the message says what stands in the way."""
 
 
 class MissingExtra(TcloseError):

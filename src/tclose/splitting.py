@@ -15,6 +15,9 @@ from tclose.judging import distance_of, verdicts
 from tclose.partition import Problem, Sensitive, merged, method_named
 from tclose.partition.axes import Axis, Line, Set, Tree
 from tclose.policy import Policy
+from tclose.policy import Sensitive as Asked
+from tclose.privacy import distribution_models, diversity_models
+from tclose.table import SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
 
@@ -78,12 +81,20 @@ def _problem(possible: Publishable, policy: Policy, quasi: Sequence[QuasiColumn]
     return Problem(
         points=_points(possible, quasi),
         sensitive=tuple(
-            Sensitive(column.codes, column.reference, distance_of(column), policy.sensitive[column.name].t)
+            _sensitive(column, policy.sensitive[column.name], by_rows=possible.table.persons is None)
             for column in columns
         ),
         k=policy.k,
         axes=tuple(_axis(column) for column in quasi),
     )
+
+
+def _sensitive(column: SensitiveColumn, spec: Asked, *, by_rows: bool) -> Sensitive:
+    """Return an attribute with its models; those that count persons are left to the merging."""
+    distance = distance_of(column)
+    models = [model for model in distribution_models(spec, distance, ()) if model.name not in ENSURED]
+    models += diversity_models(spec, None) if by_rows else []
+    return Sensitive(column.codes, column.reference, distance, spec.t, spec.n, tuple(models))
 
 
 def _points(possible: Publishable, quasi: Sequence[QuasiColumn]) -> NDArray[np.float64]:

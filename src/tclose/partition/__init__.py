@@ -9,22 +9,17 @@ from typing import Any
 from tclose.distance.counts import Ints
 from tclose.errors import PolicyError, did_you_mean
 from tclose.partition.merging import merged
+from tclose.partition.methods import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.problem import Problem, Sensitive
 
-__all__ = ["DEFAULT_METHOD", "METHODS", "Problem", "Sensitive", "merged", "method_named"]
-
-METHODS = {
-    "weave": "tclose.partition.weave",
-    "fragmentation": "tclose.partition.fragmentation",
-}  # imported on use: compiled kernels load slowly
-DEFAULT_METHOD = "fragmentation"
+__all__ = ["DEFAULT_METHOD", "METHODS", "Method", "Problem", "Sensitive", "merged", "method_named"]
 
 
 def method_named(name: str) -> Callable[..., Ints]:
-    """Return a method's `partition(problem, *, seed, progress, ...)`."""
+    """Return a method's `partition(problem, *, seed, progress, ...)`, imported on use: kernels load slowly."""
     if name not in METHODS:
         hint = did_you_mean(name, METHODS) or f"; known are {', '.join(METHODS)}"
         raise PolicyError(f"there is no method '{name}'{hint}")
-    method: Any = import_module(METHODS[name])
+    method: Any = import_module(f"tclose.partition.{name}")
     found: Callable[..., Ints] = method.partition
     return found

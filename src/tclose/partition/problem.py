@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tclose.distance import Counts, Distance
 from tclose.errors import Infeasible, InternalError
 from tclose.partition.axes import Axis, Line, part_of
+from tclose.privacy.base import Model
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -20,13 +21,16 @@ Floats = NDArray[np.float64]
 class Sensitive:
     """One sensitive attribute: a code per row, judged against the whole table's `reference` counts.
 
-    `t` is None where another model than t-closeness guards the attribute.
+    `t` is None where another model than t-closeness guards the attribute. With `n`, (n,t)-closeness is asked for: a
+    class of n rows is its own superset. `models` are the further models; they count rows, never persons.
     """
 
     codes: Ints
     reference: Ints
     distance: Distance
     t: Fraction | None
+    n: int | None = None
+    models: tuple[Model, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() < len(self.reference):
@@ -38,6 +42,17 @@ class Sensitive:
     def here(self) -> Ints:
         """How often each value occurs in the rows at hand, which may be a part of the table only."""
         return np.bincount(self.codes, minlength=len(self.reference)).astype(np.int64)
+
+    def admitted(self, labels: Ints) -> NDArray[np.bool_]:
+        """Tell, per class 0, 1, 2, …, whether it is within t and every further model, exactly."""
+        counts = Counts.from_codes(labels, self.codes, len(self.reference))
+        found = np.ones(len(counts.sizes), dtype=bool)
+        if self.t is not None:
+            found &= self.distance.emd(counts, self.reference).at_most(self.t)
+            found |= False if self.n is None else counts.sizes >= self.n
+        for model in self.models:
+            found &= model.judge(counts, self.reference).admitted
+        return found
 
     def emd_of(self, codes: Ints, reference: Ints) -> Fraction:
         """Return the exact distance of one class with these codes from these reference counts."""
@@ -79,6 +94,13 @@ class Problem:
     def all_axes(self) -> tuple[Axis, ...]:
         """The quasi-identifiers with their losses."""
         return self.axes or tuple(Line.of_points(column) for column in self.points.T)
+
+    def admitted(self, labels: Ints) -> NDArray[np.bool_]:
+        """Tell, per class 0, 1, 2, …, whether it has k rows and every attribute admits it, exactly."""
+        found = np.bincount(labels) >= self.k
+        for one in self.sensitive:
+            found &= one.admitted(labels)
+        return found
 
     def check_feasible(self) -> None:
         """Raise `Infeasible` unless one class of all rows is within k and every t."""

@@ -1,0 +1,36 @@
+"""The methods, one line each: what they do, whose they are, and what they can serve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ALL_DISTANCES = ("ordered", "value", "equal", "hierarchical", "matrix")
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a steward wants to know before choosing; the module of the same name holds its `partition`."""
+
+    what: str
+    who: str
+    year: int
+    sensitive: str = "any"  # how many sensitive attributes: "any" or "one"
+    distances: tuple[str, ...] = ALL_DISTANCES
+    growth: str = "n log n"  # of its time with the number of rows
+    option: str = ""  # the option that changes what it does, its values, the default first
+    choices: tuple[str, ...] = ()
+
+
+METHODS = {
+    "weave": Method(
+        "stratified bisection, then exact exchanges that use up what t allows",
+        "tclose",
+        2026,
+        option="effort",
+        choices=("balanced", "fast", "best"),
+    ),
+    "fragmentation": Method(
+        "fragments of the sensitive space, shared out evenly", "Bagai, Weber & Gowda; bounds mended by tclose", 2024
+    ),
+}
+DEFAULT_METHOD = "fragmentation"
