@@ -91,7 +91,7 @@ def test_the_kernels_judge_as_the_distances_do(problem: Problem, seed: int) -> N
     if not len(rows):
         return
     values = np.zeros(int(aims.value[-1]), dtype=np.int64)
-    guarded = [one for one in problem.sensitive if one.t is not None]
+    guarded = [one for one in problem.sensitive if one.t is not None and one.t < 1]
     for a in range(len(guarded)):
         np.add.at(values, aims.value[a] + aims.codes[rows, a], 1)
     counts = beyond(aims, values)

@@ -43,6 +43,11 @@ class Sensitive:
         """How often each value occurs in the rows at hand, which may be a part of the table only."""
         return np.bincount(self.codes, minlength=len(self.reference)).astype(np.int64)
 
+    @property
+    def counts_of_all(self) -> Counts:
+        """The rows at hand as one class."""
+        return Counts.from_codes(np.zeros_like(self.codes), self.codes, len(self.reference))
+
     def admitted(self, labels: Ints) -> NDArray[np.bool_]:
         """Tell, per class 0, 1, 2, …, whether it is within t and every further model, exactly."""
         counts = Counts.from_codes(labels, self.codes, len(self.reference))
@@ -103,7 +108,7 @@ class Problem:
         return found
 
     def check_feasible(self) -> None:
-        """Raise `Infeasible` unless one class of all rows is within k and every t."""
+        """Raise `Infeasible` unless one class of all rows is within k, every t and every further model."""
         if self.rows < self.k:
             raise Infeasible(f"k = {self.k} cannot be reached: there are {self.rows} rows; k can be {self.rows}")
         for number, one in enumerate(self.sensitive):
@@ -111,3 +116,6 @@ class Problem:
                 raise Infeasible(
                     f"t = {one.t} of sensitive attribute {number} cannot be reached: all rows reach {reached}"
                 )
+            for model in one.models:
+                if not model.judge(one.counts_of_all, one.reference).satisfied:
+                    raise Infeasible(f"{model.name} of sensitive attribute {number} cannot be reached by any class")

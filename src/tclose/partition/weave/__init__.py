@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.errors import InternalError, PolicyError, did_you_mean
+from tclose.partition.merging import merged
 from tclose.partition.problem import Problem
 from tclose.partition.weave.cloth import Cloth
 from tclose.partition.weave.effort import EFFORTS, Effort, EffortName
@@ -50,7 +51,7 @@ def partition(
         labels = min(tries, key=cloth.loss)
     _check(problem, labels)
     tell(1.0)
-    return labels
+    return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
 
 
 def _woven(cloth: Cloth, effort: Effort, seed: int, tell: Progress) -> Ints:

@@ -2,7 +2,8 @@
 
 C and R are the rows of the class and of the table beyond an edge. A line is a path (C the running sums), `equal` a
 star, a hierarchy its own tree. What 64 bits cannot hold, or would take too long, is replaced by something that is never
-less: a matrix by a star, a line of very many values by one of fewer. So what passes here passes there.
+less: a matrix by a star, a line of very many values by one of fewer. So what passes here passes there. Further models
+stand beside them as rules on the counts of values.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from numpy.typing import NDArray
 
 from tclose.distance import Equal, Hierarchical, Value
 from tclose.partition.problem import Sensitive
+from tclose.partition.weave.rules import Rules, Shares, asked, rules_of
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 SAFE = 2**61
-PATH, BUSH = 0, 1
-LONGEST = 2048  # values of a line that are told apart
+PATH, BUSH, RULE = 0, 1, 2
+LONGEST = 2048  # values of a line that are told apart, or that rules count
 
 
 class Aims(NamedTuple):
@@ -44,6 +46,7 @@ class Aims(NamedTuple):
     allowed: Ints  # work per row of a class: allowed // per
     per: Ints
     scale: Floats  # work per row that would be a distance of 1
+    rules: Rules
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,7 @@ class _Tree:
     unit: int
     total: int
     t: Fraction
+    asked: Shares | None = None
 
 
 class _Limit(NamedTuple):
@@ -67,8 +71,9 @@ class _Limit(NamedTuple):
 
 
 def aims_of(sensitive: tuple[Sensitive, ...], rows: int) -> Aims:
-    """Lay the attributes that t-closeness guards out in flat arrays."""
-    trees = [_tree(one, one.t) for one in sensitive if one.t is not None]
+    """Lay all that guards the attributes out in flat arrays; t = 1 guards nothing."""
+    trees = [_tree(one, one.t) for one in sensitive if one.t is not None and one.t < 1]
+    trees += [_rule(one) for one in sensitive if one.models and len(one.reference) <= LONGEST]
     limits = [_limit(tree, rows) for tree in trees]
     edge = _starts([len(tree.weight) for tree in trees])
     above = [(tree.above + first).ravel() for tree, first in zip(trees, edge, strict=False)]
@@ -89,6 +94,7 @@ def aims_of(sensitive: tuple[Sensitive, ...], rows: int) -> Aims:
         np.array([limit.level.numerator for limit in limits], dtype=np.int64),
         np.array([limit.level.denominator for limit in limits], dtype=np.int64),
         np.array([limit.scale for limit in limits], dtype=np.float64),
+        rules_of([tree.asked for tree in trees], [len(tree.weight) for tree in trees], rows),
     )
 
 
@@ -168,3 +174,10 @@ def _star(one: Sensitive, t: Fraction) -> _Tree:
     weights = [int(ray * common) for ray in rays]
     counts = [int(count) for count in one.reference]
     return _Tree(BUSH, one.codes, up, counts, weights, common, sum(counts), t)
+
+
+def _rule(one: Sensitive) -> _Tree:
+    """Return the values themselves, of whose counts no work beyond the rules is allowed."""
+    values = len(one.reference)
+    up = np.arange(values, dtype=np.int32).reshape(-1, 1)
+    return _Tree(RULE, one.codes, up, [0] * values, [0] * values, 1, 1, Fraction(0), asked(one))

@@ -1,4 +1,4 @@
-"""The earth mover's distance of a class as one integer, kept so that one row more or less is answered at once."""
+"""The earth mover's distance of a class, or how far it breaks a rule, as one integer; one row more or less at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tclose.partition.weave.aims import PATH, Aims
+from tclose.partition.weave.aims import PATH, RULE, Aims
+from tclose.partition.weave.rules import broken, outside
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -29,6 +30,8 @@ def count(aims: Aims, counts: Small, row: int, sign: int) -> None:
 @njit(cache=True, nogil=True)
 def work_of(aims: Aims, counts: Small, size: int, a: int) -> int:
     """Return the work of a class on one attribute."""
+    if aims.kinds[a] == RULE:
+        return broken(aims.rules, counts, size, a, aims.edge[a], aims.edge[a + 1])
     work = np.int64(0)
     total = aims.total[a]
     for e in range(aims.edge[a], aims.edge[a + 1]):
@@ -63,6 +66,14 @@ def swapped_work(aims: Aims, counts: Small, size: int, work: int, a: int, gone: 
             extra = total * counts[e] - size * aims.reference[e]
             work += aims.weight[e] * (abs(extra + sign * total) - abs(extra))
         return int(work)
+    if aims.kinds[a] == RULE:
+        first = aims.edge[a]
+        counts[first + gone] -= 1
+        counts[first + new] += 1
+        work = work_of(aims, counts, size, a)
+        counts[first + gone] += 1
+        counts[first + new] -= 1
+        return work
     for h in range(aims.depth[a]):
         out = aims.above[aims.up[a] + gone * aims.depth[a] + h]
         into = aims.above[aims.up[a] + new * aims.depth[a] + h]
@@ -86,6 +97,11 @@ def moved_work(aims: Aims, counts: Small, size: int, a: int, value: int, sign: i
         for e in range(first + value, last):
             work += aims.weight[e] * abs(total * (counts[e] + sign) - size * aims.reference[e])
         return int(work)
+    if aims.kinds[a] == RULE:
+        counts[first + value] += sign
+        rows = work_of(aims, counts, size, a)
+        counts[first + value] -= sign
+        return rows
     for e in range(first, last):
         work += aims.weight[e] * abs(total * counts[e] - size * aims.reference[e])
     for h in range(aims.depth[a]):
@@ -107,6 +123,9 @@ def excess(aims: Aims, counts: Small, size: int, sign: int, share: float, found:
         room = share * (aims.allowed[a] / aims.per[a]) * size
         values = aims.value[a + 1] - aims.value[a]
         work = np.int64(0)
+        if aims.kinds[a] == RULE:
+            _rule_excess(aims, counts, size, sign, a, found)
+            continue
         if aims.kinds[a] == PATH:
             for e in range(first, last):
                 work += aims.weight[e] * abs(total * (counts[e] + sign) - size * aims.reference[e])
@@ -125,3 +144,16 @@ def excess(aims: Aims, counts: Small, size: int, sign: int, share: float, found:
                 extra = total * counts[e] - size * aims.reference[e]
                 here += aims.weight[e] * (abs(extra + sign * total) - abs(extra))
             found[aims.value[a] + v] += max(0.0, here - room) / aims.scale[a]
+
+
+@njit(cache=True, nogil=True)
+def _rule_excess(aims: Aims, counts: Small, size: int, sign: int, a: int, found: Floats) -> None:
+    """Add to `found`, per value, about how many rows a class is from keeping its rules with one row more or less."""
+    first, last = aims.edge[a], aims.edge[a + 1]
+    work = work_of(aims, counts, size, a)
+    for e in range(first, last):
+        after = counts[e] + sign
+        here = work + outside(aims.rules, e, after, size) - outside(aims.rules, e, counts[e], size)
+        if work > 0 and (counts[e] == 0 or after == 0):
+            here -= sign  # another value, or one less
+        found[aims.value[a] + e - first] += max(here, 0)
