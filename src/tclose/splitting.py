@@ -107,7 +107,8 @@ def _axis(column: QuasiColumn) -> Axis:
     """Return what a class loses on a quasi-identifier, without its texts."""
     if isinstance(column, NumberColumn):
         ends = column.ends()
-        return Line(column.codes, np.asarray(ends.low, dtype=np.float64), np.asarray(ends.high, dtype=np.float64))
+        deviation = float(column.points().std()) or 1.0 if column.spec.publish == "mean" else None
+        return Line(column.codes, np.asarray(ends.low, dtype=float), np.asarray(ends.high, dtype=float), deviation)
     if isinstance(column, LabelColumn):
         return Tree(column.codes, column.hierarchy.levels)
     missing = bool(column.values.missing)

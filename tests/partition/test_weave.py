@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -227,3 +228,32 @@ def test_progress_only_grows() -> None:
     partition(problem, effort="balanced", progress=told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32))
+def test_the_loss_of_means_is_the_squared_distance_to_them(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    points = random.integers(0, 9, size=40) / 8
+    labels = random.integers(0, 5, size=40)
+    axis = replace(Line.of_points(points), deviation=float(points.std()))
+    scores = (points - points.mean()) / points.std()
+    squares = sum(((scores[labels == c] - scores[labels == c].mean()) ** 2).sum() for c in np.unique(labels))
+    axes = flat_axes((axis,), 40)
+    assert total_loss(axes, labels, 5) == pytest.approx(squares)
+
+
+def test_where_means_are_published_the_squared_distances_are_lowered() -> None:
+    random = np.random.default_rng(3)
+    points, codes = random.lognormal(size=(1500, 2)), random.integers(0, 6, size=1500)
+    points /= points.max(axis=0)
+    guarded = (sensitive("ordered", codes, Fraction(1, 10)),)
+    ranges = tuple(Line.of_points(column) for column in points.T)
+    means = tuple(replace(axis, deviation=float(points[:, q].std())) for q, axis in enumerate(ranges))
+    squares = {}
+    for name, axes in (("ranges", ranges), ("means", means)):
+        problem = Problem(points, guarded, 3, axes)
+        labels = partition(problem, seed=1)
+        judge(problem, labels)
+        squares[name] = total_loss(flat_axes(means, 1500), labels, int(labels.max()) + 1)
+    assert squares["means"] < 0.9 * squares["ranges"]

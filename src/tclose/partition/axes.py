@@ -17,11 +17,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A number: its rank (-1 where missing), and where each rank begins and ends a range, between 0 and 1."""
+    """A number: its rank (-1 where missing), and where each rank begins and ends a range, between 0 and 1.
+
+    With a `deviation` the class mean is published: what counts is the squared distance to it, on z-scores.
+    """
 
     codes: Ints
     low: Floats
     high: Floats
+    deviation: float | None = None
 
     @classmethod
     def of_points(cls, points: Floats) -> Line:

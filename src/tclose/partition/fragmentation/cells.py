@@ -7,14 +7,15 @@ cell, and exchanging rows between two places of one fragment changes no count th
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tclose.partition.kernels import kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@njit(cache=True)
+@kernel
 def _mark(order: Ints, layers: Ints, count: int, left: int, side: NDArray[np.bool_]) -> None:
     """Mark which rows go right when, of every fragment, the first left/count of its rows in this order go left."""
     place = 0
@@ -24,7 +25,7 @@ def _mark(order: Ints, layers: Ints, count: int, left: int, side: NDArray[np.boo
             place += 1
 
 
-@njit(cache=True)
+@kernel
 def _scatter(points: Floats, rows: Ints, side: NDArray[np.bool_], left: int) -> float:
     """Return the squared distances from the means of the two sides, added up."""
     right = len(rows) - left
@@ -39,7 +40,7 @@ def _scatter(points: Floats, rows: Ints, side: NDArray[np.bool_], left: int) -> 
     return scatter
 
 
-@njit(cache=True)
+@kernel
 def _part(order: Ints, side: NDArray[np.bool_], spare: Ints) -> None:
     """Move the left rows to the front, keeping the order within both sides."""
     front = back = 0
@@ -53,7 +54,7 @@ def _part(order: Ints, side: NDArray[np.bool_], spare: Ints) -> None:
     order[front:] = spare[:back]
 
 
-@njit(cache=True)
+@kernel
 def _choose(points: Floats, orders: Ints, layers: Ints, shares: Floats, side: NDArray[np.bool_]) -> tuple[int, int]:
     """Return the coordinate along which to part these cells, and how many go left, for the least scatter."""
     size = layers.sum()
@@ -69,7 +70,7 @@ def _choose(points: Floats, orders: Ints, layers: Ints, shares: Floats, side: ND
     return axis, part
 
 
-@njit(cache=True)
+@kernel
 def bisect(points: Floats, orders: Ints, layers: Ints, cells: int, shares: Floats) -> Ints:
     """Return members[cell, place]; `orders[q]` holds the rows by fragment, then by coordinate q, and is used up.
 
@@ -94,7 +95,7 @@ def bisect(points: Floats, orders: Ints, layers: Ints, cells: int, shares: Float
     return members
 
 
-@njit(cache=True)
+@kernel
 def _ends(points: Floats, rows: Ints, ends: Floats) -> None:
     """Note the two smallest and the two largest coordinates of a cell, for each quasi-identifier."""
     for q in range(points.shape[1]):
@@ -112,7 +113,7 @@ def _ends(points: Floats, rows: Ints, ends: Floats) -> None:
                 ends[q, 2] = x
 
 
-@njit(cache=True)
+@kernel
 def _extent(ends: Floats, without: Floats, plus: Floats) -> float:
     """Return the sum of the ranges of a cell that loses one point and gains another."""
     extent = 0.0
@@ -123,7 +124,7 @@ def _extent(ends: Floats, without: Floats, plus: Floats) -> float:
     return extent
 
 
-@njit(cache=True)
+@kernel
 def _alone_at_an_end(point: Floats, ends: Floats) -> bool:
     """Tell whether some range would shrink without this point."""
     alone = False
@@ -132,7 +133,7 @@ def _alone_at_an_end(point: Floats, ends: Floats) -> bool:
     return alone
 
 
-@njit(cache=True)
+@kernel
 def _improve(points: Floats, members: Ints, fragment_of: Ints, ends: Floats, x: int, place: int, others: Ints) -> float:
     """Exchange this place's row with the one of the same fragment that shortens the ranges most; return by how much."""
     row = members[x, place]
@@ -163,7 +164,7 @@ def _improve(points: Floats, members: Ints, fragment_of: Ints, ends: Floats, x: 
     return most
 
 
-@njit(cache=True)
+@kernel
 def exchange(points: Floats, members: Ints, fragment_of: Ints, window: int, enough: float, random: Ints) -> float:
     """Exchange rows at the ends of a cell's ranges with those of nearby and of random other cells.
 

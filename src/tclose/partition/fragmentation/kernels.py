@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tclose.partition.kernels import kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@njit(cache=True)
+@kernel
 def _line_prefixes(x: Floats, step: int, parts: int, printed: bool, backwards: bool) -> Floats:
     """Return max(S, mass·width − S), `printed` over width, of the first step, 2·step, … rows from either end."""
     worst = np.zeros(parts - 1)
@@ -28,7 +29,7 @@ def _line_prefixes(x: Floats, step: int, parts: int, printed: bool, backwards: b
     return worst
 
 
-@njit(cache=True)
+@kernel
 def line_cuts(x: Floats, step: int, printed: bool) -> tuple[Floats, Floats]:
     """Return the worst case left and right of each cut at a multiple of `step` rows, values on a line."""
     parts = len(x) // step
@@ -36,7 +37,7 @@ def line_cuts(x: Floats, step: int, printed: bool) -> tuple[Floats, Floats]:
     return left, _line_prefixes(x, step, parts, printed, True)[::-1].copy()
 
 
-@njit(cache=True)
+@kernel
 def _tree_prefixes(codes: Ints, nodes: Ints, total: int, step: int, parts: int, backwards: bool) -> Floats:
     """Return Σ_h (mass − rows under j's node at height h) for the worst leaf j that occurs."""
     height = len(nodes)
@@ -62,7 +63,7 @@ def _tree_prefixes(codes: Ints, nodes: Ints, total: int, step: int, parts: int, 
     return worst
 
 
-@njit(cache=True)
+@kernel
 def tree_cuts(codes: Ints, nodes: Ints, total: int, step: int) -> tuple[Floats, Floats]:
     """Return the worst case left and right of each cut, values in a tree; `nodes[h]` is numbered apart per height."""
     parts = len(codes) // step
@@ -70,7 +71,7 @@ def tree_cuts(codes: Ints, nodes: Ints, total: int, step: int) -> tuple[Floats, 
     return left, _tree_prefixes(codes, nodes, total, step, parts, True)[::-1].copy()
 
 
-@njit(cache=True)
+@kernel
 def _cost_prefixes(codes: Ints, costs: Floats, step: int, parts: int, backwards: bool) -> Floats:
     """Return max_j Σ_v n_v·cost(v, j) over the values j that occur."""
     work = np.zeros(len(costs))
@@ -88,7 +89,7 @@ def _cost_prefixes(codes: Ints, costs: Floats, step: int, parts: int, backwards:
     return worst
 
 
-@njit(cache=True)
+@kernel
 def cost_cuts(codes: Ints, costs: Floats, step: int) -> tuple[Floats, Floats]:
     """Return the worst case left and right of each cut, values in any metric."""
     parts = len(codes) // step

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tclose.partition.kernels import kernel
 from tclose.partition.weave.aims import Aims
 from tclose.partition.weave.chance import below, seeded, uniform
 from tclose.partition.weave.loss import Axes, Shown, clear, loss_with, show, shown
@@ -37,7 +37,7 @@ class Weft(NamedTuple):
     loss: Floats  # per class
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weft(axes: Axes, aims: Aims, labels: Small, classes: int) -> Weft:
     """Gather what is known about classes."""
     size = np.bincount(labels, minlength=classes).astype(np.int64)
@@ -60,7 +60,7 @@ def weft(axes: Axes, aims: Aims, labels: Small, classes: int) -> Weft:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join(aims: Aims, woven: Weft, row: int, c: int) -> None:
     """Put a row into a class."""
     woven.label[row] = c
@@ -70,7 +70,7 @@ def join(aims: Aims, woven: Weft, row: int, c: int) -> None:
     count(aims, woven.counts[c], row, 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leave(aims: Aims, woven: Weft, row: int) -> None:
     """Take a row out of its class."""
     c, place = woven.label[row], woven.place[row]
@@ -81,7 +81,7 @@ def leave(aims: Aims, woven: Weft, row: int) -> None:
     count(aims, woven.counts[c], row, -1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_again(axes: Axes, aims: Aims, woven: Weft, c: int) -> None:
     """Renew what is derived from the members of a class."""
     clear(woven.state, c)
@@ -92,7 +92,7 @@ def look_again(axes: Axes, aims: Aims, woven: Weft, c: int) -> None:
         woven.work[c, a] = work_of(aims, woven.counts[c], woven.size[c], a)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _may_swap(aims: Aims, woven: Weft, c: int, gone: int, new: int) -> bool:
     for a in range(len(aims.kinds)):
         x, y = aims.codes[gone, a], aims.codes[new, a]
@@ -104,7 +104,7 @@ def _may_swap(aims: Aims, woven: Weft, c: int, gone: int, new: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _may_move(aims: Aims, woven: Weft, c: int, row: int, sign: int) -> bool:
     for a in range(len(aims.kinds)):
         work = moved_work(aims, woven.counts[c], woven.size[c], a, aims.codes[row, a], sign)
@@ -113,7 +113,7 @@ def _may_move(aims: Aims, woven: Weft, c: int, row: int, sign: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(axes: Axes, aims: Aims, woven: Weft, row: int, y: int, k: int, bound: float) -> bool:
     """Move a row to another class, unless that costs more than `bound` or breaks a limit."""
     x = woven.label[row]
@@ -134,7 +134,7 @@ def _move(axes: Axes, aims: Aims, woven: Weft, row: int, y: int, k: int, bound: 
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _swap(axes: Axes, aims: Aims, woven: Weft, row: int, other: int, bound: float) -> bool:
     """Exchange two rows of different classes, unless that costs more than `bound` or breaks a limit."""
     x, y = woven.label[row], woven.label[other]
@@ -153,7 +153,7 @@ def _swap(axes: Axes, aims: Aims, woven: Weft, row: int, other: int, bound: floa
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def anneal(
     axes: Axes,
     aims: Aims,

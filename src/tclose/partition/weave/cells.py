@@ -7,11 +7,11 @@ of the sensitive space, as the fragment methods do. Each node takes the fewest f
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tclose.partition.kernels import kernel
 from tclose.partition.weave.aims import Aims
-from tclose.partition.weave.loss import LINE, SET, TREE, Axes
+from tclose.partition.weave.loss import MEAN, SET, TREE, Axes
 from tclose.partition.weave.threads import in_threads
 from tclose.partition.weave.work import limit, work_of
 
@@ -70,7 +70,7 @@ def cells_of(axes: Axes, aims: Aims, views: Small, most: int, share: float) -> l
     return cells
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _halve(
     axes: Axes, aims: Aims, rows: Ints, ranks: Small, strata: Small, depth: int, share: float
 ) -> tuple[Small, int]:
@@ -88,7 +88,7 @@ def _halve(
     return best, found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sides(axes: Axes, rows: Ints, rank: Small, strata: Small, bits: int, q: int) -> Small:
     """Send of every stratum the later half, in the order of one axis, to the right."""
     key = np.empty(len(rows), dtype=np.int64)
@@ -109,7 +109,7 @@ def _sides(axes: Axes, rows: Ints, rank: Small, strata: Small, bits: int, q: int
     return side
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _label_change(axes: Axes, rows: Ints, order: Ints, q: int) -> int:
     """Return the place nearest to the middle half's centre at which the highest label changes, or the value."""
     best, highest, size = len(order) // 2, -1, len(order)
@@ -127,7 +127,7 @@ def _label_change(axes: Axes, rows: Ints, order: Ints, q: int) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _passes(aims: Aims, rows: Ints, side: Small, share: float) -> bool:
     """Tell whether both sides are within their share of every t."""
     for here in range(2):
@@ -147,7 +147,7 @@ def _passes(aims: Aims, rows: Ints, side: Small, share: float) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def beyond(aims: Aims, values: Ints) -> Small:
     """Turn counts per value into counts beyond each edge."""
     counts = np.zeros(len(aims.weight), dtype=np.int32)
@@ -165,42 +165,56 @@ def beyond(aims: Aims, values: Ints) -> Small:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _scatter(axes: Axes, rows: Ints, side: Small, here: int) -> float:
     """Return what two random rows of one side lose together, on average, times the rows of that side."""
     scatter = 0.0
     size = np.sum(side == here)
     for q in range(len(axes.kinds)):
-        leaves = axes.leaves[q]
-        shown = np.zeros(leaves + 1)
+        shown = np.zeros(axes.leaves[q] + 1)  # shares of the side; a missing value, -1, is the last
         for i in range(len(rows)):
             if side[i] == here:
                 shown[axes.codes[rows[i], q]] += 1.0 / size
         if axes.kinds[q] == SET:
             scatter += size * (1.0 - np.sum(shown * shown)) / axes.steps[q]
-        elif axes.kinds[q] == LINE:
-            below = 0.0
-            for v in range(leaves - 1):
-                below += shown[v]
-                scatter += (
-                    size * 2 * below * (1 - below) * (axes.low[axes.start[q] + v + 1] - axes.low[axes.start[q] + v])
-                )
+        elif axes.kinds[q] == TREE:
+            scatter += size * _parted(axes, q, shown)
         else:
-            below = np.sum(shown[:leaves] ** 2)
-            for h in range(1, axes.depth[q]):
-                level = axes.start[q] + h * leaves
-                together, mass = 0.0, 0.0
-                for v in range(leaves):
-                    mass += shown[v]
-                    if v == leaves - 1 or axes.nodes[level + v + 1] != axes.nodes[level + v]:
-                        together += axes.shares[level + v] * mass * mass
-                        mass = 0.0
-                parted, mass = 0.0, 0.0
-                for v in range(leaves):
-                    mass += shown[v]
-                    lower = level - leaves
-                    if v == leaves - 1 or axes.nodes[lower + v + 1] != axes.nodes[lower + v]:
-                        parted += axes.shares[level + v] * mass * mass
-                        mass = 0.0
-                scatter += size * (together - parted)
+            scatter += size * _apart(axes, q, shown)
     return scatter
+
+
+@kernel
+def _apart(axes: Axes, q: int, shown: Floats) -> float:
+    """Return the mean distance of two random values on a line, squared where means are published."""
+    start, apart, below = axes.start[q], 0.0, 0.0
+    if axes.kinds[q] == MEAN:
+        places = axes.low[start : start + axes.leaves[q]]
+        mean = np.sum(shown[:-1] * places)
+        return float(np.sum(shown[:-1] * (places - mean) ** 2))
+    for v in range(axes.leaves[q] - 1):
+        below += shown[v]
+        apart += 2 * below * (1 - below) * (axes.low[start + v + 1] - axes.low[start + v])
+    return apart
+
+
+@kernel
+def _parted(axes: Axes, q: int, shown: Floats) -> float:
+    """Return the mean share of leaves below the lowest label of two random values."""
+    leaves, parted = axes.leaves[q], 0.0
+    for h in range(1, axes.depth[q]):
+        level = axes.start[q] + h * leaves
+        parted += _together(axes, level, level, leaves, shown) - _together(axes, level - leaves, level, leaves, shown)
+    return parted
+
+
+@kernel
+def _together(axes: Axes, nodes: int, level: int, leaves: int, shown: Floats) -> float:
+    """Return how often two random values meet below a node, weighed by the share of their labels at a level."""
+    met, mass = 0.0, 0.0
+    for v in range(leaves):
+        mass += shown[v]
+        if v == leaves - 1 or axes.nodes[nodes + v + 1] != axes.nodes[nodes + v]:
+            met += axes.shares[level + v] * mass * mass
+            mass = 0.0
+    return met

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tclose.partition.kernels import kernel
 
 State = NDArray[np.uint64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def seeded(seed: int) -> State:
     """Return a generator's state."""
     state = np.empty(1, dtype=np.uint64)
@@ -17,7 +18,7 @@ def seeded(seed: int) -> State:
     return state
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def uniform(state: State) -> float:
     """Return a number above 0 and below 1."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -28,7 +29,7 @@ def uniform(state: State) -> float:
     return (float(x >> np.uint64(11)) + 0.5) / 9007199254740992.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def below(state: State, bound: int) -> int:
     """Return a whole number from 0 up to, without, the bound."""
     return int(uniform(state) * bound)

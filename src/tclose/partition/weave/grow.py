@@ -6,9 +6,9 @@ What is carved and what remains are both within every t, so that the rows that r
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tclose.partition.kernels import kernel
 from tclose.partition.weave.aims import Aims
 from tclose.partition.weave.loss import Axes, Shown, growth, loss_with, show, shown
 from tclose.partition.weave.work import admitted, count, excess
@@ -18,7 +18,7 @@ Small = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next(axes: Axes, aims: Aims, state: Shown, rest: Ints, alive: int, prices: Floats) -> int:
     """Return the place in `rest` of the row that costs least: loss gained, and how far the class is from being one."""
     best, least = 0, np.inf
@@ -34,7 +34,7 @@ def _next(axes: Axes, aims: Aims, state: Shown, rest: Ints, alive: int, prices: 
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _grow(
     axes: Axes, aims: Aims, rest: Ints, left: Small, seed: int, k: int, price: float, share: float, most: int
 ) -> tuple[int, float]:
@@ -70,7 +70,7 @@ def _grow(
     return size, loss_with(axes, state, 0, -1, -1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def carve(axes: Axes, aims: Aims, order: Ints, k: int, prices: Floats, most: int, labels: Small) -> int:
     """Give each row of `order`, which must be a class, a label from 0 up; return how many classes there are.
 

@@ -1,7 +1,7 @@
 """What a class loses on the quasi-identifiers, kept so that one row more or less is answered at once.
 
 Of numbers and labels a class keeps its two smallest and two largest codes, of sets the values that it shows and
-those that it shows just once, as bits.
+those that it shows just once, as bits, and of numbers published as means their count, sum and sum of squares.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tclose.partition.axes import Axis, Line, Tree
+from tclose.partition.kernels import kernel
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Bits = NDArray[np.uint64]
 
-LINE, TREE, SET = 0, 1, 2
+LINE, TREE, SET, MEAN = 0, 1, 2, 3
 NOTHING = np.int32(2**31 - 1)  # as the smallest code of a class that shows none
 
 
@@ -40,11 +40,12 @@ class Axes(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What each class shows: classes × axes × (smallest, next, next to largest, largest), and the bits of sets."""
+    """What each class shows: per axis the smallest, next, next to largest and largest, the bits of sets, the sums."""
 
     ends: Small
     bits: Bits
     once: Bits
+    sums: Floats  # classes × axes × (count, sum, sum of squares)
 
 
 def flat_axes(axes: tuple[Axis, ...], rows: int) -> Axes:
@@ -54,8 +55,8 @@ def flat_axes(axes: tuple[Axis, ...], rows: int) -> Axes:
     lows, highs, levels, shares = [np.zeros(0)], [np.zeros(0)], [np.zeros(0, np.int32)], [np.zeros(0)]
     for axis in axes:
         if isinstance(axis, Line):
-            columns.append((LINE, low, len(axis.low), 0, 1.0))
-            lows.append(axis.low)
+            columns.append((LINE if axis.deviation is None else MEAN, low, len(axis.low), 0, 1.0))
+            lows.append(axis.low / (axis.deviation or 1.0))
             highs.append(axis.high)
             low += len(axis.low)
         elif isinstance(axis, Tree):
@@ -87,27 +88,29 @@ def flat_axes(axes: tuple[Axis, ...], rows: int) -> Axes:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shown(axes: Axes, classes: int) -> Shown:
     """Return the state of classes that show nothing yet."""
     ends = np.empty((classes, len(axes.kinds), 4), dtype=np.int32)
     words = max(axes.words, 1)
-    state = Shown(ends, np.zeros((classes, words), dtype=np.uint64), np.zeros((classes, words), dtype=np.uint64))
+    bits, once = np.zeros((classes, words), dtype=np.uint64), np.zeros((classes, words), dtype=np.uint64)
+    state = Shown(ends, bits, once, np.zeros((classes, len(axes.kinds), 3)))
     for c in range(classes):
         clear(state, c)
     return state
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clear(state: Shown, c: int) -> None:
     """Make a class show nothing."""
     state.ends[c, :, 0] = state.ends[c, :, 1] = NOTHING
     state.ends[c, :, 2] = state.ends[c, :, 3] = -1
     state.bits[c] = 0
     state.once[c] = 0
+    state.sums[c] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def show(axes: Axes, state: Shown, c: int, row: int) -> None:
     """Add a row to what a class shows."""
     for q in range(len(axes.kinds)):
@@ -120,6 +123,8 @@ def show(axes: Axes, state: Shown, c: int, row: int) -> None:
             else:
                 state.once[c, word] |= bit
                 state.bits[c, word] |= bit
+        elif axes.kinds[q] == MEAN:
+            _add(axes, state.sums[c, q], q, x, 1.0)
         elif x >= 0:
             ends = state.ends[c, q]
             if x < ends[0]:
@@ -132,7 +137,27 @@ def show(axes: Axes, state: Shown, c: int, row: int) -> None:
                 ends[2] = x
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def _add(axes: Axes, sums: Floats, q: int, x: int, sign: float) -> None:
+    """Add a value to the sums of a class, or take it away."""
+    if x >= 0:
+        place = axes.low[axes.start[q] + x]
+        sums[0] += sign
+        sums[1] += sign * place
+        sums[2] += sign * place * place
+
+
+@kernel
+def _variance(axes: Axes, sums: Floats, q: int, gone: int, new: int) -> float:
+    """Return the mean squared distance to the mean of a class that one value leaves and another joins."""
+    after = sums.copy()
+    _add(axes, after, q, gone, -1.0)
+    _add(axes, after, q, new, 1.0)
+    mean = after[1] / max(after[0], 1.0)
+    return float(max(after[2] / max(after[0], 1.0) - mean * mean, 0.0))
+
+
+@kernel
 def _ones(x: np.uint64) -> int:
     """Count the bits that are set."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -141,7 +166,7 @@ def _ones(x: np.uint64) -> int:
     return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _between(axes: Axes, q: int, low: int, high: int) -> float:
     """Return what a class loses whose codes reach from low to high."""
     if high < 0:
@@ -158,7 +183,7 @@ def _between(axes: Axes, q: int, low: int, high: int) -> float:
     return 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def loss_with(axes: Axes, state: Shown, c: int, leaves: int, joins: int) -> float:
     """Return the loss of a class, summed over the axes, when one row leaves and another joins; -1 for none."""
     loss = 0.0
@@ -175,6 +200,8 @@ def loss_with(axes: Axes, state: Shown, c: int, leaves: int, joins: int) -> floa
                     bits |= np.uint64(1) << np.uint64(new % 64)
                 different += _ones(bits)
             loss += max(different - 1, 0) / axes.steps[q]
+        elif axes.kinds[q] == MEAN:
+            loss += _variance(axes, state.sums[c, q], q, gone, new)
         else:
             ends = state.ends[c, q]
             low = ends[1] if gone >= 0 and gone == ends[0] else ends[0]
@@ -186,7 +213,17 @@ def loss_with(axes: Axes, state: Shown, c: int, leaves: int, joins: int) -> floa
     return loss
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def _pull(axes: Axes, sums: Floats, q: int, x: int) -> float:
+    """Return by how much the squared distances of a class grow with a value, per row."""
+    count = sums[0]
+    if x < 0 or count == 0.0:
+        return 0.0
+    away = axes.low[axes.start[q] + x] - sums[1] / count
+    return float(away * away * count / ((count + 1.0) * (count + 1.0)))
+
+
+@kernel
 def growth(axes: Axes, state: Shown, c: int, row: int, most: float) -> float:
     """Return by how much the loss of a class grows when a row joins; beyond `most`, no matter how much."""
     more = 0.0
@@ -196,6 +233,8 @@ def growth(axes: Axes, state: Shown, c: int, row: int, most: float) -> float:
             bit = np.uint64(1) << np.uint64(x % 64)
             if not state.bits[c, axes.start[q] + x // 64] & bit:
                 more += 1.0 / axes.steps[q]
+        elif axes.kinds[q] == MEAN:
+            more += _pull(axes, state.sums[c, q], q, x)
         elif x >= 0:
             low, high = state.ends[c, q, 0], state.ends[c, q, 3]
             if x < low or x > high:
@@ -205,7 +244,7 @@ def growth(axes: Axes, state: Shown, c: int, row: int, most: float) -> float:
     return more
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def total_loss(axes: Axes, labels: Ints, classes: int) -> float:
     """Return what all classes lose, summed over rows and axes."""
     state = shown(axes, classes)

@@ -6,9 +6,9 @@ The joined rows are within every t, since merging never raises closeness, so car
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tclose.partition.kernels import kernel
 from tclose.partition.weave.aims import Aims
 from tclose.partition.weave.anneal import Weft, join, leave, look_again
 from tclose.partition.weave.chance import State, below, seeded, uniform
@@ -23,14 +23,14 @@ MOST_ROWS = 120  # carved anew together: the work grows with their square
 CHEAP, DEAR = 0.1, 5.0  # prices of work between which each carving draws its own
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shuffle(order: Ints, chance: State) -> None:
     for i in range(len(order) - 1, 0, -1):
         j = below(chance, i + 1)
         order[i], order[j] = order[j], order[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _neighbours(woven: Weft, view: Small, where: Small, row: int, most: int, found: Small) -> int:
     """Gather the classes of the rows around one in a view; return how many there are."""
     classes = 0
@@ -51,7 +51,7 @@ def _neighbours(woven: Weft, view: Small, where: Small, row: int, most: int, fou
     return classes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _loss_of(axes: Axes, rows: Ints, labels: Small, classes: int) -> float:
     state = shown(axes, classes)
     sizes = np.zeros(classes)
@@ -64,7 +64,7 @@ def _loss_of(axes: Axes, rows: Ints, labels: Small, classes: int) -> float:
     return loss
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def recarve(axes: Axes, aims: Aims, woven: Weft, views: Small, k: int, rounds: int, joined: int, seed: int) -> int:
     """Carve anew around random rows; return how often that was better."""
     chance = seeded(seed)

@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tclose.errors import InternalError
+from tclose.partition.kernels import kernel
 from tclose.partition.problem import Sensitive
 from tclose.privacy import (
     Alpha,
@@ -126,7 +126,7 @@ def _held(share: Fraction, rows: int, rounded: Callable[[Fraction], int]) -> Fra
     return Fraction(rounded(share * finest), finest)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def outside(rules: Rules, e: int, count: int, size: int) -> int:
     """Return how many rows of one value a class has too many or too few."""
     over = count - rules.most[e] * size // rules.most_per[e]
@@ -134,7 +134,7 @@ def outside(rules: Rules, e: int, count: int, size: int) -> int:
     return int(max(over, 0) + max(under, 0))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def broken(rules: Rules, counts: Small, size: int, a: int, first: int, last: int) -> int:
     """Return by how many rows, more or less, a class breaks the rules of attribute a, counted from first to last."""
     work, different, spread = 0, 0, 0.0
@@ -152,7 +152,7 @@ def broken(rules: Rules, counts: Small, size: int, a: int, first: int, last: int
     return int(work)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _too_common(recursive: Ints, counts: Small, size: int) -> int:
     """Return by how many rows the commonest value reaches c times all but the l−1 commonest."""
     bound, commonest, tail = size + 1, 0, size

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tclose.partition.kernels import kernel
 from tclose.partition.weave.aims import PATH, RULE, Aims
 from tclose.partition.weave.rules import broken, outside
 
@@ -14,7 +14,7 @@ Small = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count(aims: Aims, counts: Small, row: int, sign: int) -> None:
     """Add a row to the counts of a class, or take it away."""
     for a in range(len(aims.kinds)):
@@ -27,7 +27,7 @@ def count(aims: Aims, counts: Small, row: int, sign: int) -> None:
                 counts[aims.above[aims.up[a] + x * aims.depth[a] + h]] += sign
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def work_of(aims: Aims, counts: Small, size: int, a: int) -> int:
     """Return the work of a class on one attribute."""
     if aims.kinds[a] == RULE:
@@ -39,13 +39,13 @@ def work_of(aims: Aims, counts: Small, size: int, a: int) -> int:
     return int(work)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def limit(aims: Aims, size: int, a: int) -> int:
     """Return the most work that a class of this size may have."""
     return int(aims.allowed[a] * size // aims.per[a])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def admitted(aims: Aims, counts: Small, size: int) -> bool:
     """Tell whether a class is within every t."""
     passes = True
@@ -54,7 +54,7 @@ def admitted(aims: Aims, counts: Small, size: int) -> bool:
     return passes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swapped_work(aims: Aims, counts: Small, size: int, work: int, a: int, gone: int, new: int) -> int:
     """Return the work of a class in which one value takes another's place."""
     if gone == new:
@@ -85,7 +85,7 @@ def swapped_work(aims: Aims, counts: Small, size: int, work: int, a: int, gone: 
     return int(work)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def moved_work(aims: Aims, counts: Small, size: int, a: int, value: int, sign: int) -> int:
     """Return the work of a class that gains (sign 1) or loses (-1) a row with this value."""
     total, size = aims.total[a], size + sign
@@ -111,7 +111,7 @@ def moved_work(aims: Aims, counts: Small, size: int, a: int, value: int, sign: i
     return int(work)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def excess(aims: Aims, counts: Small, size: int, sign: int, share: float, found: Floats) -> None:
     """Add to `found`, per value, how many rows' worth of work a class is beyond `share` of t with one row more or less.
 
@@ -146,7 +146,7 @@ def excess(aims: Aims, counts: Small, size: int, sign: int, share: float, found:
             found[aims.value[a] + v] += max(0.0, here - room) / aims.scale[a]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rule_excess(aims: Aims, counts: Small, size: int, sign: int, a: int, found: Floats) -> None:
     """Add to `found`, per value, about how many rows a class is from keeping its rules with one row more or less."""
     first, last = aims.edge[a], aims.edge[a + 1]
