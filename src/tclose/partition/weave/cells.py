@@ -18,6 +18,7 @@ from tclose.partition.weave.work import limit, work_of
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
 Floats = NDArray[np.float64]
+Sides = NDArray[np.bool_]
 
 DEPTH = 8  # times that the sensitive space is halved, at most
 
@@ -46,76 +47,102 @@ def strata_of(aims: Aims) -> Small:
     return path
 
 
-def cells_of(axes: Axes, aims: Aims, views: Small, most: int, share: float) -> list[Ints]:
-    """Return the rows of each cell: as many as `most`, or more where no cut leaves both sides within `share` of t."""
-    rows = len(axes.codes)
-    ranks = np.empty_like(views)
-    for view, rank in zip(views, ranks, strict=True):
-        rank[view] = np.arange(rows)
-    strata = strata_of(aims)
-    cells: list[Ints] = []
-    stack = [(np.arange(rows), 0)]
+def cells_of(axes: Axes, aims: Aims, views: Small, most: int, share: float) -> list[Small]:
+    """Return the rows of each cell, in the order of the first view.
 
-    def halved(node: tuple[Ints, int]) -> list[tuple[Ints, int]]:
-        mine, depth = node
-        if len(mine) <= most:
+    A cell has as many rows as `most`, or more where no cut leaves both sides within `share` of t.
+    """
+    strata = strata_of(aims)
+    tried, chosen = np.zeros((2, len(axes.codes)), dtype=np.bool_)  # a node of the bisection writes to its rows alone
+    cells: list[Small] = []
+    stack = [(views, 0)]
+
+    def halved(node: tuple[Small, int]) -> list[tuple[Small, int]]:
+        orders, depth = node
+        if orders.shape[1] <= most:
             return [node]
-        side, depth = _halve(axes, aims, mine, ranks, strata, depth, share)
-        return [(mine[side == 0], depth), (mine[side == 1], depth)] if len(side) else [node]
+        depth = _halve(axes, aims, orders, strata, depth, share, tried, chosen)
+        return [node] if depth < 0 else [(half, depth) for half in _halves(orders, chosen)]
 
     while stack:
         halves = list(in_threads(halved, stack))
-        cells += [node[0][0] for node in halves if len(node) == 1]
+        cells += [node[0][0][0] for node in halves if len(node) == 1]
         stack = [half for node in halves if len(node) == 2 for half in node]
     return cells
 
 
 @kernel
 def _halve(
-    axes: Axes, aims: Aims, rows: Ints, ranks: Small, strata: Small, depth: int, share: float
-) -> tuple[Small, int]:
-    """Return which rows go right, and with how many halvings of the sensitive space; nothing where no cut passes."""
-    best, least, found = np.zeros(0, dtype=np.int32), np.inf, 0
+    axes: Axes, aims: Aims, orders: Small, strata: Small, depth: int, share: float, tried: Sides, chosen: Sides
+) -> int:
+    """Choose which rows go right; return with how many halvings of the sensitive space, -1 where no cut passes.
+
+    `orders` holds the same rows in the order of each view.
+    """
+    least = np.inf
     for bits in range(depth, DEPTH + 1, 2):
-        for q in range(len(ranks)):
-            side = _sides(axes, rows, ranks[q], strata, bits, q)
-            if _passes(aims, rows, side, share):
-                scatter = _scatter(axes, rows, side, 0) + _scatter(axes, rows, side, 1)
+        for q in range(len(orders)):
+            _send(axes, orders[q], strata, bits, q, tried)
+            if _passes(aims, orders[0], tried, share):
+                scatter = _scatter(axes, orders[0], tried)
                 if scatter < least:
-                    best, least, found = side, scatter, bits
-        if len(best):
-            break
-    return best, found
+                    least = scatter
+                    for row in orders[0]:
+                        chosen[row] = tried[row]
+        if least < np.inf:
+            return int(bits)
+    return -1
 
 
 @kernel
-def _sides(axes: Axes, rows: Ints, rank: Small, strata: Small, bits: int, q: int) -> Small:
+def _halves(orders: Small, chosen: Sides) -> tuple[Small, Small]:
+    """Part the rows, in every order."""
+    right = 0
+    for row in orders[0]:
+        right += chosen[row]
+    views, rows = orders.shape
+    halves = (np.empty((views, rows - right), dtype=np.int32), np.empty((views, right), dtype=np.int32))
+    for q in range(views):
+        there = 0
+        for i in range(rows):
+            row = orders[q, i]
+            if chosen[row]:
+                halves[1][q, there] = row
+                there += 1
+            else:
+                halves[0][q, i - there] = row
+    return halves
+
+
+@kernel
+def _send(axes: Axes, order: Small, strata: Small, bits: int, q: int, right: Sides) -> None:
     """Send of every stratum the later half, in the order of one axis, to the right."""
-    key = np.empty(len(rows), dtype=np.int64)
-    for i in range(len(rows)):
-        key[i] = np.int64(strata[rows[i]] >> (DEPTH - bits)) * len(rank) + rank[rows[i]]
-    order = np.argsort(key)
-    side = np.zeros(len(rows), dtype=np.int32)
-    first = 0
-    flip = 0
-    for i in range(1, len(rows) + 1):
-        if i == len(rows) or key[order[i]] // len(rank) != key[order[first]] // len(rank):
-            middle = (first + i + flip) // 2
-            flip = 1 - flip
-            if bits == 0 and len(axes.kinds):
-                middle = _label_change(axes, rows, order, q)
-            side[order[middle:i]] = 1
-            first = i
-    return side
+    if bits == 0:
+        middle = _label_change(axes, order, q) if len(axes.kinds) else len(order) // 2
+        for i in range(len(order)):
+            right[order[i]] = i >= middle
+        return
+    left = np.zeros(1 << bits, dtype=np.int64)
+    for row in order:
+        left[strata[row] >> (DEPTH - bits)] += 1
+    odd = 0
+    for stratum in range(len(left)):
+        if left[stratum]:
+            left[stratum] = (left[stratum] + odd) // 2
+            odd = 1 - odd
+    for row in order:
+        stratum = strata[row] >> (DEPTH - bits)
+        left[stratum] -= 1
+        right[row] = left[stratum] < 0
 
 
 @kernel
-def _label_change(axes: Axes, rows: Ints, order: Ints, q: int) -> int:
+def _label_change(axes: Axes, order: Small, q: int) -> int:
     """Return the place nearest to the middle half's centre at which the highest label changes, or the value."""
     best, highest, size = len(order) // 2, -1, len(order)
     for step in range(size // 4):
         for i in (size // 2 - step, size // 2 + step):
-            before, after = axes.codes[rows[order[i - 1]], q], axes.codes[rows[order[i]], q]
+            before, after = axes.codes[order[i - 1], q], axes.codes[order[i], q]
             height = 0 if before != after else -1
             if axes.kinds[q] == TREE and before >= 0 and height == 0:
                 for h in range(1, axes.depth[q]):
@@ -128,21 +155,21 @@ def _label_change(axes: Axes, rows: Ints, order: Ints, q: int) -> int:
 
 
 @kernel
-def _passes(aims: Aims, rows: Ints, side: Small, share: float) -> bool:
+def _passes(aims: Aims, rows: Small, right: Sides, share: float) -> bool:
     """Tell whether both sides are within their share of every t."""
-    for here in range(2):
-        values = np.zeros(aims.value[-1], dtype=np.int64)
-        size = 0
-        for i in range(len(rows)):
-            if side[i] == here:
-                size += 1
-                for a in range(len(aims.kinds)):
-                    values[aims.value[a] + aims.codes[rows[i], a]] += 1
-        if size == 0:
-            return False
-        counts = beyond(aims, values)
+    values = np.zeros((2, aims.value[-1]), dtype=np.int64)
+    sizes = np.zeros(2, dtype=np.int64)
+    for row in rows:
+        here = int(right[row])
+        sizes[here] += 1
         for a in range(len(aims.kinds)):
-            if work_of(aims, counts, size, a) > share * limit(aims, size, a):
+            values[here, aims.value[a] + aims.codes[row, a]] += 1
+    if sizes.min() == 0:
+        return False
+    for here in range(2):
+        counts = beyond(aims, values[here])
+        for a in range(len(aims.kinds)):
+            if work_of(aims, counts, sizes[here], a) > share * limit(aims, sizes[here], a):
                 return False
     return True
 
@@ -166,21 +193,22 @@ def beyond(aims: Aims, values: Ints) -> Small:
 
 
 @kernel
-def _scatter(axes: Axes, rows: Ints, side: Small, here: int) -> float:
-    """Return what two random rows of one side lose together, on average, times the rows of that side."""
+def _scatter(axes: Axes, rows: Small, right: Sides) -> float:
+    """Return what two random rows of one side lose together, on average, summed over all rows."""
     scatter = 0.0
-    size = np.sum(side == here)
     for q in range(len(axes.kinds)):
-        shown = np.zeros(axes.leaves[q] + 1)  # shares of the side; a missing value, -1, is the last
-        for i in range(len(rows)):
-            if side[i] == here:
-                shown[axes.codes[rows[i], q]] += 1.0 / size
-        if axes.kinds[q] == SET:
-            scatter += size * (1.0 - np.sum(shown * shown)) / axes.steps[q]
-        elif axes.kinds[q] == TREE:
-            scatter += size * _parted(axes, q, shown)
-        else:
-            scatter += size * _apart(axes, q, shown)
+        shown = np.zeros((2, axes.leaves[q] + 1))  # rows of either side; a missing value, -1, is the last
+        for row in rows:
+            shown[int(right[row]), axes.codes[row, q]] += 1.0
+        for here in range(2):
+            size = shown[here].sum()
+            shares = shown[here] / size
+            if axes.kinds[q] == SET:
+                scatter += size * (1.0 - np.sum(shares * shares)) / axes.steps[q]
+            elif axes.kinds[q] == TREE:
+                scatter += size * _parted(axes, q, shares)
+            else:
+                scatter += size * _apart(axes, q, shares)
     return scatter
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from tclose.partition.weave.threads import in_threads
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
+Rows = NDArray[np.signedinteger[Any]]
 Progress = Callable[[float], None]
 
 REACH = 16  # rows to either side in a view that count as near
@@ -43,7 +45,7 @@ class Cloth:
     def __len__(self) -> int:
         return len(self.axes.codes)
 
-    def only(self, rows: Ints) -> Cloth:
+    def only(self, rows: Rows) -> Cloth:
         """Return some of the rows, in this order."""
         axes = self.axes._replace(codes=np.ascontiguousarray(self.axes.codes[rows]))
         aims = self.aims._replace(codes=np.ascontiguousarray(self.aims.codes[rows]))
@@ -57,11 +59,8 @@ class Cloth:
         """Part the rows into cells that use up a share of t, and carve classes out of each."""
         views = views_of(self.axes)
         cells = cells_of(self.axes, self.aims, views, effort.cell, share)
-        rank = np.empty(len(self), dtype=np.int64)
-        rank[views[0]] = np.arange(len(self))
-        cells = [rows[np.argsort(rank[rows])] for rows in cells]
 
-        def carved(rows: Ints) -> Small:
+        def carved(rows: Small) -> Small:
             mine, labels = self.only(rows), np.zeros(len(rows), dtype=np.int32)
             carve(mine.axes, mine.aims, np.arange(len(rows)), self.k, np.array(effort.prices), len(rows), labels)
             return labels
@@ -91,7 +90,7 @@ class Cloth:
         return _gathered(len(self), groups, in_threads(refined, jobs, progress))
 
 
-def _gathered(rows: int, parts: Sequence[Ints], labels: Iterator[Small]) -> Ints:
+def _gathered(rows: int, parts: Sequence[Rows], labels: Iterator[Small]) -> Ints:
     """Give the classes of all parts numbers from 0 up."""
     found, first = np.empty(rows, dtype=np.int64), 0
     for part, mine in zip(parts, labels, strict=True):

@@ -26,10 +26,12 @@ class Effort:
     cold: float = 0.003
     joined: int = 4  # classes carved anew together
     sample: int = 20_000  # rows on which starts are compared where there are more
+    large: int = 100_000  # rows beyond which exchanges gain little: cells are small there
 
     def steps(self, rows: int) -> float:
         """Return the exchanges to try per row and pass."""
-        return min(self.per_row, self.in_all / max(rows, 1)) / self.passes
+        in_all = self.in_all * min(1.0, self.large / max(rows, 1)) ** 0.5
+        return min(self.per_row, in_all / max(rows, 1)) / self.passes
 
 
 EFFORTS: dict[str, Effort] = {

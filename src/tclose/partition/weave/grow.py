@@ -17,12 +17,18 @@ Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
+LOOKED_AT = 8192  # rows, for each that a class grows by
+
 
 @kernel
-def _next(axes: Axes, aims: Aims, state: Shown, rest: Ints, alive: int, prices: Floats) -> int:
-    """Return the place in `rest` of the row that costs least: loss gained, and how far the class is from being one."""
-    best, least = 0, np.inf
-    for i in range(alive):
+def _next(axes: Axes, aims: Aims, state: Shown, rest: Ints, alive: int, prices: Floats, near: int) -> int:
+    """Return the place in `rest` of the row that costs least: loss gained, and how far the class is from being one.
+
+    Of very many rows only those around the place `near` are looked at: the work must not grow with their square.
+    """
+    best, least, lowest = 0, np.inf, _lowest(aims, prices)
+    first = max(0, min(near - LOOKED_AT // 2, alive - LOOKED_AT))
+    for i in range(first, min(alive, first + LOOKED_AT)):
         row = rest[i]
         price = 0.0
         for a in range(len(aims.kinds)):
@@ -31,7 +37,18 @@ def _next(axes: Axes, aims: Aims, state: Shown, rest: Ints, alive: int, prices: 
             price += growth(axes, state, 0, row, least - price)
             if price < least:
                 best, least = i, price
+                if least <= lowest:
+                    break
     return best
+
+
+@kernel
+def _lowest(aims: Aims, prices: Floats) -> float:
+    """Return what no row can cost less than."""
+    lowest = 0.0
+    for a in range(len(aims.kinds)):
+        lowest += prices[aims.value[a] : aims.value[a + 1]].min()
+    return lowest
 
 
 @kernel
@@ -64,7 +81,7 @@ def _grow(
         excess(aims, left, alive, -1, share, prices)
         excess(aims, counts, size, 1, 1.0, prices)
         prices *= price
-        place = _next(axes, aims, state, rest, alive, prices)
+        place = _next(axes, aims, state, rest, alive, prices, seed)
     for i in range(alive, len(rest)):
         count(aims, left, rest[i], 1)
     return size, loss_with(axes, state, 0, -1, -1)
