@@ -32,5 +32,12 @@ METHODS = {
     "fragmentation": Method(
         "fragments of the sensitive space, shared out evenly", "Bagai, Weber & Gowda; bounds mended by tclose", 2024
     ),
+    "mondrian": Method(
+        "halves at the median of the widest quasi-identifier, as long as both sides are admitted",
+        "LeFevre, DeWitt & Ramakrishnan; for t and (n,t): Li, Li & Venkatasubramanian",
+        2010,
+        option="cuts",
+        choices=("strict", "relaxed"),
+    ),
 }
 DEFAULT_METHOD = "fragmentation"
