@@ -39,5 +39,11 @@ METHODS = {
         option="cuts",
         choices=("strict", "relaxed"),
     ),
+    "incognito": Method(
+        "one level of generalisation per quasi-identifier in the whole table: the minimal one that loses least",
+        "LeFevre, DeWitt & Ramakrishnan; for t: Li, Li & Venkatasubramanian",
+        2007,
+        growth="n log n; exponential in the quasi-identifiers",
+    ),
 }
 DEFAULT_METHOD = "fragmentation"
