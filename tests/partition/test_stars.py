@@ -1,4 +1,4 @@
-"""Star costs: those printed by Liang & Yuan 2013, and what holds for any partition."""
+"""Star costs, from their definition (those printed by Liang & Yuan 2013 are in tests/papers)."""
 
 from __future__ import annotations
 
@@ -12,29 +12,6 @@ from hypothesis.extra.numpy import arrays
 from tclose.partition.axes import Line, Set, Tree
 from tclose.partition.problem import Problem
 from tclose.partition.stars import columns_of, star_cost
-
-TABLE_1 = """98765 38 Bachelor,98654 39 Doctorate,98543 32 Master,97654 65 Bachelor,96689 45 Bachelor
-97427 33 Bachelor,96552 54 Bachelor,97017 69 Doctorate,97023 55 Master,97009 62 Bachelor"""
-
-
-def table_1() -> np.ndarray:
-    """Every digit of zip code and age is a column of its own."""
-    cells = [row.split() for row in TABLE_1.replace("\n", ",").split(",")]
-    return np.array([[*map(int, code + age), len(education)] for code, age, education in cells])
-
-
-def test_table_2_costs_54() -> None:
-    assert star_cost(table_1(), np.array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2])) == 54
-
-
-def test_table_4_costs_15() -> None:
-    assert star_cost(table_1()[:3], np.zeros(3, dtype=np.int64)) == 15
-
-
-def test_table_3_costs_as_many_stars_as_it_prints() -> None:
-    """Five stars in two rows, seven in four, five in two and six in two."""
-    assert star_cost(table_1(), np.array([0, 0, 1, 2, 1, 2, 3, 1, 1, 3])) == 2 * 5 + 4 * 7 + 2 * 5 + 2 * 6
-
 
 rows_in_classes = st.integers(1, 12).flatmap(
     lambda rows: st.tuples(

@@ -45,5 +45,11 @@ METHODS = {
         2007,
         growth="n log n; exponential in the quasi-identifiers",
     ),
+    "kanonymity": Method(
+        "suppression for k alone, within m times the fewest stars, or for alpha = 1/2 with the fewest",
+        "Liang & Yuan",
+        2013,
+        growth="n log n; with alpha = 1/2 cubic in the different rows, up to 1,000",
+    ),
 }
 DEFAULT_METHOD = "fragmentation"
