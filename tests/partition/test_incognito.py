@@ -159,6 +159,19 @@ def test_properties_prune_and_rows_are_read_once(monkeypatch: pytest.MonkeyPatch
     assert len(judged) < 60  # of 375 nodes in all subsets
 
 
+def test_what_memory_does_not_hold_is_rolled_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(8)
+    codes = random.integers(0, 3, 200)
+    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1, 5))
+    axes = (Line.of_points(random.random(200)), *(Tree(random.integers(-1, 6, 200), LEVELS) for _ in range(2)))
+    problem = Problem(np.zeros((200, 3)), (guarded,), 2, axes)
+    found = minimal_solutions(problem)
+    assert len(found) > 1
+    for held in (0, 50):
+        monkeypatch.setattr(incognito, "HELD", held)
+        assert minimal_solutions(problem) == found
+
+
 def test_very_many_combinations_of_values_get_numbers_of_their_own() -> None:
     random = np.random.default_rng(0)
     columns = [random.integers(0, 2**20, 50) for _ in range(5)]

@@ -29,6 +29,7 @@ Progress = Callable[[float], None]
 Heights = tuple[int, ...]
 
 MOST = 200_000  # generalisations, of all sets of quasi-identifiers together
+HELD = 2_000_000  # classes of generalisations from which others are rolled up, some 100 bytes each
 
 
 def partition(problem: Problem, *, seed: int = 0, progress: Progress | None = None) -> Ints:
@@ -46,8 +47,8 @@ def partition(problem: Problem, *, seed: int = 0, progress: Progress | None = No
 def minimal_solutions(problem: Problem, *, progress: Progress | None = None) -> list[Heights]:
     """Return the heights of every admitted generalisation of which no direct specialisation is admitted.
 
-    A height counts a hierarchy's own levels; of a number 0 is its values and each step doubles the width of intervals,
-    of a set 0 is its values and 1 everything.
+    A height counts a hierarchy's own levels. Of a number, 0 is its values, and further up come 32, 16, 8, 4 and 2
+    intervals of equal width, where they differ, and everything; of a set, 0 is its values and 1 everything.
     """
     problem.check_feasible()
     ladders = _ladders(problem)
@@ -119,8 +120,15 @@ def _searched(
                 found[heights] = rolled.admitted(problem)
                 if not found[heights]:
                     here[heights] = rolled
-        below = here
+        below = _fewest_classes(here)
     return found
+
+
+def _fewest_classes(rolled: dict[Heights, Frequencies]) -> dict[Heights, Frequencies]:
+    """Keep as many as memory should hold, those with the fewest classes first; the rest can be rolled up again."""
+    order = sorted(rolled, key=lambda heights: len(rolled[heights]))
+    held = np.cumsum([len(rolled[heights]) for heights in order])
+    return {heights: rolled[heights] for heights, so_far in zip(order, held.tolist(), strict=True) if so_far <= HELD}
 
 
 def _specialised(heights: Heights) -> list[Heights]:
