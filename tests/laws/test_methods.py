@@ -186,7 +186,7 @@ EXTRAS: dict[str, st.SearchStrategy[Any]] = {
     "l": st.integers(1, 3),
     "entropy_l": st.sampled_from(["1", "1.25", "1.5", "2"]),
     "recursive": st.fixed_dictionaries({"c": st.sampled_from(["0.5", "3", "9"]), "l": st.integers(2, 3)}),
-    "alpha": st.sampled_from(["0.4", "0.6", "0.8", "1"]),
+    "alpha": st.sampled_from(["0.4", "0.5", "0.6", "0.8", "1"]),
     "beta": st.sampled_from(["0.2", "1", "3"]),
     "enhanced_beta": st.sampled_from(["0.5", "1", "3"]),
     "delta": st.sampled_from(["0.3", "1", "2"]),
