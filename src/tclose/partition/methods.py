@@ -52,4 +52,4 @@ METHODS = {
         growth="n log n; with alpha = 1/2 cubic in the different rows, up to 1,000",
     ),
 }
-DEFAULT_METHOD = "fragmentation"
+DEFAULT_METHOD = "weave"
