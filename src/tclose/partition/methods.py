@@ -17,6 +17,7 @@ class Method:
     sensitive: str = "any"  # how many sensitive attributes: "any" or "one"
     distances: tuple[str, ...] = ALL_DISTANCES
     growth: str = "n log n"  # of its time with the number of rows
+    tables: str = "one"  # how many tables a release of it has: "one" or "several"
     option: str = ""  # the option that changes what it does, its values, the default first
     choices: tuple[str, ...] = ()
 
