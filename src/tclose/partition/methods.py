@@ -33,5 +33,18 @@ METHODS = {
     "fragmentation": Method(
         "fragments of the sensitive space, shared out evenly", "Bagai, Weber & Gowda; bounds mended by tclose", 2024
     ),
+    "projections": Method(
+        "several tables, each with sensitive attributes that belong together and classes of its own (CODIP)",
+        "Fang, Ashrafi & Ng",
+        2011,
+        growth="that of its base method",
+        tables="several",
+    ),
+    "anatomy": Method(
+        "two tables, exact quasi-identifiers and sensitive values, joined by a group; does not hide who is in it",
+        "Xiao & Tao",
+        2006,
+        tables="several",
+    ),
 }
 DEFAULT_METHOD = "fragmentation"
