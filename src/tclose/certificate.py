@@ -108,12 +108,14 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _check_tables(content: Mapping[str, Any]) -> None:
     """Refuse several tables that are not told as they should be; a file is named, never a path to it."""
-    names = [table["file"] for table in content.get("tables", ())]
+    tables = content.get("tables", ())
+    names = [table["file"] for table in tables]
     if len(set(names)) < len(names) or ("tables" in content and not names):
         raise ValueError
-    for name in (*names, content.get("group", "")):
-        if not isinstance(name, str):
-            raise ValueError
+    if not all(isinstance(name, str) for name in (*names, content.get("group", ""))):
+        raise ValueError
+    if not all(isinstance(table.get("sensitive", {}), dict) for table in tables):
+        raise ValueError
     if any(name in ("", ".", "..") or set(name) & set("/\\:\0") for name in names):
         raise ValueError
 
@@ -171,8 +173,7 @@ def _verified_together(release: Path, promised: Certificate) -> Verification:
     if not data:
         raise InputError(f"there is no file {release.parent / names[0]}")
     more, result = (_anatomy if "group" in content else _projections)(promised, data)
-    protected = "group" not in content and content.get("identity_protected", True) is True
-    return Verification((*problems, *more), result, tuple(names), protected)
+    return Verification((*problems, *more), result, tuple(names), "group" not in content)
 
 
 def _of(name: str, problems: Iterable[str]) -> list[str]:
@@ -202,7 +203,7 @@ def _projection_policy(promised: Certificate, number: int) -> Policy:
     names = promised.content["tables"][number].get("sensitive", ())
     policy = promised.policy
     if unknown := [name for name in names if name not in policy.sensitive]:
-        raise PolicyError(f"{counted(len(unknown), 'attribute')} of the table stand not in the policy")
+        raise PolicyError(f"{counted(len(unknown), 'attribute')} of the table not in the policy")
     return projection_policy(policy, names, first=number == 0)
 
 
@@ -214,6 +215,8 @@ def _anatomy(promised: Certificate, data: Mapping[str, bytes]) -> tuple[list[str
         return ["the groups cannot be judged: they take two tables"], None
     problems, result = _examined(files[1], lambda: group_policy(promised.policy, content["group"]), content)
     problems = _of(content["tables"][1]["file"], problems)
+    if content.get("identity_protected") is not False:
+        problems.append("the certificate does not say that identity is not protected")
     try:
         problems += join_problems(parse(files[0]), parse(files[1]), promised.policy, content["group"])
     except (InputError, PolicyError) as error:

@@ -138,8 +138,9 @@ def show_release(path: Path, certificate: Path | None, proof: Certificate) -> No
     withheld = f", {content['withheld']:,} withheld" if content["withheld"] else ""
     rows, classes = counted(content["rows"], "row"), counted(content["classes"], "class")
     smallest = f"the smallest has {content['smallest_class']:,}"
+    classes = classes if "base" not in content else f"at least {classes} each"
     files = [str(path.with_name(table["file"])) for table in content.get("tables", ())]
-    console.print(Text(f"Released {' and '.join(files) or path}: {rows}{withheld} in {classes}; {smallest}.\n"))
+    console.print(Text(f"Released {', '.join(files) or path}: {rows}{withheld} in {classes}; {smallest}.\n"))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("attribute")
     for heading in ("asked", "reached"):

@@ -14,7 +14,8 @@ groups are sought for which all are admitted, exactly, when the few that are not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ def partition(problem: Problem, *, seed: int = 0, progress: Callable[[float], No
     """Return the group of every row."""
     problem.check_feasible()
     tell, search = progress or (lambda share: None), Search(problem, np.random.default_rng(seed))
+    search.passes(search.even)
     steps, groups = 0, search.most
     expected = BISECTIONS + math.log2(search.most) + 1
     while not search.passes(groups):
@@ -63,7 +65,9 @@ class Search:
         self.best = np.zeros(problem.rows, dtype=np.int64)
         self.many = 1
         line = self.places[:, 0] if self.places.shape[1] == 1 else along_curve(self.places)
-        self._order = np.lexsort((chance.random(problem.rows), line))
+        codes = [one.codes for one in problem.sensitive]
+        self._order = np.lexsort((chance.random(problem.rows), *codes, line))
+        self.even = _even_groups([column[self._order] for column in (line, *codes)], self.most)
 
     def passes(self, groups: int) -> bool:
         """Tell whether some deal to this many groups needs no mending; the best outcome is kept either way."""
@@ -102,6 +106,14 @@ def most_groups(problem: Problem, diverse: int) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if np.minimum(counts, middle).sum() >= diverse * middle else (low, middle - 1)
     return low
+
+
+def _even_groups(columns: Sequence[NDArray[Any]], most: int) -> int:
+    """Return how many groups, of those there can be, get the same from every bucket: then each is as the table is."""
+    new = np.any([np.append(True, column[1:] != column[:-1]) for column in columns], axis=0)
+    common = int(np.gcd.reduce(np.diff(np.flatnonzero(new), append=len(new))))
+    numbers = np.arange(1, min(common, most) + 1)
+    return int(numbers[common % numbers == 0].max())
 
 
 def _diversity(problem: Problem) -> int:

@@ -53,6 +53,8 @@ def projections(sensitive: Sequence[Sensitive], *, tables: int | None = None, re
         raise Unsuited("projections share out sensitive attributes, and the policy names none")
     if tables is not None and not _whole(tables, 1, len(sensitive)):
         raise PolicyError(f"tables is a whole number from 1 to {len(sensitive)}, the number of sensitive attributes")
+    if not 0 <= related <= 1:
+        raise PolicyError("related is a number from 0 to 1")
     strength = associations(sensitive)
     groups: list[tuple[int, ...]] = [(i,) for i in range(len(sensitive))]
     while len(groups) > (tables or 1):
