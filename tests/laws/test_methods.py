@@ -32,6 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
 every_method = pytest.mark.parametrize("method", [name for name, about in METHODS.items() if about.tables == "one"])
 RARE = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 thorough = settings(max_examples=120, deadline=None, suppress_health_check=RARE)
+careful = settings(max_examples=60, deadline=None, suppress_health_check=RARE)
 brief = settings(max_examples=25, deadline=None, suppress_health_check=RARE)
 
 AREAS = {"x1": ("x", "*"), "x2": ("x", "*"), "y1": ("y", "*"), "y2": ("y", "*"), "y3": ("y", "*")}
@@ -462,7 +463,7 @@ def part_of(case: Case, names: Sequence[str]) -> Case:
     return Case(case.rows, {**case.policy, "sensitive": sensitive}, {name: case.kinds[name] for name in names})
 
 
-@thorough
+@careful
 @given(data=st.data(), seed=st.integers(0, 3))
 def test_every_projection_is_lawful_or_refused(data: st.DataObject, seed: int) -> None:
     case = data.draw(cases_for("projections"))
@@ -487,7 +488,7 @@ def test_every_projection_is_lawful_or_refused(data: st.DataObject, seed: int) -
     assert all(map(pl.DataFrame.equals, again.tables, release.tables))
 
 
-@thorough
+@careful
 @given(data=st.data(), seed=st.integers(0, 3))
 def test_an_anatomy_is_lawful_or_refused(data: st.DataObject, seed: int) -> None:
     case = data.draw(cases_for("anatomy"))

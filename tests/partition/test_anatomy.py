@@ -138,3 +138,29 @@ def test_two_seeds_differ_and_progress_ends_at_1() -> None:
     assert not np.array_equal(first, partition(asked, seed=2))
     assert told == sorted(told)
     assert told[-1] == 1.0
+
+
+@pytest.mark.parametrize("asked", ["numbers", "both", "l"])
+def test_large_tables_go_in_blocks(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In blocks there are about as many groups, and all are admitted."""
+    chance = np.random.default_rng(1)
+    first, second = chance.integers(0, 30, 900), chance.integers(0, 3, 900)
+    numbers, names = attribute(first, "0.1", distance=Ordered(30)), attribute(second, "0.2", DistinctL(2))
+    one = {"numbers": problem(numbers), "both": problem(numbers, names, k=2), "l": problem(names)}[asked]
+    at_once = partition(one)
+    monkeypatch.setattr("tclose.partition.anatomy.BLOCK", 150)
+    told: list[float] = []
+    labels = partition(one, progress=told.append)
+    assert one.admitted(labels).all()
+    assert labels.max() + 1 >= 0.85 * (at_once.max() + 1)
+    assert told == sorted(told)
+
+
+def test_several_attributes_need_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dealing along a curve spreads several attributes badly; exchanges make groups much smaller."""
+    chance = np.random.default_rng(1)
+    columns = chance.integers(0, 20, (4, 600))
+    asked = problem(*(attribute(column, "0.12", distance=Ordered(20)) for column in columns))
+    many = partition(asked).max() + 1
+    monkeypatch.setattr("tclose.partition.exchanging.Exchange.run", lambda exchange: None)
+    assert many >= 1.5 * (partition(asked).max() + 1)

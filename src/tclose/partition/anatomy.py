@@ -7,8 +7,9 @@ Quasi-identifiers are published as they are, so no group costs detail and the sm
 sensitive value make a bucket. The paper draws each group from different buckets until fewer than l are left and gives
 the residue to groups that lack its value. Dealing the buckets out, one after the other, round and round to G groups
 does the same at once: of a bucket of at most G rows no two meet in a group. Where t is asked for, the buckets lie
-along a line (or a curve, for several attributes), so that each round spreads over all groups what is alike; the most
-groups are sought for which all are admitted, exactly, when the few that are not have been joined to others.
+along a line (or a curve, for several attributes), so that each round spreads over all groups what is alike. Then
+rows are exchanged between groups until all are admitted, and the most groups are sought for which that works; should
+a few still fail, they are joined to others. Every group is judged exactly.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.partition.exchanging import Exchange, strains
 from tclose.partition.merging import along_curve
 from tclose.partition.problem import Problem, Sensitive
 from tclose.privacy.alpha import Alpha
@@ -29,6 +31,9 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Chance = np.random.Generator
 MOST_FAILING = 0.5  # with a larger share of failing groups, joining them is worse than starting with fewer
+HOPELESS = 0.8  # by how much groups may fail, on average, for exchanges to mend them
+BLOCK = 8000  # rows, from twice as many on: exchanges take as long as they do in small tables
+NEARLY = 0.95
 BISECTIONS = 6  # between a number of groups that all pass and twice as many
 
 
@@ -36,22 +41,31 @@ def partition(problem: Problem, *, seed: int = 0, progress: Callable[[float], No
     """Return the group of every row."""
     problem.check_feasible()
     tell, search = progress or (lambda share: None), Search(problem, np.random.default_rng(seed))
-    search.passes(search.even)
-    steps, groups = 0, search.most
-    expected = BISECTIONS + math.log2(search.most) + 1
-    while not search.passes(groups):
-        steps, groups = steps + 1, groups // 2
-        tell(min(steps / expected, 1.0))
-    low, high = groups, min(2 * groups, search.most)
-    for _ in range(BISECTIONS):
-        if high - low < 2:
-            break
-        middle = (low + high) // 2
-        low, high = (middle, high) if search.passes(middle) else (low, middle)
-        steps += 1
-        tell(min(steps / expected, 1.0))
+    if not search.dealt_at_once():
+        if problem.rows < 2 * BLOCK:
+            search.run(tell)
+        else:
+            search.keep(_in_blocks(search, tell))
     tell(1.0)
     return search.best
+
+
+def _in_blocks(whole: Search, tell: Callable[[float], None]) -> Ints:
+    """Deal a large table out to blocks, each much like the whole; the first shows how large groups have to be."""
+    problem, labels, size, groups = whole.problem, np.empty(whole.problem.rows, dtype=np.int64), 0.0, 0
+    blocks = problem.rows // BLOCK
+    for block in range(blocks):
+        rows = np.sort(whole.order[block::blocks])
+        search = Search(problem.part(rows), whole.chance)
+        if block:
+            search.run_from(int(len(rows) / size))
+        else:
+            search.run(lambda share: tell(share / blocks))
+            size = len(rows) / search.many
+        labels[rows] = groups + search.best
+        groups += search.many
+        tell((block + 1) / blocks)
+    return mended(problem, labels, problem.admitted(labels), whole.places)
 
 
 class Search:
@@ -62,37 +76,80 @@ class Search:
         self.places = _places(problem)
         self.diverse = _diversity(problem)
         self.most = most_groups(problem, self.diverse)
+        self.exchangeable = all(one.distance.name != "matrix" for one in problem.sensitive)  # which is costly
         self.best = np.zeros(problem.rows, dtype=np.int64)
         self.many = 1
         line = self.places[:, 0] if self.places.shape[1] == 1 else along_curve(self.places)
         codes = [one.codes for one in problem.sensitive]
-        self._order = np.lexsort((chance.random(problem.rows), *codes, line))
-        self.even = _even_groups([column[self._order] for column in (line, *codes)], self.most)
+        self.order = np.lexsort((chance.random(problem.rows), *codes, line))
+        self.even = _even_groups([column[self.order] for column in (line, *codes)], self.most)
+
+    def dealt_at_once(self) -> bool:
+        """Tell whether as many groups as there can be are admitted as they are dealt."""
+        if self.even > 1:
+            self.passes(self.even)
+        return self.most < 2 or any(self._mend(labels) for labels in self._deals(self.most))
+
+    def run(self, tell: Callable[[float], None]) -> None:
+        """Look for the most groups: halve until all are admitted, then search between that and twice as many."""
+        steps, groups, expected = 0, self.most, BISECTIONS + math.log2(self.most) + 1
+        while not self.passes(groups):
+            steps, groups = steps + 1, groups // 2
+            tell(min(steps / expected, 1.0))
+        low, high = groups, min(2 * groups, self.most)
+        while high - low > 1 and steps < expected:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.passes(middle) else (low, middle)
+            steps += 1
+            tell(min(steps / expected, 1.0))
+
+    def run_from(self, groups: int) -> None:
+        """Look for about as many groups as elsewhere, and fewer while too many of them fail."""
+        groups = min(groups, self.most)
+        while not self.passes(groups) and self.many < NEARLY * groups:
+            groups = int(NEARLY * groups)
 
     def passes(self, groups: int) -> bool:
-        """Tell whether some deal to this many groups needs no mending; the best outcome is kept either way."""
+        """Tell whether rows can be dealt and exchanged so that all groups are admitted; what comes of it is kept."""
         if groups <= 1:
             return True
-        for labels in self._deals(groups):
-            admitted = self.problem.admitted(labels)
-            if np.count_nonzero(~admitted) <= MOST_FAILING * groups:
-                self._keep(mended(self.problem, labels, admitted, self.places))
-            if admitted.all():
-                return True
-        return False
+        deals = list(self._deals(groups))
+        if any(self._mend(labels) for labels in deals):
+            return True
+        if not self.exchangeable:
+            return False
+        strained = [self._strain(labels) for labels in deals]
+        if min(strained) > HOPELESS:
+            return False
+        exchange = Exchange(self.problem, deals[int(np.argmin(strained))], self.chance)
+        exchange.run()
+        return self._mend(exchange.labels)
 
-    def _keep(self, labels: Ints) -> None:
+    def _mend(self, labels: Ints) -> bool:
+        """Tell whether all groups are admitted; where only some are not, join those and keep the outcome."""
+        admitted = self.problem.admitted(labels)
+        if np.count_nonzero(~admitted) <= MOST_FAILING * len(admitted):
+            self.keep(mended(self.problem, labels, admitted, self.places))
+        return bool(admitted.all())
+
+    def _strain(self, labels: Ints) -> float:
+        """Return how far groups are from being admitted, on average."""
+        order = np.argsort(labels, kind="stable")
+        return float(strains(self.problem, order, labels[order]).mean())
+
+    def keep(self, labels: Ints) -> None:
+        """Keep what has more groups than anything before."""
         if labels.max() + 1 > self.many:
             self.best, self.many = labels, int(labels.max()) + 1
 
     def _deals(self, groups: int) -> Iterator[Ints]:
         """Yield ways to deal: as the paper for l, straight, to and fro, each round in an order of its own."""
         if self.diverse > 1:
-            yield _dealt(_surplus_last(self._order, self.problem.sensitive[0].codes, groups), groups)
-        yield _dealt(self._order, groups)
-        turns, seats = np.divmod(np.arange(len(self._order)), groups)
-        yield _seated(self._order, np.where(turns % 2, groups - 1 - seats, seats))
-        yield _dealt(self._order[np.lexsort((self.chance.random(len(turns)), turns))], groups)
+            yield _dealt(_surplus_last(self.order, self.problem.sensitive[0].codes, groups), groups)
+        yield _dealt(self.order, groups)
+        turns, seats = np.divmod(np.arange(len(self.order)), groups)
+        yield _seated(self.order, np.where(turns % 2, groups - 1 - seats, seats))
+        yield _dealt(self.order[np.lexsort((self.chance.random(len(turns)), turns))], groups)
 
 
 def most_groups(problem: Problem, diverse: int) -> int:
