@@ -164,3 +164,9 @@ def test_several_attributes_need_exchanges(monkeypatch: pytest.MonkeyPatch) -> N
     many = partition(asked).max() + 1
     monkeypatch.setattr("tclose.partition.exchanging.Exchange.run", lambda exchange: None)
     assert many >= 1.5 * (partition(asked).max() + 1)
+
+
+def test_blocks_that_cannot_hold_alone_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 and 601 rows have no common divisor, so t = 0 allows one group, and no block by itself."""
+    monkeypatch.setattr("tclose.partition.anatomy.BLOCK", 150)
+    assert partition(problem(attribute([0] * 300 + [1] * 601, "0"))).max() == 0
