@@ -18,6 +18,7 @@ from tclose import doctor as health
 from tclose import drafting, talk
 from tclose.certificate import verify as verify_release
 from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
+from tclose.layouts import possible_marks, sibling
 from tclose.partition import DEFAULT_METHOD
 from tclose.policy import Policy
 from tclose.progress import Bar
@@ -130,6 +131,8 @@ def explain(table: str, attribute: str, class_number: int, as_json: bool, **aske
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The release: .csv, .parquet or .arrow.")
 @click.option("--method", default=DEFAULT_METHOD, show_default=True, help="How rows are split into classes.")
 @click.option("--effort", type=click.Choice(["fast", "balanced", "best"]), help="How hard weave tries.")
+@click.option("--tables", type=click.IntRange(1), help="How many projections; else what is related stays together.")
+@click.option("--base", help="How projections are split.")
 @click.option(
     "--seed",
     type=click.IntRange(0),
@@ -145,6 +148,8 @@ def anonymize(
     out: Path,
     method: str,
     effort: str | None,
+    tables: int | None,
+    base: str | None,
     seed: int | None,
     certificate: Path | None,
     record: Path | None,
@@ -154,10 +159,14 @@ def anonymize(
     """Publish TABLE so that it holds what the policy asks for; the release appears once it is proved."""
     policy, source = Policy.load(policy_file), Path("/dev/stdin" if table == "-" else table)
     format_of(out)
-    if effort is not None and method != "weave":
+    if effort is not None and "weave" not in (method, base):
         raise click.UsageError("--effort is for --method weave")
-    options = {} if effort is None else {"effort": effort}
-    check_targets([path for path in (out, certificate, record) if path], [source, policy_file, *policy.files])
+    if (tables is not None or base is not None) and method != "projections":
+        raise click.UsageError("--tables and --base are for --method projections")
+    given = {"effort": effort, "tables": tables, "base": base}
+    options = {name: setting for name, setting in given.items() if setting is not None}
+    files = [sibling(out, mark) for mark in possible_marks(method, len(policy.sensitive))]
+    check_targets([path for path in (*files, certificate, record) if path], [source, policy_file, *policy.files])
     with Bar() as bar:
         release = publish(read(table), policy, method=method, seed=seed, progress=bar, **options)
         proof = release.write(out, certificate=certificate, record=record)

@@ -17,6 +17,7 @@ class Method:
     sensitive: str = "any"  # how many sensitive attributes: "any" or "one"
     distances: tuple[str, ...] = ALL_DISTANCES
     growth: str = "n log n"  # of its time with the number of rows
+    tables: str = "one"  # how many tables a release of it has: "one" or "several"
     option: str = ""  # the option that changes what it does, its values, the default first
     choices: tuple[str, ...] = ()
 
@@ -50,6 +51,19 @@ METHODS = {
         "Liang & Yuan",
         2013,
         growth="n log n; with alpha = 1/2 cubic in the different rows, up to 1,000",
+    ),
+    "projections": Method(
+        "several tables, each with sensitive attributes that belong together and classes of its own (CODIP)",
+        "Fang, Ashrafi & Ng",
+        2011,
+        growth="that of its base method",
+        tables="several",
+    ),
+    "anatomy": Method(
+        "two tables, exact quasi-identifiers and sensitive values, joined by a group; does not hide who is in it",
+        "Xiao & Tao",
+        2006,
+        tables="several",
     ),
 }
 DEFAULT_METHOD = "weave"
