@@ -1,0 +1,138 @@
+"""k-anonymity first (algorithm 2 of Soria-Comas et al. 2015): groups as MDAV makes them, mended row by row.
+
+A group takes the k rows nearest to its seed. While it is beyond t, the next nearest row takes the place of that
+member whose leaving brings the group nearest to the table, if it does bring it nearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tclose.distance import Equal, Hierarchical, Value
+from tclose.errors import Unsuited
+from tclose.partition.microaggregation.mdav import centre, farthest
+from tclose.partition.problem import Sensitive
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """The ground distance in floats, which propose only: classes are judged exactly afterwards.
+
+    On a line, `gaps` lie between the values. In a tree, `nodes[h]` are the nodes above the values at height h,
+    numbered apart; a table's `shares` are those of each node, or on a line those up to each value.
+    """
+
+    gaps: Floats
+    nodes: Ints
+    shares: Floats
+    t: float
+
+    @classmethod
+    def of(cls, one: Sensitive) -> Ground:
+        """Lay one attribute's distance out for the loop."""
+        shares, t = one.reference / one.reference.sum(), float(1 if one.t is None else one.t)
+        if isinstance(one.distance, Value):
+            length = max(float(one.distance.positions[-1]), 1.0)
+            gaps = np.diff(one.distance.positions.astype(np.float64)) / length
+            return cls(gaps, np.zeros((0, 0), dtype=np.int64), np.cumsum(shares), t)
+        if not isinstance(one.distance, Equal | Hierarchical):
+            raise Unsuited(f"microaggregation by swaps has no way to weigh the distance '{one.distance.name}'")
+        tree = one.distance.levels[:-1] if isinstance(one.distance, Hierarchical) else (np.arange(len(shares)),)
+        apart = np.cumsum([0] + [int(level[-1]) + 1 for level in tree])
+        nodes = np.array([level + first for level, first in zip(tree, apart[:-1], strict=True)], dtype=np.int64)
+        nodes = nodes.reshape(len(tree), len(shares))
+        below = np.bincount(nodes.ravel(), weights=np.tile(shares, len(nodes)), minlength=int(apart[-1]))
+        return cls(np.zeros(0), nodes, below, t)
+
+
+def swapped(points: Floats, k: int, one: Sensitive, progress: Progress) -> Ints:
+    """Return groups of k rows, or up to 2k − 1 at the end; some may be beyond t still."""
+    ground, rows = Ground.of(one), len(points)
+    labels, alive, group = np.full(rows, -1, dtype=np.int64), np.arange(rows), 0
+    origin = points[0]
+    while len(alive) >= 2 * k:
+        progress(1 - len(alive) / rows)
+        if group % 2 == 0:
+            origin = centre(points, alive)
+        origin = points[farthest(points, alive, origin)]
+        near = alive[np.argsort(((points[alive] - origin) ** 2).sum(axis=1), kind="stable")]
+        chosen = _chosen(one.codes[near], k, ground.gaps, ground.nodes, ground.shares, ground.t)
+        labels[near[chosen]] = group
+        alive, group = alive[labels[alive] < 0], group + 1
+    labels[alive] = group
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _chosen(codes: Ints, k: int, gaps: Floats, nodes: Ints, shares: Floats, t: float) -> Ints:
+    """Return the k places, nearest first, of a group: the first k, mended until within t."""
+    chosen = np.arange(k)
+    extra = _extras(codes[:k], nodes, shares)
+    sums = _running(extra, gaps, 1.0 / k)
+    cost = _cost(extra, gaps, nodes)
+    for place in range(k, len(codes)):
+        if cost <= t:
+            break
+        best, least = -1, cost - 1e-12
+        for i in range(k):
+            then = cost + _change(codes[chosen[i]], codes[place], extra, sums, nodes, 1.0 / k)
+            if then < least:
+                best, least = i, then
+        if best >= 0:
+            chosen[best] = place
+            extra = _extras(codes[chosen], nodes, shares)
+            sums = _running(extra, gaps, 1.0 / k)
+            cost = _cost(extra, gaps, nodes)
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def _extras(codes: Ints, nodes: Ints, shares: Floats) -> Floats:
+    """Return a group's share less the table's, up to each value of a line or of each node of a tree."""
+    mine = np.zeros(len(shares))
+    for code in codes:
+        if len(nodes) == 0:
+            mine[code] += 1.0 / len(codes)
+        for h in range(len(nodes)):
+            mine[nodes[h, code]] += 1.0 / len(codes)
+    return (np.cumsum(mine) if len(nodes) == 0 else mine) - shares
+
+
+@njit(cache=True, nogil=True)
+def _cost(extra: Floats, gaps: Floats, nodes: Ints) -> float:
+    """Return the earth mover's distance of a group from the table."""
+    if len(nodes) == 0:
+        return float(np.sum(np.abs(extra[:-1]) * gaps))
+    return float(np.sum(np.abs(extra)) / (2 * len(nodes)))
+
+
+@njit(cache=True, nogil=True)
+def _running(extra: Floats, gaps: Floats, step: float) -> Floats:
+    """Return running sums of what a line costs more when every extra rises, or falls, by a step."""
+    sums = np.zeros((2, len(gaps) + 1))
+    for i in range(len(gaps)):
+        sums[0, i + 1] = sums[0, i] + gaps[i] * (abs(extra[i] + step) - abs(extra[i]))
+        sums[1, i + 1] = sums[1, i] + gaps[i] * (abs(extra[i] - step) - abs(extra[i]))
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _change(out: int, new: int, extra: Floats, sums: Floats, nodes: Ints, step: float) -> float:
+    """Return by how much the cost changes when one value leaves and another joins."""
+    if len(nodes) == 0:
+        return float(sums[0, out] - sums[0, new] if new < out else sums[1, new] - sums[1, out])
+    change = 0.0
+    for h in range(len(nodes)):
+        a, b = nodes[h, out], nodes[h, new]
+        if a != b:
+            change += abs(extra[a] - step) - abs(extra[a]) + abs(extra[b] + step) - abs(extra[b])
+    return change / (2 * len(nodes))
