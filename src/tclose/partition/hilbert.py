@@ -1,4 +1,4 @@
-"""The Hilbert curve through all rows: near on the curve is near in space (Skilling, AIP Conference Proceedings 707, 2004).
+"""The Hilbert curve through all rows, where near means near in space (Skilling, AIP Conference Proceedings 707, 2004).
 
 Skilling's transform turns coordinates into the curve's index in place, bit by bit; the index is spread over the axes
 and is read off across them, highest bits first. All rows go through each step at once.

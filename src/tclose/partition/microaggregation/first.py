@@ -23,10 +23,10 @@ Progress = Callable[[float], None]
 def strata_needed(rows: int, k: int, t: Fraction) -> int:
     """Return how many strata keep n different values within t: (n − k)/(2(n − 1)k) ≤ t, at least k of them.
 
-    Where more rows are left over than there are classes, every class takes one more (formula 5 of the paper).
+    Where more rows are left over than there are classes, every class takes one more.
 
-    >>> strata_needed(1080, 2, Fraction(1, 20)), strata_needed(1080, 2, Fraction(1, 4)), strata_needed(7, 1, Fraction(0))
-    (10, 2, 7)
+    >>> [strata_needed(1080, 2, Fraction(t)) for t in ("0.05", "0.25", "0")]
+    [10, 2, 1080]
     """
     needed = -(-rows // (2 * (rows - 1) * t + 1))
     strata = min(max(k, int(needed)), rows)

@@ -51,7 +51,7 @@ class Ground:
         nodes = np.array([level + first for level, first in zip(tree, apart[:-1], strict=True)], dtype=np.int64)
         nodes = nodes.reshape(len(tree), len(shares))
         below = np.bincount(nodes.ravel(), weights=np.tile(shares, len(nodes)), minlength=int(apart[-1]))
-        return cls(np.zeros(0), nodes, below, t)
+        return cls(np.zeros(0), nodes, np.asarray(below, dtype=np.float64), t)
 
 
 def swapped(points: Floats, k: int, one: Sensitive, progress: Progress) -> Ints:

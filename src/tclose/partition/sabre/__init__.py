@@ -39,10 +39,10 @@ def partition(problem: Problem, *, near: Near = "hilbert", seed: int = 0, progre
 
 def bound(one: Sensitive) -> Slack:
     """Return the buckets, and what a class may take from them."""
-    ground, rows, room = ground_of(one.distance, one.here), len(one.codes), _room(one)
-    buckets = bucketize(ground, rows, room)
-    sizes = np.array([one.here[values].sum() for values in buckets])
-    return Slack(ground, buckets, sizes, room)
+    here, room = one.here, _room(one)
+    ground = ground_of(one.distance, here)
+    buckets = bucketize(ground, len(one.codes), room)
+    return Slack(ground, buckets, np.array([here[values].sum() for values in buckets]), room)
 
 
 def bucket_of_row(codes: Ints, buckets: list[Ints]) -> Ints:

@@ -11,7 +11,8 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count
+from functools import cached_property
+from itertools import count, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -67,12 +68,12 @@ class Line:
 
     def worst(self, values: Ints) -> int:
         """Return the work of moving all mass to the farther end."""
-        x, n = self._places(values), self.counts[values]
+        x, n = self._places[values], self._rows[values]
         return int(max(((x - x[0]) * n).sum(), ((x[-1] - x) * n).sum()))
 
     def split(self, values: Ints) -> list[Ints]:
         """Cut in two where the worst cases of both sides add up to least."""
-        x, n = self._places(values), self.counts[values]
+        x, n = self._places[values], self._rows[values]
         mass, moment = np.cumsum(n), np.cumsum(x * n)
         left = np.maximum(moment - mass * x[0], mass * x - moment)[:-1]
         mass, moment = mass[-1] - mass[:-1], moment[-1] - moment[:-1]
@@ -83,14 +84,19 @@ class Line:
     def reshaping(self, extras: Ints, buckets: list[Ints]) -> Iterator[tuple[Integers, Any]]:
         """Carry surplus from bucket to bucket, which are as far apart as their means."""
         means = [
-            Fraction(int((self._places(values) * self.counts[values]).sum()), int(self.counts[values].sum()))
+            Fraction(int((self._places[values] * self._rows[values]).sum()), int(self.counts[values].sum()))
             for values in buckets
         ]
-        steps = [(after - before) / self.unit for before, after in zip(means[:-1], means[1:], strict=True)]
+        steps = [(after - before) / self.unit for before, after in pairwise(means)]
         yield np.abs(np.cumsum(extras, axis=1)[:, :-1]), steps
 
-    def _places(self, values: Ints) -> Integers:
-        return widened(self.positions, self.unit * int(self.counts.sum()) * 2)[values]
+    @cached_property
+    def _places(self) -> Integers:
+        return widened(self.positions, self.unit * int(self.counts.sum()) * 2)
+
+    @cached_property
+    def _rows(self) -> Integers:
+        return self.counts.astype(self._places.dtype)
 
 
 @dataclass(frozen=True, eq=False)
