@@ -175,6 +175,38 @@ def test_swaps_bring_groups_nearer() -> None:
         assert beyond[1] < beyond[0] / 2
 
 
+def by_the_book(points: np.ndarray, k: int, one: Sensitive) -> list[set[int]]:
+    """Algorithm 2 word by word, on fractions: every row in turn, every member as the one to leave."""
+    left, groups, origin = set(range(len(points))), [], points[0]
+    while len(left) >= 2 * k:
+        origin = points[sorted(left)].mean(axis=0) if len(groups) % 2 == 0 else origin
+        origin = points[max(left, key=lambda row: ((points[row] - origin) ** 2).sum())]
+        near = sorted(left, key=lambda row: ((points[row] - origin) ** 2).sum())
+
+        def emd(rows: set[int]) -> Fraction:
+            return one.emd_of(one.codes[sorted(rows)], one.reference)
+
+        group = set(near[:k])
+        for row in near[k:]:
+            if emd(group) <= one.t:
+                break
+            swapped_in = min((group - {out} | {row} for out in group), key=emd)
+            group = min(group, swapped_in, key=emd)
+        groups.append(group)
+        left -= group
+    return [*groups, left]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_swaps_are_those_of_the_paper(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    places = np.sort(random.choice(10**6, 40, replace=False))
+    one = Sensitive(random.permutation(40), np.ones(40, dtype=np.int64), Value(places - places[0]), Fraction(1, 8))
+    points = random.random((40, 2))
+    labels = swapped(points, 4, one, silent)
+    assert [set(np.flatnonzero(labels == g)) for g in range(labels.max() + 1)] == by_the_book(points, 4, one)
+
+
 def test_swaps_keep_groups_that_are_within_t() -> None:
     codes = np.tile([0, 1, 2, 3, 4, 5], 20)
     points = np.repeat(np.arange(20.0), 6)[:, None]

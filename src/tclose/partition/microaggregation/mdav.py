@@ -65,6 +65,15 @@ def apart(points: Floats, row: int, origin: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
+def distances(points: Floats, alive: Ints, origin: Floats) -> Floats:
+    """Return the squared distance of every row that is left from a place."""
+    gaps = np.empty(len(alive))
+    for i in range(len(alive)):
+        gaps[i] = apart(points, alive[i], origin)
+    return gaps
+
+
+@njit(cache=True, nogil=True)
 def farthest(points: Floats, alive: Ints, origin: Floats) -> int:
     """Return the row farthest from a place, the first of equals."""
     found, most = alive[0], -1.0

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from tclose.distance import Equal, Hierarchical, Value
 from tclose.errors import Unsuited
-from tclose.partition.microaggregation.mdav import centre, farthest
+from tclose.partition.microaggregation.mdav import centre, distances, farthest, gather
 from tclose.partition.problem import Sensitive
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
+
+UNKNOWN = -2
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,35 +66,58 @@ def swapped(points: Floats, k: int, one: Sensitive, progress: Progress) -> Ints:
         if group % 2 == 0:
             origin = centre(points, alive)
         origin = points[farthest(points, alive, origin)]
-        near = alive[np.argsort(((points[alive] - origin) ** 2).sum(axis=1), kind="stable")]
-        chosen = _chosen(one.codes[near], k, ground.gaps, ground.nodes, ground.shares, ground.t)
-        labels[near[chosen]] = group
+        others = gather(points, alive, origin, k, labels, group)
+        members = alive[labels[alive] == group]
+        labels[members] = -1
+        gaps = distances(points, others, origin)
+        _mend(members, others, gaps, one.codes, ground.gaps, ground.nodes, ground.shares, ground.t)
+        labels[members] = group
         alive, group = alive[labels[alive] < 0], group + 1
     labels[alive] = group
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
 @njit(cache=True, nogil=True)
-def _chosen(codes: Ints, k: int, gaps: Floats, nodes: Ints, shares: Floats, t: float) -> Ints:
-    """Return the k places, nearest first, of a group: the first k, mended until within t."""
-    chosen = np.arange(k)
-    extra = _extras(codes[:k], nodes, shares)
-    sums = _running(extra, gaps, 1.0 / k)
-    cost = _cost(extra, gaps, nodes)
-    for place in range(k, len(codes)):
-        if cost <= t:
-            break
-        best, least = -1, cost - 1e-12
-        for i in range(k):
-            then = cost + _change(codes[chosen[i]], codes[place], extra, sums, nodes, 1.0 / k)
-            if then < least:
-                best, least = i, then
-        if best >= 0:
-            chosen[best] = place
-            extra = _extras(codes[chosen], nodes, shares)
-            sums = _running(extra, gaps, 1.0 / k)
-            cost = _cost(extra, gaps, nodes)
-    return chosen
+def _mend(
+    members: Ints, others: Ints, away: Floats, codes: Ints, gaps: Floats, nodes: Ints, shares: Floats, t: float
+) -> None:
+    """Let other rows, the nearest first, take the place of members as long as that helps and is needed.
+
+    A row helps or not by its value alone, so what is next is the nearest, of those not passed yet, whose value helps.
+    """
+    values = len(gaps) + 1 if len(nodes) == 0 else nodes.shape[1]
+    passed, place = -1.0, -1
+    while True:
+        mine = codes[members]
+        extra = _extras(mine, nodes, shares)
+        if _cost(extra, gaps, nodes) <= t:
+            return
+        sums = _running(extra, gaps, 1.0 / len(members))
+        leaves = np.full(values, UNKNOWN)  # which member leaves for a value, found out when it matters
+        nearest, least = -1, np.inf
+        for i in range(len(others)):
+            if away[i] >= least or away[i] < passed or (away[i] == passed and i <= place):
+                continue
+            value = codes[others[i]]
+            if leaves[value] == UNKNOWN:
+                leaves[value] = _best_out(mine, value, extra, sums, nodes)
+            if leaves[value] >= 0:
+                nearest, least = i, away[i]
+        if nearest < 0:
+            return
+        passed, place = least, nearest
+        members[leaves[codes[others[nearest]]]] = others[nearest]
+
+
+@njit(cache=True, nogil=True)
+def _best_out(members: Ints, new: int, extra: Floats, sums: Floats, nodes: Ints) -> int:
+    """Return the member that should leave for a value to join; -1 if that brings the group no nearer."""
+    best, least = -1, -1e-12
+    for i in range(len(members)):
+        change = _change(members[i], new, extra, sums, nodes, 1.0 / len(members))
+        if change < least:
+            best, least = i, change
+    return best
 
 
 @njit(cache=True, nogil=True)
