@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from tclose.distance import Counts
-from tclose.errors import Infeasible, Unsuited
+from tclose.errors import Unsuited
+from tclose.partition.kernels import kernel
 from tclose.partition.merging import merged
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.redistribution import Near, check_near, filled, leaves, within
@@ -30,41 +29,24 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Progress = Callable[[float], None]
 
+LIKENESS = (BetaLikeness, EnhancedBetaLikeness)
 BELOW = Fraction(10**12 - 1, 10**12)  # of a logarithm in floats: less than the true one
 
 
 def partition(problem: Problem, *, near: Near = "hilbert", seed: int = 0, progress: Progress | None = None) -> Ints:
     """Return a class label per row: 0, 1, 2, …; every class is within β (and t, if given) and has at least k rows."""
     check_near(near)
-    guarded = _guarded(problem)
-    problem.check_feasible()
-    one = guarded.sensitive[0]
-    _check_likeness(one)
-    buckets = bucketize(one)
-    takes = leaves(buckets.sizes, buckets.admits, problem.k)
-    labels = filled(problem.points, buckets.of_value[one.codes], takes, near, seed, progress or (lambda done: None))
-    # Its buckets know nothing of t: what is beyond t is merged with what is near.
-    return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~guarded.admitted(labels))
-
-
-def _guarded(problem: Problem) -> Problem:
-    """Return the problem with t and β alone."""
     if len(problem.sensitive) != 1:
         raise Unsuited(f"burel serves one sensitive attribute, not {len(problem.sensitive)}")
     one = problem.sensitive[0]
-    models = tuple(model for model in one.models if isinstance(model, BetaLikeness | EnhancedBetaLikeness))
-    if not models:
+    if not any(isinstance(model, LIKENESS) for model in one.models):
         raise Unsuited("burel needs beta or enhanced_beta of the sensitive attribute")
-    return replace(problem, sensitive=(replace(one, n=None, models=models),))
-
-
-def _check_likeness(one: Sensitive) -> None:
-    """Raise `Infeasible` unless one class of all rows is within β."""
-    counts = Counts.from_codes(np.zeros(len(one.codes), dtype=np.int64), one.codes, len(one.reference))
-    for model in one.models:
-        found = model.judge(counts, one.reference)
-        if not found.satisfied:
-            raise Infeasible(f"{model.name} = {model.required} cannot be reached: all rows reach {found.reached}")
+    problem.check_feasible()
+    buckets = bucketize(one)
+    takes = leaves(buckets.sizes, buckets.admits, problem.k)
+    labels = filled(problem.points, buckets.of_value[one.codes], takes, near, seed, progress or (lambda done: None))
+    # Its buckets know nothing of t and other models: what these do not admit is merged with what is near.
+    return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,20 +93,19 @@ def limits_of(one: Sensitive) -> dict[int, Fraction]:
     found = {}
     for value in np.flatnonzero(here).tolist():
         share = Fraction(int(one.reference[value]), total)
-        gain = min(_gain(model, share) for model in one.models)
+        gain = min(_gain(model, share) for model in one.models if isinstance(model, LIKENESS))
         found[value] = max(min(share * (1 + gain), Fraction(1)), Fraction(int(here[value]), rows))
     return found
 
 
-def _gain(model: object, share: Fraction) -> Fraction:
+def _gain(model: BetaLikeness | EnhancedBetaLikeness, share: Fraction) -> Fraction:
     """Return the largest relative gain of a value with this share of the table."""
     if isinstance(model, EnhancedBetaLikeness):
         return min(model.required, Fraction(-math.log(share)) * BELOW)
-    assert isinstance(model, BetaLikeness)
     return model.required
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fewest(before: Ints, reach: Ints, most: Floats) -> Ints:
     """Return where each bucket begins, by a dynamic programme over the values in rising order of their limits.
 

@@ -12,11 +12,11 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tclose.errors import PolicyError, did_you_mean
 from tclose.partition.hilbert import hilbert_ranks
+from tclose.partition.kernels import kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -99,7 +99,7 @@ def filled(points: Floats, bucket: Ints, takes: Ints, near: Near, seed: int, pro
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next_seed(seeds: Ints, state: Ints, labels: Ints) -> int:
     """Return the first row, in the order of chance, that has no class yet."""
     while labels[seeds[state[0]]] >= 0:
@@ -107,7 +107,7 @@ def _next_seed(seeds: Ints, state: Ints, labels: Ints) -> int:
     return int(seeds[state[0]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _end_of(links: Ints, at: int) -> int:
     """Return where a chain of links ends, and shorten it for the next time."""
     end = at
@@ -118,7 +118,7 @@ def _end_of(links: Ints, at: int) -> int:
     return end
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_along(
     place: Ints,
     order: Ints,
@@ -163,7 +163,7 @@ def _fill_along(
                 before[taken + 1] = taken
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_nearest(
     points: Floats,
     order: Ints,

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tclose.partition.kernels import kernel
 from tclose.partition.microaggregation.mdav import apart, centre, farthest
 
 Ints = NDArray[np.int64]
@@ -64,7 +64,7 @@ def stratified(points: Floats, stratum: Ints, progress: Progress) -> Ints:
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _one_of_each(
     points: Floats, alive: Ints, origin: Floats, stratum: Ints, takes: Ints, labels: Ints, number: int
 ) -> Ints:

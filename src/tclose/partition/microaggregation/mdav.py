@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tclose.partition.kernels import kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -44,7 +45,7 @@ def mdav(points: Floats, k: int, progress: Progress) -> Ints:
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def centre(points: Floats, alive: Ints) -> Floats:
     """Return the mean of the rows that are left."""
     total = np.zeros(points.shape[1])
@@ -54,7 +55,7 @@ def centre(points: Floats, alive: Ints) -> Floats:
     return total / len(alive)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def apart(points: Floats, row: int, origin: Floats) -> float:
     """Return the squared distance of a row from a place."""
     squares = 0.0
@@ -64,7 +65,7 @@ def apart(points: Floats, row: int, origin: Floats) -> float:
     return squares
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distances(points: Floats, alive: Ints, origin: Floats) -> Floats:
     """Return the squared distance of every row that is left from a place."""
     gaps = np.empty(len(alive))
@@ -73,7 +74,7 @@ def distances(points: Floats, alive: Ints, origin: Floats) -> Floats:
     return gaps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def farthest(points: Floats, alive: Ints, origin: Floats) -> int:
     """Return the row farthest from a place, the first of equals."""
     found, most = alive[0], -1.0
@@ -84,7 +85,7 @@ def farthest(points: Floats, alive: Ints, origin: Floats) -> int:
     return int(found)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather(points: Floats, alive: Ints, origin: Floats, k: int, labels: Ints, group: int) -> Ints:
     """Put the k rows nearest to a place into a group, and return those that are left."""
     gaps, nearest = np.full(k, np.inf), np.full(k, -1, dtype=np.int64)

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tclose.distance import Equal, Hierarchical, Value
 from tclose.errors import Unsuited
+from tclose.partition.kernels import kernel
 from tclose.partition.microaggregation.mdav import centre, distances, farthest, gather
 from tclose.partition.problem import Sensitive
 
@@ -77,7 +77,7 @@ def swapped(points: Floats, k: int, one: Sensitive, progress: Progress) -> Ints:
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mend(
     members: Ints, others: Ints, away: Floats, codes: Ints, gaps: Floats, nodes: Ints, shares: Floats, t: float
 ) -> None:
@@ -109,7 +109,7 @@ def _mend(
         members[leaves[codes[others[nearest]]]] = others[nearest]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_out(members: Ints, new: int, extra: Floats, sums: Floats, nodes: Ints) -> int:
     """Return the member that should leave for a value to join; -1 if that brings the group no nearer."""
     best, least = -1, -1e-12
@@ -120,7 +120,7 @@ def _best_out(members: Ints, new: int, extra: Floats, sums: Floats, nodes: Ints)
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extras(codes: Ints, nodes: Ints, shares: Floats) -> Floats:
     """Return a group's share less the table's, up to each value of a line or of each node of a tree."""
     mine = np.zeros(len(shares))
@@ -132,7 +132,7 @@ def _extras(codes: Ints, nodes: Ints, shares: Floats) -> Floats:
     return (np.cumsum(mine) if len(nodes) == 0 else mine) - shares
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cost(extra: Floats, gaps: Floats, nodes: Ints) -> float:
     """Return the earth mover's distance of a group from the table."""
     if len(nodes) == 0:
@@ -140,7 +140,7 @@ def _cost(extra: Floats, gaps: Floats, nodes: Ints) -> float:
     return float(np.sum(np.abs(extra)) / (2 * len(nodes)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _running(extra: Floats, gaps: Floats, step: float) -> Floats:
     """Return running sums of what a line costs more when every extra rises, or falls, by a step."""
     sums = np.zeros((2, len(gaps) + 1))
@@ -150,7 +150,7 @@ def _running(extra: Floats, gaps: Floats, step: float) -> Floats:
     return sums
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _change(out: int, new: int, extra: Floats, sums: Floats, nodes: Ints, step: float) -> float:
     """Return by how much the cost changes when one value leaves and another joins."""
     if len(nodes) == 0:
