@@ -142,5 +142,5 @@ def test_what_it_cannot_serve_is_refused() -> None:
         partition(Problem(points, (replace(one, t=Fraction(1, 2), models=()),)))
     with pytest.raises(PolicyError, match="near by"):
         partition(Problem(points, (one,)), near="far")  # type: ignore[arg-type]
-    with pytest.raises(Infeasible, match="beta of sensitive attribute 0 cannot be reached"):
+    with pytest.raises(Infeasible, match="beta = 1 of sensitive attribute 0 cannot be reached"):
         partition(Problem(points, (replace(one, reference=np.array([3, 15]), codes=np.array([0, 0, 0, 1, 1, 1])),)))
