@@ -20,6 +20,7 @@ class Method:
     tables: str = "one"  # how many tables a release of it has: "one" or "several"
     option: str = ""  # the option that changes what it does, its values, the default first
     choices: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
 
 
 METHODS = {
@@ -64,6 +65,36 @@ METHODS = {
         "Xiao & Tao",
         2006,
         tables="several",
+    ),
+    "sabre": Method(
+        "buckets of sensitive values by greedy splits, shared out evenly over classes that halve the table",
+        "Cao, Karras, Kalnis & Tan",
+        2011,
+        sensitive="one",
+        distances=("ordered", "value", "equal", "hierarchical"),
+        growth="n log n; by nearest rows n²",
+        option="near",
+        choices=("hilbert", "nearest"),
+    ),
+    "microaggregation": Method(
+        "one near row from each stratum of the sensitive attribute; by 'swap' and 'merge', groups of near rows mended",
+        "Soria-Comas, Domingo-Ferrer, Sánchez & Martínez",
+        2015,
+        sensitive="one",  # as the default variant has it: 'merge' serves any number and distance
+        distances=("ordered",),
+        growth="n²/k; by swaps n²",
+        option="variant",
+        choices=("first", "swap", "merge"),
+    ),
+    "burel": Method(
+        "β-likeness: the fewest buckets of values with near frequencies, shared out as by sabre",
+        "Cao & Karras",
+        2012,
+        sensitive="one",
+        growth="n log n; by nearest rows n²",
+        option="near",
+        choices=("hilbert", "nearest"),
+        needs=("beta", "enhanced_beta"),
     ),
 }
 DEFAULT_METHOD = "weave"
