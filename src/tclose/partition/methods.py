@@ -51,5 +51,13 @@ METHODS = {
         2013,
         growth="n log n; with alpha = 1/2 cubic in the different rows, up to 1,000",
     ),
+    "exact": Method(
+        "the optimum: by recursion over subsets, or by a mixed-integer programme for suppression",
+        "Liang & Yuan",
+        2013,
+        growth="3^n",
+        option="loss",
+        choices=("gcp", "stars"),
+    ),
 }
 DEFAULT_METHOD = "weave"
