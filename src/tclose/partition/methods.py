@@ -51,6 +51,21 @@ METHODS = {
         2013,
         growth="n log n; with alpha = 1/2 cubic in the different rows, up to 1,000",
     ),
+    "clustering": Method(
+        "one row of each of some equal fuzzy clusters of sensitive values; failing classes joined",
+        "Wang, Zhu, Chen & Chang",
+        2018,
+        growth="n · class size",
+        option="size",
+        choices=("searched", "k"),
+    ),
+    "pca": Method(
+        "one row of each of some stretches of the sensitive values' first principal component; failing classes joined",
+        "Wang, Zhu, Chen & Chang",
+        2018,
+        option="size",
+        choices=("searched", "k"),
+    ),
     "exact": Method(
         "the optimum: by recursion over subsets, or by a mixed-integer programme for suppression",
         "Liang & Yuan",
