@@ -258,6 +258,9 @@ def test_the_reach_is_named() -> None:
         solve(larger_problem(columns=13), loss="stars")
     with pytest.raises(Unsuited, match="50,000 variables"):
         solve(larger_problem(200, columns=12), loss="stars")
+    unlike = Sensitive(np.arange(14), np.ones(14, dtype=np.int64), Matrix(1 - np.eye(14, dtype=np.int64)), Fraction(1))
+    with pytest.raises(Unsuited, match="judges 10,000 different counts; here are 16,384"):
+        solve(Problem(np.zeros((14, 1)), (unlike,)))
     with pytest.raises(Unsuited, match="counts stars"):
         solve(larger_problem(), way="programme")
 

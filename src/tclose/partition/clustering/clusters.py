@@ -18,7 +18,7 @@ from tclose.partition.embedding import Embedding
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-FUZZINESS = 1.5  # m; with 2, as usual, the means of many clusters flow together
+FUZZINESS = 1.5  # m; with 2, as usual, the means flow together where attributes are several
 POWER = 1 / (FUZZINESS - 1)  # of the squared distance
 NEAREST = 1e-9  # squared distance below which a point is at a mean
 ROUNDS = 15

@@ -89,18 +89,10 @@ def solve(
 
 
 def _recurs(problem: Problem, loss: Loss, way: Way) -> bool:
-    """Choose the way, or say that there is none."""
-    few = problem.rows <= MOST_ROWS
-    if way == "recursion" or loss == "gcp":
-        if way == "programme":
-            raise Unsuited("exact: the programme counts stars; for GCP there is the recursion")
-        if not few:
-            hint = (
-                "; the programme for loss = 'stars' may reach it" if loss == "gcp" else "; the programme may reach it"
-            )
-            raise Unsuited(f"exact: the recursion reaches {MOST_ROWS} rows; here are {problem.rows}{hint}")
-        return True
-    return few and way == "automatic"
+    """Choose the way."""
+    if loss == "gcp" and way == "programme":
+        raise Unsuited("exact: the programme counts stars; for GCP there is the recursion")
+    return loss == "gcp" or way == "recursion" or (way == "automatic" and problem.rows <= MOST_ROWS)
 
 
 def _by_recursion(problem: Problem, loss: Loss, tell: Progress) -> Solution:

@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tclose.errors import Infeasible
+from tclose.distance import Matrix
+from tclose.errors import Infeasible, Unsuited
 from tclose.partition.exact import subsets
 from tclose.partition.problem import Problem
 
@@ -21,11 +22,27 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MOST_ROWS = 18  # 2^18 subsets to judge, 3^18/2 steps: about a second
+MOST_TRANSPORTS = 10_000  # a matrix is judged by a transportation problem of some milliseconds per count vector
 COSTS = {"gcp": subsets.gcp, "stars": subsets.stars}
+
+
+def check_reach(problem: Problem) -> None:
+    """Refuse what would take too long."""
+    if problem.rows > MOST_ROWS:
+        raise Unsuited(
+            f"exact: the recursion reaches {MOST_ROWS} rows; here are {problem.rows}; "
+            "the programme for loss = 'stars' may reach them"
+        )
+    for one in problem.sensitive:
+        if isinstance(one.distance, Matrix) and (vectors := int(np.prod(one.here + 1))) > MOST_TRANSPORTS:
+            raise Unsuited(
+                f"exact: of a matrix the recursion judges {MOST_TRANSPORTS:,} different counts; here are {vectors:,}"
+            )
 
 
 def best_classes(problem: Problem, loss: str, tell: Callable[[float], None]) -> tuple[Ints, float]:
     """Return the labels of a partition that costs least, and its cost."""
+    check_reach(problem)
     costs = np.where(subsets.admitted(problem), COSTS[loss](problem), np.inf)
     best, chosen = np.zeros(len(costs)), np.zeros(len(costs), dtype=np.int64)
     for rows in range(problem.rows):
