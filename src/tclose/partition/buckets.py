@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.errors import Infeasible, PolicyError, did_you_mean
+from tclose.errors import PolicyError, did_you_mean
 from tclose.partition.fragmentation import cells
 from tclose.partition.merging import merged
 from tclose.partition.problem import Problem
@@ -40,8 +40,6 @@ def spread(problem: Problem, bucketing: Bucketing, size: Size, tell: Progress) -
     best = np.zeros(problem.rows, dtype=np.int64)
     if not problem.rows:
         return best
-    if not problem.admitted(best).all():
-        raise Infeasible("the models beside t cannot be reached: one class of all rows does not hold them")
     axes, least, worse = flat_axes(problem.all_axes, problem.rows), np.inf, 0
     tries = list(_sizes(problem, size))
     for number, buckets in enumerate(tries):

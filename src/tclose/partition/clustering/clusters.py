@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tclose.partition.embedding import Embedding
+from tclose.partition.kernels import kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -100,7 +100,7 @@ def _moved(held: Floats, points: Floats, shares: Floats, means: Floats) -> Float
     return np.where(mass > 0, member.T @ points / np.where(mass > 0, mass, 1), means)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _held(point: Floats, means: Floats, weights: Floats, held: Floats) -> None:
     """Note w_j/d_j^(2/(m−1)) of one point for every cluster."""
     for j in range(len(means)):
@@ -110,7 +110,7 @@ def _held(point: Floats, means: Floats, weights: Floats, held: Floats) -> None:
         held[j] = weights[j] / max(square, NEAREST) ** POWER
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _surest(points: Floats, means: Floats, weights: Floats) -> Floats:
     """Return the largest membership of every point."""
     sure, held = np.empty(len(points)), np.empty(len(means))
@@ -120,7 +120,7 @@ def _surest(points: Floats, means: Floats, weights: Floats) -> Floats:
     return sure
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _filled(points: Floats, counts: Ints, means: Floats, weights: Floats, room: Ints) -> Ints:
     """Give each point's rows to the cluster that holds it most and has room; what finds none is left over."""
     clusters = np.full(counts.sum(), len(means))

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tclose.distance import Matrix
-from tclose.errors import Infeasible, Unsuited
+from tclose.errors import Unsuited
 from tclose.partition.exact import subsets
+from tclose.partition.kernels import kernel
 from tclose.partition.problem import Problem
 
 Ints = NDArray[np.int64]
@@ -48,12 +48,10 @@ def best_classes(problem: Problem, loss: str, tell: Callable[[float], None]) -> 
     for rows in range(problem.rows):
         _best_of(costs, best, chosen, 1 << rows, 2 << rows)
         tell(3.0 ** (rows + 1 - problem.rows))
-    if not np.isfinite(best[-1]):
-        raise Infeasible("no partition holds what is asked for, and neither does one class of all rows")
     return _labels(chosen, problem.rows), float(best[-1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_of(costs: Floats, best: Floats, chosen: Ints, begin: int, end: int) -> None:
     """Find the least cost of the subsets from `begin` on, and the class of their first row; smaller ones are known."""
     for mask in range(begin, end):

@@ -69,7 +69,10 @@ def stars(problem: Problem) -> Floats:
 
 
 def gcp(problem: Problem) -> Floats:
-    """Return what every subset loses as a class: its rows times its NCP, summed over the quasi-identifiers."""
+    """Return what every subset loses as a class: its rows times its NCP, summed over the quasi-identifiers.
+
+    A number that is published as a mean loses its range, as GCP has it.
+    """
     loss = sum((_loss(axis) for axis in problem.all_axes), np.zeros(1 << problem.rows))
     return np.asarray(loss * sizes(problem.rows))
 
@@ -82,11 +85,13 @@ def _ends(codes: Ints) -> tuple[Ints, Ints, Bools]:
 
 
 def _loss(axis: Axis) -> Floats:
+    """Return what every subset loses on one quasi-identifier, a missing value nothing."""
     if isinstance(axis, (Line, Tree)):
-        shown = axis.codes >= 0
-        low = folded(np.where(shown, axis.codes, np.iinfo(np.int64).max), np.minimum, np.iinfo(np.int64).max)
+        if not (axis.codes >= 0).any():
+            return np.zeros(1 << len(axis.codes))
+        known = np.where(axis.codes < 0, np.iinfo(np.int64).max, axis.codes)
         high = folded(axis.codes, np.maximum, -1)
-        low = np.where(high < 0, 0, low)
+        low = np.where(high < 0, 0, folded(known, np.minimum, np.iinfo(np.int64).max))
         loss = axis.high[high] - axis.low[low] if isinstance(axis, Line) else _share(axis.levels, low, high)
         return np.where(high < 0, 0.0, loss)
     shows = [folded((axis.codes == value).astype(np.int64), np.maximum, 0) for value in np.unique(axis.codes)]
