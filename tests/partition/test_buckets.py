@@ -92,7 +92,7 @@ def test_progress_ends_at_one() -> None:
 def test_what_cannot_be_reached_or_read() -> None:
     codes = np.zeros(4, dtype=np.int64)
     problem = Problem(np.zeros((4, 1)), (Sensitive(codes, np.bincount(codes), Equal(), None, None, (DistinctL(2),)),))
-    with pytest.raises(Infeasible, match="l of sensitive attribute 0"):
+    with pytest.raises(Infeasible, match="of sensitive attribute 0 cannot be reached"):
         spread(problem, lambda buckets: cut(np.arange(4), buckets), "k", lambda done: None)
     with pytest.raises(PolicyError, match="did you mean 'searched'"):
         spread(problem, lambda buckets: codes, "search", lambda done: None)  # type: ignore[arg-type]
