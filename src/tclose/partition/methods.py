@@ -96,5 +96,28 @@ METHODS = {
         choices=("hilbert", "nearest"),
         needs=("beta", "enhanced_beta"),
     ),
+    "clustering": Method(
+        "one row of each of some equal fuzzy clusters of sensitive values; failing classes joined",
+        "Wang, Zhu, Chen & Chang",
+        2018,
+        growth="n · class size",
+        option="size",
+        choices=("searched", "k"),
+    ),
+    "pca": Method(
+        "one row of each of some stretches of the sensitive values' first principal component; failing classes joined",
+        "Wang, Zhu, Chen & Chang",
+        2018,
+        option="size",
+        choices=("searched", "k"),
+    ),
+    "exact": Method(
+        "the optimum: by recursion over subsets, or by a mixed-integer programme for suppression",
+        "Liang & Yuan",
+        2013,
+        growth="3^n",
+        option="loss",
+        choices=("gcp", "stars"),
+    ),
 }
 DEFAULT_METHOD = "weave"
