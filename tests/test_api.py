@@ -3,6 +3,7 @@
 import tclose
 
 PUBLIC = [
+    "Attacks",
     "AttributeFinding",
     "Certificate",
     "CheckResult",
@@ -22,6 +23,7 @@ PUBLIC = [
     "Unsuited",
     "Verification",
     "anonymize",
+    "attack",
     "check",
     "explain",
     "read",

@@ -14,10 +14,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tclose.attacking import RELEASE, Attacks, Comparison
 from tclose.certificate import Certificate, Verification
 from tclose.errors import TcloseError
 from tclose.findings import CheckResult, Explanation, ModelFinding
 from tclose.layouts import NO_IDENTITY
+from tclose.measure.attack import Finding
+from tclose.measure.attack.base import percent
 from tclose.measure.utility import MEASURES
 from tclose.privacy import Level
 from tclose.wording import counted, number
@@ -156,6 +159,34 @@ def show_release(path: Path, certificate: Path | None, proof: Certificate) -> No
         console.print(Text(f"\nMind: {content['scope']}.", "bold"))
     told = f"Certificate: {certificate}, digest {proof.digest}" if certificate else NO_CERTIFICATE
     console.print(Text(f"\n{told}"))
+
+
+def show_attacks(result: Attacks) -> None:
+    """Print every attack side by side, then what it gets out of the release, in words."""
+    console, headings = Console(highlight=False), {"raw": "raw table", "k_anonymous": f"{result.k}-anonymous"}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("attack")
+    for name in result.tables:
+        table.add_column(headings.get(name, name), justify="right")
+    table.add_column("affected", justify="right")
+    for one in result.comparisons:
+        if one.found[RELEASE].figure is not None:
+            table.add_row(*_attacked(one))
+    console.print(table)
+    console.print("\nThe figures above are explained here; affected are rows of the release:")
+    for one in result.comparisons:
+        console.print(Text(f"  {one.attack.title} ({one.attack.figure}; {one.attack.better} is better)", "bold"))
+        console.print(Text(f"    {plain(one.found[RELEASE].sentence)}"))
+
+
+def _attacked(one: Comparison) -> list[Text]:
+    found = one.found[RELEASE]
+    share = Text(percent(found.rows, found.of), "" if found.rows else "green")
+    return [Text(one.attack.title), *(Text(_figure(each)) for each in one.found.values()), share]
+
+
+def _figure(found: Finding) -> str:
+    return "–" if found.figure is None else number(found.figure)
 
 
 def show_verification(found: Verification) -> None:
