@@ -203,9 +203,7 @@ def verify(release: str, certificate: Path, digest: str | None, show_values: boo
 @click.option("--original", required=True, metavar="TABLE", help="The table that was published.")
 @click.option("--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="A policy in TOML.")
 @click.option("--register", metavar="FILE", help="People whom the adversary knows; without it, those of the table.")
-@click.option(
-    "--method", default=ANONYMIZER, show_default=True, help="Makes the k-anonymous table to compare with."
-)
+@click.option("--method", default=ANONYMIZER, show_default=True, help="Makes the k-anonymous table to compare with.")
 @click.option("--show-values", is_flag=True, help="Let error messages quote cells.")
 @as_json
 def attack(

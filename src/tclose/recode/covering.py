@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import InputError
-from tclose.policy import Quasi
+from tclose.policy import Builder, Quasi
 from tclose.recode.published import MISSING
 from tclose.table import builders
 from tclose.table.hierarchy import Hierarchy
@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 OR_MISSING = f" or {MISSING}"
 RANGE = re.compile(r"\[(.+), (.+)\]")
-ELEMENT = re.compile(r'"(?:[^"\\]|\\.)*"|[^",{}][^,{}"]*')
+ELEMENT = re.compile(r'("(?:[^"\\]|\\.)*"|[^",{}]+)(?:, |$)')
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,8 @@ def covering(
     """
     both = pl.concat([_text(original), _text(register)])
     values = values_of(both.alias(name), missing)
-    _check_kind(name, original, values, missing)
+    if spec.hierarchy is None or (isinstance(spec.hierarchy, Builder) and spec.hierarchy.kind in ("width", "date")):
+        _check_kind(name, original, values, missing)
     texts = _text(shown).fill_null("")
     different = texts.unique(maintain_order=True)
     place = {text: number for number, text in enumerate(different.to_list())}
@@ -110,17 +111,13 @@ class _Reader:
         return covers
 
     def _mark(self, text: str, row: Bools) -> bool:
-        """Mark what a text covers; tell whether it could be read."""
+        """Mark what a text covers, in every way in which it can be read; tell whether there is one."""
+        read = self._value(text, row)
         if text == MISSING or text in self.missing:
-            row[-1] = True
-            self._value(text, row)  # a table may hold the word itself
-            return True
-        if self._value(text, row):
-            return True
-        if text.endswith(OR_MISSING):
-            row[-1] = True
-            return self._value(text.removesuffix(OR_MISSING), row)
-        return False
+            read = row[-1] = True
+        if text.endswith(OR_MISSING) and self._value(text.removesuffix(OR_MISSING), row):
+            read = row[-1] = True
+        return bool(read)
 
     def _value(self, text: str, row: Bools) -> bool:
         if self.labels is not None:
@@ -137,13 +134,13 @@ class _Reader:
         return text in labels or text in self.known
 
     def _range(self, text: str, row: Bools) -> bool:
-        if self.spec.publish == "mean":  # of any numbers whatever
-            row[:-1] = True
-            return True
         found = RANGE.fullmatch(text)
         low, high = self._end(found[1] if found else text), self._end(found[2] if found else text)
         if low is None or high is None:
             return False
+        if self.spec.publish == "mean":  # of any numbers whatever
+            row[:-1] = True
+            return True
         assert self.numbers is not None
         first = 0 if low[0] is None else bisect_left(self.numbers, low[0])  # type: ignore[type-var]
         after = len(row) - 1 if high[1] is None else bisect_right(self.numbers, high[1])  # type: ignore[type-var]
@@ -162,20 +159,16 @@ class _Reader:
         return (None if text.startswith("≤") else number, None if text.startswith("≥") else number)
 
     def _set(self, text: str, row: Bools) -> bool:
-        """Mark a value or a set; what the register does not know fits none of its rows, and yet can be read."""
-        if text in self.known:
-            row[self.known[text]] = True
-            return True
-        members = [text]
+        ways = [[text]]
         if text.startswith("{") and text.endswith("}"):
-            members = [_unquoted(part) for part in ELEMENT.findall(text[1:-1])]
-        found = [self.known[member] for member in members if member in self.known]
-        row[found] = True
-        return len(found) == len(members)
+            ways.append([_unquoted(part) for part in ELEMENT.findall(text[1:-1])])
+        readable = [way for way in ways if all(member in self.known for member in way)]
+        for way in readable:
+            row[[self.known[member] for member in way]] = True
+        return bool(readable)
 
 
 def _unquoted(part: str) -> str:
-    part = part.strip(" ")
     return str(json.loads(part)) if part.startswith('"') else part
 
 
