@@ -7,7 +7,7 @@ published values. The answer names columns, counts and class numbers, and of val
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -15,20 +15,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
+from tclose.errors import LeakWarning
 from tclose.judging import Progress
 from tclose.measure.attack import ATTACKS, Attack, Finding, Named, Scene, Secret
 from tclose.measure.attack.base import Ints
-from tclose.measure.linkage import Links, packed
 from tclose.partition import METHODS
-from tclose.policy import MODELS, Policy, Quasi
-from tclose.recode.covering import covering
-from tclose.recode.reader import reader_policy
+from tclose.policy import MODELS, Policy
 from tclose.release import Release, anonymize
-from tclose.table import CodedTable, SensitiveColumn, encode, to_polars
-from tclose.table.coded import without_suppressed
-from tclose.table.values import values_of
-from tclose.wording import counted
+from tclose.staging import Stage, linked, register_of
+from tclose.table import CodedTable, SensitiveColumn, to_polars
 
 RAW, ANONYMOUS, RELEASE = "raw", "k_anonymous", "release"
 MOST_NAMED = 100
@@ -111,23 +106,25 @@ def attack(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)  # told when the table was published
         tell(0.0, "reading")
-        stage = _Stage.of(to_polars(original), policy, register)
-        shown = {RELEASE: stage.published(release, "the release")}
-        other = None if second is None else stage.published(second, "the second release")
+        known = None if register is None else register_of(register, policy)
+        eye = _Eye(Stage.of(original, policy), known)
+        seen = eye.published(release, "the release")
+        if second is not None:
+            seen = replace(seen, second=eye.published(second, "the second release"))
         tell(0.1, "making a k-anonymous table")
-        mild = _merely_anonymous(policy, stage.crowd)
+        mild = _merely_anonymous(policy, eye.crowd)
         plain = anonymize(original, mild, method=method, seed=0, progress=lambda share, _: tell(0.1 + share / 2, "…"))
-        shown = {RAW: stage.raw(), ANONYMOUS: stage.published(plain, "the k-anonymous table"), **shown}
-    scenes = {name: one.scene for name, one in shown.items()}
-    if other is not None:
-        scenes[RELEASE] = replace(scenes[RELEASE], second=other.scene)
+        scenes = {RAW: eye.raw(), ANONYMOUS: eye.published(plain, "the k-anonymous table"), RELEASE: seen}
     comparisons = []
     for done, one in enumerate(ATTACKS):
         tell(0.7 + 0.3 * done / len(ATTACKS), one.title)
         comparisons.append(Comparison(one, {name: one.run(scene) for name, scene in scenes.items()}))
     tell(1.0, "done")
     return Attacks(
-        {name: one.size for name, one in shown.items()}, stage.crowd, stage.register_rows, tuple(comparisons)
+        tables={name: _size(scene) for name, scene in scenes.items()},
+        k=eye.crowd,
+        register_rows=eye.stage.frame.height if known is None else known.height,
+        comparisons=tuple(comparisons),
     )
 
 
@@ -138,124 +135,38 @@ def _merely_anonymous(policy: Policy, k: int) -> Policy:
     return replace(policy, k=k, sensitive=mild)
 
 
-@dataclass(frozen=True, eq=False)
-class _Table:
-    scene: Scene
-
-    @property
-    def size(self) -> Shown:
-        sizes = self.scene.sizes
-        return Shown(len(self.scene.labels), len(sizes), int(sizes.min()))
+def _size(scene: Scene) -> Shown:
+    return Shown(len(scene.labels), len(scene.sizes), int(scene.sizes.min()))
 
 
 @dataclass(frozen=True, eq=False)
-class _Stage:
-    """The original, coded, with what the adversary holds beside it."""
+class _Eye:
+    """An adversary who knows the people of the table, or those of a register, and looks at tables."""
 
-    frame: pl.DataFrame
-    table: CodedTable
-    policy: Policy
-    outside: pl.DataFrame | None  # a register other than the table itself
-
-    @classmethod
-    def of(cls, frame: pl.DataFrame, policy: Policy, register: Any) -> _Stage:
-        rows = without_suppressed(frame, policy)
-        return cls(rows, encode(rows, policy), policy, None if register is None else _register(register, policy))
+    stage: Stage
+    register: pl.DataFrame | None
 
     @property
     def crowd(self) -> int:
         """How many one should be able to hide among: k, and two at least."""
-        return max(self.policy.k, 2)
+        return max(self.stage.policy.k, 2)
 
-    @property
-    def register_rows(self) -> int:
-        return self.frame.height if self.outside is None else self.outside.height
+    def raw(self) -> Scene:
+        """See the table as it is, less the identifiers."""
+        stage, classes = self.stage, self.stage.table.classes
+        cells = {name: stage.cells(name) for name in stage.policy.sensitive}
+        people = classes.sizes if self.register is None else stage.equal_people(self.register)
+        return Scene(classes.labels_by_row(), _secrets(stage.table, cells), self.crowd, people)
 
-    def raw(self) -> _Table:
-        """Return the table as it is, less the identifiers."""
-        classes = self.table.classes
-        cells = {name: _cells([self.frame[name]], self.policy)[0] for name in self.policy.sensitive}
-        people = classes.sizes if self.outside is None else self._exact_people(self.outside)
-        return _Table(Scene(classes.labels_by_row(), _secrets(self.table, cells), self.crowd, people))
-
-    def _exact_people(self, register: pl.DataFrame) -> Ints:
-        """Count the register's rows that equal each class of the raw table."""
-        codes = [_cells([self.frame[name], register[name]], self.policy) for name in self.policy.visible]
-        both = np.stack([np.concatenate(pair) for pair in codes], axis=1)
-        _, group = np.unique(both, axis=0, return_inverse=True)
-        classes, known = self.table.classes, np.bincount(group[self.frame.height :], minlength=int(group.max()) + 1)
-        return np.asarray(known[group[classes.rows[classes.starts]]], dtype=np.int64)
-
-    def published(self, given: Any, what: str) -> _Table:
-        """Return a published table, once it is clear that it belongs to the original."""
-        frame = given.frame if isinstance(given, Release) else to_polars(given)
-        try:
-            table = encode(frame, reader_policy(self.policy, self.table.sensitive))
-        except (InputError, PolicyError) as error:
-            raise InputError(f"{what} cannot be read by this policy: {error}", detail=error.detail) from None
-        cells = {name: self._published_cells(frame, name, what) for name in self.policy.sensitive}
-        own = self._links(table, self.frame)
-        strangers = int(np.count_nonzero(own.people < own.sizes))
-        if strangers:
-            raise InputError(
-                f"{what} does not belong to the table: {strangers:,} of its {counted(len(own.sizes), 'class')} have "
-                "more rows than the table has people who fit"
-            )
-        people = own.people if self.outside is None else self._links(table, self.outside).people
-        return _Table(Scene(table.classes.labels_by_row(), _secrets(table, cells), self.crowd, people, own))
-
-    def _published_cells(self, frame: pl.DataFrame, name: str, what: str) -> Ints:
-        """Give numbers to the published cells; a release can show no value more often than its table."""
-        ours, theirs = _cells([self._publishable(name), frame[name]], self.policy)
-        domain = int(max(ours.max(), theirs.max())) + 1
-        excess = np.bincount(theirs, minlength=domain) - np.bincount(ours, minlength=domain)
-        if (excess > 0).any():
-            raise InputError(
-                f"{what} does not belong to the table: {counted(int(excess[excess > 0].sum()), 'row')} show a value of "
-                f"'{name}' that the table does not have, or not as often"
-            )
-        return theirs
-
-    def _publishable(self, name: str) -> pl.Series:
-        """Return a sensitive column as a release would show it."""
-        if self.policy.sensitive[name].publish != "bin":
-            return self.frame[name]
-        column = self.table.sensitive[name]
-        return pl.Series(name, [column.labels[code] for code in column.codes.tolist()], dtype=pl.String)
-
-    def _links(self, table: CodedTable, register: pl.DataFrame) -> Links:
-        """Match a register with the classes of a published table."""
-        classes, policy = table.classes, self.policy
-        shown = table.visible[classes.rows[classes.starts]]
-        read = [
-            covering(
-                name,
-                policy.quasi.get(name, Quasi()),
-                policy.missing,
-                original=self.frame[name],
-                register=register[name],
-                shown=shown[name],
-            )
-            for name in policy.visible
-        ]
-        fits = [packed(column.covers, column.text_of_class) for column in read]
-        return Links.of([column.cell_of_row for column in read], fits, classes.sizes)
-
-
-def _register(given: Any, policy: Policy) -> pl.DataFrame:
-    frame = to_polars(given)
-    for name in policy.visible:
-        if name not in frame.columns:
-            raise InputError(f"the register has no column '{name}'{did_you_mean(name, frame.columns)}")
-    return frame
-
-
-def _cells(columns: Sequence[pl.Series], policy: Policy) -> list[Ints]:
-    """Give numbers to the cells of columns that belong together; a missing one is a value like others."""
-    whole = pl.concat([column.alias("").cast(pl.String) for column in columns])
-    values = values_of(whole, policy.missing)
-    codes = np.where(values.codes < 0, len(values.texts), values.codes)
-    return np.split(codes, np.cumsum([column.len() for column in columns])[:-1])
+    def published(self, given: Any, what: str) -> Scene:
+        """See a published table."""
+        stage = self.stage
+        seen = stage.published(given.frame if isinstance(given, Release) else to_polars(given), what)
+        links = seen.own
+        if self.register is not None:
+            links = linked(stage.coverings(seen.table, self.register), seen.own.sizes)
+        cells = {name: column.after for name, column in seen.cells.items()}
+        return Scene(seen.labels, _secrets(seen.table, cells), self.crowd, links.people, seen.own)
 
 
 def _secrets(table: CodedTable, cells: Mapping[str, Ints]) -> tuple[Secret, ...]:

@@ -267,7 +267,7 @@ def doctor(as_json: bool) -> int:
         return HOLDS if found["healthy"] else BAD
     click.echo(f"tclose {found['tclose']} on Python {found['python']}, {found['system']}, {found['cores']} cores")
     for name, version in {**found["needed"], **found["extras"]}.items():
-        click.echo(f"  {name:10} {version or 'not installed'}")
+        click.echo(f"  {name:12} {version or 'not installed'}")
     for line in health.advice(found):
         click.echo(line)
     return HOLDS if found["healthy"] else BAD

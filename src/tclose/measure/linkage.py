@@ -38,12 +38,13 @@ class Links:
     weights: Ints  # how often each occurs
     fits: Sequence[Bits]  # per column, cells × classes
     sizes: Ints  # rows of each class
+    row_of: Ints  # which of the different rows each row of the register is
 
     @classmethod
     def of(cls, codes: Sequence[Ints], fits: Sequence[Bits], sizes: Ints) -> Links:
         """Take a register as one array of codes per column."""
-        rows, weights = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
-        return cls(rows, weights.astype(np.int64), fits, sizes)
+        rows, row_of, weights = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True, return_counts=True)
+        return cls(rows, weights.astype(np.int64), fits, sizes, row_of.astype(np.int64))
 
     def fitting(self, mine: slice) -> Bools:
         """Return rows × classes, for some of the different rows: who fits what."""

@@ -29,6 +29,7 @@ from tclose.wording import counted
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 OR_MISSING = f" or {MISSING}"
 RANGE = re.compile(r"\[(.+), (.+)\]")
 ELEMENT = re.compile(r'("(?:[^"\\]|\\.)*"|[^",{}]+)(?:, |$)')
@@ -46,7 +47,28 @@ class Covering:
     covers: Bools
     text_of_class: Ints
     cell_of_row: Ints
-    numbers: NDArray[np.float64] | None
+    numbers: Floats | None
+    means: Floats | None = None  # of the texts, where they are means
+
+    def spread(self) -> Floats:
+        """Return texts × cells: how a reader who knows nothing else shares a text out among the cells it covers.
+
+        A mean goes to the cell next to it.
+        """
+        if self.means is None or self.numbers is None:
+            return np.asarray(self.covers / self.covers.sum(axis=1, keepdims=True))
+        shares = np.zeros(self.covers.shape)
+        nearest = np.abs(self.means[:, None] - self.numbers).argmin(axis=1)
+        shares[np.arange(len(shares)), np.where(np.isnan(self.means), len(self.numbers), nearest)] = 1
+        return shares
+
+    def worth(self) -> Floats | None:
+        """Return the number that a reader would put in the place of each text, if the column has numbers."""
+        if self.numbers is None or self.means is not None:
+            return self.means
+        covers = self.covers[:, :-1].astype(np.float64)
+        width = covers.sum(axis=1)
+        return np.where(width > 0, covers @ self.numbers / np.maximum(width, 1), np.nan)
 
 
 def covering(
@@ -69,7 +91,8 @@ def covering(
         covers=covers,
         text_of_class=np.array([place[text] for text in texts.to_list()], dtype=np.int64),
         cell_of_row=np.where(values.codes < 0, len(values.texts), values.codes)[original.len() :],
-        numbers=_numbers(values),
+        numbers=worth_of(values),
+        means=_means(list(place)) if spec.publish == "mean" else None,
     )
 
 
@@ -83,10 +106,17 @@ def _check_kind(name: str, original: pl.Series, values: Values, missing: Sequenc
         raise InputError(f"the register's column '{name}' is not all {known}s, as the table's is")
 
 
-def _numbers(values: Values) -> NDArray[np.float64] | None:
+def worth_of(values: Values) -> Floats | None:
+    """Return what each value is worth, where they are numbers or dates."""
     if values.kind not in ("number", "date") or values.units is None:
         return None
     return np.array([float(Fraction(int(unit), 10**values.scale)) for unit in values.units])
+
+
+def _means(texts: Sequence[str]) -> Floats:
+    """Read published means; one of missing values alone is none."""
+    bare = [text.removesuffix(OR_MISSING) for text in texts]
+    return np.array([np.nan if text in ("", MISSING) else float(Fraction(text)) for text in bare])
 
 
 class _Reader:
