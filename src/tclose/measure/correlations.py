@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 def correlation(one: Floats, other: Floats) -> float | None:
     """Return r over the rows that have both; none where one of them does not vary.
 
-    >>> correlation(np.array([1.0, 2.0]), np.array([2.0, 4.0]))
+    >>> round(correlation(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])), 9)
     1.0
     """
     both = ~(np.isnan(one) | np.isnan(other))
