@@ -144,9 +144,8 @@ def picture(found: list[Bar]) -> str:
     title = "Adult: rows whose occupation group is given away by their class"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 980 {height}" font-family="sans-serif" font-size="13" '
-        f'fill="#222" role="img" aria-label="{title}"><rect width="100%" height="100%" fill="#fff"/><text x="10" y="20" font-size="16">{title}</text>'
-        + "".join(parts)
-        + "</svg>\n"
+        f'fill="#222" role="img" aria-label="{title}"><rect width="100%" height="100%" fill="#fff"/>'
+        f'<text x="10" y="20" font-size="16">{title}</text>' + "".join(parts) + "</svg>\n"
     )
 
 

@@ -177,7 +177,18 @@ def test_the_json_has_one_shape_for_every_attack() -> None:
     answer = attacked(frame(), policy()).to_dict()
     assert set(answer) == {"tables", "k", "register_rows", "attacks"}
     for one in answer["attacks"]:
-        assert {"name", "title", "meaning", "figure", "better", "raw", "k_anonymous", "release", "classes"} == set(one)
+        assert {
+            "name",
+            "title",
+            "meaning",
+            "figure",
+            "unit",
+            "better",
+            "raw",
+            "k_anonymous",
+            "release",
+            "classes",
+        } == set(one)
         for table in answer["tables"]:
             assert set(one[table]) == {"figure", "rows", "share", "sentence"}
 

@@ -50,7 +50,7 @@ class Comparison:
         """Return what `--json` prints; classes are named for the release alone, since the others stay at home."""
         attack = self.attack
         told = {"name": attack.name, "title": attack.title, "meaning": attack.meaning}
-        told |= {"figure": attack.figure, "better": attack.better}
+        told |= {"figure": attack.figure, "unit": attack.unit, "better": attack.better}
         named = [_named(one) for one in self.found[RELEASE].classes[:MOST_NAMED]]
         return {**told, **{table: _plain(found) for table, found in self.found.items()}, "classes": named}
 

@@ -167,26 +167,24 @@ def show_attacks(result: Attacks) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("attack")
     for name in result.tables:
-        table.add_column(headings.get(name, name), justify="right")
-    table.add_column("affected", justify="right")
+        table.add_column(headings.get(name, name), justify="right", no_wrap=True)
     for one in result.comparisons:
         if one.found[RELEASE].figure is not None:
-            table.add_row(*_attacked(one))
+            table.add_row(Text(one.attack.title), *(_attacked(one, found) for found in one.found.values()))
     console.print(table)
-    console.print("\nThe figures above are explained here; affected are rows of the release:")
+    console.print(
+        "\nIn brackets the share of rows affected. What the figures are, and what they mean for the release:\n"
+    )
     for one in result.comparisons:
-        console.print(Text(f"  {one.attack.title} ({one.attack.figure}; {one.attack.better} is better)", "bold"))
-        console.print(Text(f"    {plain(one.found[RELEASE].sentence)}"))
+        console.print(Text(f"{one.attack.title} ({one.attack.figure}; {one.attack.better} is better)", "bold"))
+        console.print(Text(f"  {plain(one.found[RELEASE].sentence)}"))
 
 
-def _attacked(one: Comparison) -> list[Text]:
-    found = one.found[RELEASE]
-    share = Text(percent(found.rows, found.of), "" if found.rows else "green")
-    return [Text(one.attack.title), *(Text(_figure(each)) for each in one.found.values()), share]
-
-
-def _figure(found: Finding) -> str:
-    return "–" if found.figure is None else number(found.figure)
+def _attacked(one: Comparison, found: Finding) -> Text:
+    if found.figure is None:
+        return Text("–")
+    figure = percent(found.figure, 1) if one.attack.unit == "share" else number(found.figure)
+    return Text(f"{figure} ({percent(found.rows, found.of)})", "" if found.rows else "green")
 
 
 def show_verification(found: Verification) -> None:

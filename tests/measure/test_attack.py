@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.distance import Counts, Equal
@@ -184,6 +184,7 @@ def drawn(rows: list[tuple[int, int, int]]) -> Scene:
     return scene(labels, secret(one, "one", line=True), secret(other, "other"), own=own(one, labels))
 
 
+@settings(deadline=None)
 @given(rows=SCENES)
 def test_shares_and_figures_stay_in_bounds(rows: list[tuple[int, int, int]]) -> None:
     given_scene = drawn(rows)
@@ -196,6 +197,7 @@ def test_shares_and_figures_stay_in_bounds(rows: list[tuple[int, int, int]]) -> 
         assert all(1 <= number <= len(given_scene.sizes) for number in opened(found))
 
 
+@settings(deadline=None)
 @given(rows=SCENES)
 def test_homogeneity_is_zero_iff_every_class_shows_two_values(rows: list[tuple[int, int, int]]) -> None:
     given_scene = drawn(rows)
@@ -208,6 +210,7 @@ def test_homogeneity_is_zero_iff_every_class_shows_two_values(rows: list[tuple[i
     assert (RUN["homogeneity"](given_scene).figure == 0) is not any(single)
 
 
+@settings(deadline=None)
 @given(rows=SCENES)
 def test_a_homogeneous_class_is_open_to_whoever_excludes_a_value(rows: list[tuple[int, int, int]]) -> None:
     given_scene = drawn(rows)
@@ -216,6 +219,7 @@ def test_a_homogeneous_class_is_open_to_whoever_excludes_a_value(rows: list[tupl
         assert {one.number for one in RUN["homogeneity"](given_scene).classes if one.attribute == "one"} <= wider
 
 
+@settings(deadline=None)
 @given(rows=SCENES)
 def test_the_gain_of_a_close_class_is_bounded(rows: list[tuple[int, int, int]]) -> None:
     """A class within t, by the equal distance, holds no value more often than its share in the table and t."""
@@ -228,6 +232,7 @@ def test_the_gain_of_a_close_class_is_bounded(rows: list[tuple[int, int, int]]) 
             assert gain[number] <= 1 + float(close[number]) / rarest + 1e-9
 
 
+@settings(deadline=None)
 @given(rows=SCENES)
 def test_one_class_for_all_tells_nothing_of_anybody(rows: list[tuple[int, int, int]]) -> None:
     whole = drawn([(0, one, other) for _, one, other in rows])
@@ -236,6 +241,7 @@ def test_one_class_for_all_tells_nothing_of_anybody(rows: list[tuple[int, int, i
     assert RUN["skewness"](whole).figure == pytest.approx(1)
 
 
+@settings(deadline=None)
 @given(rows=SCENES)
 def test_merging_all_classes_never_raises_the_prosecutors_chance(rows: list[tuple[int, int, int]]) -> None:
     parted, whole = drawn(rows), drawn([(0, one, other) for _, one, other in rows])
@@ -245,6 +251,7 @@ def test_merging_all_classes_never_raises_the_prosecutors_chance(rows: list[tupl
     assert after <= before
 
 
+@settings(deadline=None)
 @given(rows=SCENES)
 def test_a_release_intersected_with_itself_adds_nothing(rows: list[tuple[int, int, int]]) -> None:
     given_scene = drawn(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.measure.correlations import correlation
@@ -17,6 +17,7 @@ COUNTS = st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=
 )
 
 
+@settings(deadline=None)
 @given(rows=COUNTS)
 def test_information_is_symmetric_and_bounded_by_either_entropy(rows: list[list[int]]) -> None:
     shares = np.array(rows) / np.sum(rows)
@@ -27,6 +28,7 @@ def test_information_is_symmetric_and_bounded_by_either_entropy(rows: list[list[
         assert -1e-12 <= found <= -(p[p > 0] * np.log(p[p > 0])).sum() + 1e-12
 
 
+@settings(deadline=None)
 @given(rows=COUNTS, shares=st.lists(st.integers(1, 9), min_size=5, max_size=5))
 def test_sharing_out_never_adds_information(rows: list[list[int]], shares: list[int]) -> None:
     """A reader who shares texts out among cells knows no more than the texts say."""
@@ -54,6 +56,7 @@ def test_correlations_skip_what_is_missing_and_what_is_constant() -> None:
     assert correlation(np.array([1.0]), np.array([1.0])) is None
 
 
+@settings(deadline=None)
 @given(data=st.lists(st.tuples(st.integers(-99, 99), st.integers(-99, 99)), min_size=2, max_size=30))
 def test_correlation_agrees_with_numpy(data: list[tuple[int, int]]) -> None:
     one, other = np.array(data, dtype=float).T

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.measure import linkage
@@ -25,6 +25,7 @@ def links_of(codes: np.ndarray, covers: list[np.ndarray]) -> Links:
 
 
 @pytest.mark.parametrize("block", [1, 30, linkage.BLOCK])
+@settings(max_examples=40, deadline=None)
 @given(register=registers())
 def test_a_row_fits_the_classes_that_all_its_cells_fit(
     block: int, register: tuple[np.ndarray, list[np.ndarray]]

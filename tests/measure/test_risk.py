@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.measure.risk import journalist, marketer, prosecutor, unique
@@ -26,6 +26,7 @@ def test_a_register_that_knows_nobody_links_nobody() -> None:
     assert marketer(sizes, np.zeros(2, dtype=np.int64)) == 0
 
 
+@settings(deadline=None)
 @given(classes=CLASSES)
 def test_no_register_helps_more_than_knowing_who_is_in_the_table(classes: list[tuple[int, int]]) -> None:
     sizes, people = (np.array(column) for column in zip(*classes, strict=True))
@@ -33,6 +34,7 @@ def test_no_register_helps_more_than_knowing_who_is_in_the_table(classes: list[t
     assert 0 <= marketer(sizes, people) <= len(sizes) / sizes.sum()
 
 
+@settings(deadline=None)
 @given(classes=CLASSES)
 def test_the_table_as_its_own_register_is_the_worst_case(classes: list[tuple[int, int]]) -> None:
     sizes = np.array([size for size, _ in classes])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose import InputError, Quasi
@@ -148,6 +148,7 @@ SPECS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "spec"), SPECS)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_every_row_fits_what_its_class_publishes(kind: str, spec: dict[str, Any], data: st.DataObject) -> None:
     cells = data.draw(st.lists(CELLS[kind], min_size=1, max_size=12).filter(lambda cells: {*cells} - {*MISSING}))

@@ -44,6 +44,7 @@ ATTACK = Attack(
     "values excluded by an insider",
     "Somebody who knows what a person does not have is left with few values, or with one.",
     "fewest values to exclude before one is certain",
+    "values",
     "higher",
     run,
 )

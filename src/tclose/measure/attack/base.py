@@ -16,6 +16,7 @@ from tclose.wording import counted
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+MOST_NAMED = 1000  # classes of an attribute
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,7 @@ class Attack:
     title: str
     meaning: str
     figure: str  # what the figure is
+    unit: Literal["classes", "values", "times", "share", "rows"]
     better: Literal["lower", "higher"]
     run: Callable[[Scene], Finding]
 
@@ -122,10 +124,10 @@ class Opened:
     what: Sequence[str] = ()
 
     def named(self, scene: Scene) -> list[Named]:
-        """Name the open classes."""
+        """Name the open classes, the first of them where there are very many."""
         return [
             Named(number + 1, int(scene.sizes[number]), self.secret.name, self.what[number] if self.what else "")
-            for number in np.flatnonzero(self.classes).tolist()
+            for number in np.flatnonzero(self.classes)[:MOST_NAMED].tolist()
         ]
 
 

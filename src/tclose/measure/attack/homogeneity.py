@@ -45,6 +45,7 @@ ATTACK = Attack(
     "same value in a whole class",
     "Whoever is known to be in such a class has that value: being one of many does not help.",
     "classes that show one value only",
+    "classes",
     "lower",
     run,
 )

@@ -50,6 +50,10 @@ def run(scene: Scene) -> Finding:
         names += [one.name] if mine.any() else []
         certain |= mine
     rows, everybody, factor = int(weights[certain].sum()), int(weights.sum()), max(narrowed)
+    if not rows and factor == 1:
+        return Finding(
+            factor, 0, everybody, "Together the releases leave no fewer values than the better of them alone."
+        )
     told = f"Together the releases leave {number(round(factor, 2))} times fewer values than the better of them alone"
     told += (
         f", and make {columns(names)} certain for {rows_of(rows, everybody)}."
@@ -91,6 +95,7 @@ ATTACK = Attack(
     "two releases of one table together",
     "Each release leaves a person several values; what both leave may be one.",
     "times fewer values than the better release alone leaves",
+    "times",
     "lower",
     run,
 )

@@ -50,6 +50,7 @@ ATTACK = Attack(
     "one known value gives away the rest",
     "Somebody who knows a person's class and one sensitive value, such as a salary, looks up the others.",
     "largest share of rows singled out by one known value",
+    "share",
     "lower",
     run,
 )

@@ -50,6 +50,7 @@ PROSECUTOR = Attack(
     "finding a known participant",
     "The adversary knows that a person is in the table and looks for the row; small classes count as affected.",
     "chance of finding the most exposed row",
+    "share",
     "lower",
     run_prosecutor,
 )
@@ -58,6 +59,7 @@ JOURNALIST = Attack(
     "finding anybody with a register",
     "The adversary holds a register and would be content with anybody; a crowd smaller than k counts as affected.",
     "chance of linking the most exposed row",
+    "share",
     "lower",
     run_journalist,
 )
@@ -66,6 +68,7 @@ MARKETER = Attack(
     "linking as many as possible",
     "The adversary links every row to somebody who fits; some of these links are right.",
     "share of rows linked rightly",
+    "share",
     "lower",
     run_marketer,
 )
@@ -74,6 +77,7 @@ UNIQUENESS = Attack(
     "rows that fit one person only",
     "A row that fits one person of the register, and that person no other row, is that person's.",
     "share of rows that are unique",
+    "share",
     "lower",
     run_uniqueness,
 )

@@ -62,6 +62,7 @@ ATTACK = Attack(
     "If a group was merged although k alone did not ask for it, its sensitive values must have: compare with the "
     "k-anonymous table, which shows what the method merges anyhow.",
     "classes that look merged for their values",
+    "classes",
     "lower",
     run,
 )

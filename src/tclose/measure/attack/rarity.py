@@ -33,6 +33,7 @@ ATTACK = Attack(
     "values so rare that they identify",
     "A rare disease or an exact salary that the neighbours know leads to the row, whatever its class.",
     "rows that share the rarest value",
+    "rows",
     "higher",
     run,
 )

@@ -99,6 +99,7 @@ ATTACK = Attack(
     "values that mean the same",
     "A class may show several values and still give the person away, if all are stomach diseases, or all salaries low.",
     "classes whose values are alike",
+    "classes",
     "lower",
     run,
 )

@@ -56,6 +56,7 @@ ATTACK = Attack(
     "values far likelier than in the table",
     "An adversary learns nothing for certain, and yet would bet on a value that is rare elsewhere.",
     "largest gain: share in a class over share in the table",
+    "times",
     "lower",
     run,
 )
