@@ -86,7 +86,7 @@ def test_the_three_tables_side_by_side() -> None:
     assert found["homogeneity"].found["release"].rows <= found["homogeneity"].found["raw"].rows
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     changes=st.fixed_dictionaries(

@@ -91,7 +91,7 @@ def random_table(seed: int, rows: int = 60) -> pl.DataFrame:
     )
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10_000), k=st.sampled_from([2, 5, 20]))
 def test_figures_stay_in_bounds(seed: int, k: int) -> None:
     table = random_table(seed)
