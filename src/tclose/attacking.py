@@ -19,7 +19,6 @@ from tclose.errors import LeakWarning
 from tclose.judging import Progress
 from tclose.measure.attack import ATTACKS, Attack, Finding, Named, Scene, Secret
 from tclose.measure.attack.base import Ints
-from tclose.partition import METHODS
 from tclose.policy import MODELS, Policy
 from tclose.release import Release, anonymize
 from tclose.staging import Stage, linked, register_of
@@ -27,7 +26,7 @@ from tclose.table import CodedTable, SensitiveColumn, to_polars
 
 RAW, ANONYMOUS, RELEASE = "raw", "k_anonymous", "release"
 MOST_NAMED = 100
-ANONYMIZER = next(name for name in ("mondrian", "weave") if name in METHODS)  # makes the k-anonymous table
+ANONYMIZER = "mondrian"  # makes the k-anonymous table
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ import tclose
 from tclose.judging import distance_of
 from tclose.measure.attack import Finding, Scene, Secret
 from tclose.measure.attack.similarity import run
-from tclose.partition import METHODS, Problem, Sensitive
+from tclose.partition import Problem, Sensitive
 from tclose.partition.axes import Tree
+from tclose.partition.incognito import labels_at, minimal_solutions
 from tclose.privacy.ldiversity import EntropyL
 from tclose.table import CodedTable, encode
 from tclose.table.quasi import LabelColumn, read_quasis
@@ -36,7 +37,6 @@ GROUPS = {
 OCCUPATION = {"rows": [[value, group, "*"] for group, values in GROUPS.items() for value in values]}
 
 pytestmark = pytest.mark.skipif(not (DATA / "adult_arx.csv").exists(), reason="needs ../shared/data/adult_arx.csv")
-needs_incognito = pytest.mark.skipif("incognito" not in METHODS, reason="needs the method incognito")
 
 
 def policy(**asked: Any) -> tclose.Policy:
@@ -85,10 +85,7 @@ def test_entropy_leaves_classes_open_and_closeness_none(adult: pl.DataFrame) -> 
     assert (close.figure, close.rows, close.classes) == (0, 0, ())
 
 
-@needs_incognito
 def test_some_minimal_entropy_2_diverse_tables_of_incognito_are_open(adult: pl.DataFrame) -> None:
-    from tclose.partition.incognito import labels_at, minimal_solutions
-
     table = encode(adult, policy(entropy_l=2))
     problem = problem_of(adult, table)
     found = [similar(table, labels_at(problem, heights)) for heights in minimal_solutions(problem)]
@@ -97,7 +94,6 @@ def test_some_minimal_entropy_2_diverse_tables_of_incognito_are_open(adult: pl.D
     assert max(one.rows for one in still_open) >= 10
 
 
-@needs_incognito
 def test_no_class_of_the_close_release_of_incognito_is_open(adult: pl.DataFrame) -> None:
     assert published(adult, "incognito", t="0.2").rows == 0
 
