@@ -2,6 +2,7 @@
 
 from tclose.attacking import Attacks, attack
 from tclose.certificate import Certificate, Verification, verify
+from tclose.comparing import Comparison, compare
 from tclose.errors import (
     Infeasible,
     InputError,
@@ -23,6 +24,7 @@ __all__ = [
     "AttributeFinding",
     "Certificate",
     "CheckResult",
+    "Comparison",
     "Explanation",
     "Infeasible",
     "InputError",
@@ -41,6 +43,7 @@ __all__ = [
     "anonymize",
     "attack",
     "check",
+    "compare",
     "explain",
     "read",
     "verify",

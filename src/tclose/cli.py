@@ -9,21 +9,25 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tclose import doctor as health
-from tclose import drafting, talk
+from tclose import drafting, listing, talk
 from tclose.attacking import ANONYMIZER
 from tclose.attacking import attack as attack_release
 from tclose.certificate import verify as verify_release
+from tclose.comparing import LIMIT_SECONDS, entries
+from tclose.comparing import compare as compare_methods
 from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
 from tclose.layouts import possible_marks, sibling
-from tclose.partition import DEFAULT_METHOD
+from tclose.partition import DEFAULT_METHOD, METHODS
+from tclose.partition.options import from_texts
 from tclose.policy import Policy
-from tclose.progress import Bar
+from tclose.progress import Bar, Bars
 from tclose.recode.output import check_targets, format_of
 from tclose.release import anonymize as publish
 from tclose.release import check as judge
@@ -135,6 +139,7 @@ def explain(table: str, attribute: str, class_number: int, as_json: bool, **aske
 @click.option("--effort", type=click.Choice(["fast", "balanced", "best"]), help="How hard weave tries.")
 @click.option("--tables", type=click.IntRange(1), help="How many projections; else what is related stays together.")
 @click.option("--base", help="How projections are split.")
+@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="An option of the method's own.")
 @click.option(
     "--seed",
     type=click.IntRange(0),
@@ -152,6 +157,7 @@ def anonymize(
     effort: str | None,
     tables: int | None,
     base: str | None,
+    given: tuple[str, ...],
     seed: int | None,
     certificate: Path | None,
     record: Path | None,
@@ -161,12 +167,7 @@ def anonymize(
     """Publish TABLE so that it holds what the policy asks for; the release appears once it is proved."""
     policy, source = Policy.load(policy_file), Path("/dev/stdin" if table == "-" else table)
     format_of(out)
-    if effort is not None and "weave" not in (method, base):
-        raise click.UsageError("--effort is for --method weave")
-    if (tables is not None or base is not None) and method != "projections":
-        raise click.UsageError("--tables and --base are for --method projections")
-    given = {"effort": effort, "tables": tables, "base": base}
-    options = {name: setting for name, setting in given.items() if setting is not None}
+    options = _options(method, given, effort=effort, tables=tables, base=base)
     files = [sibling(out, mark) for mark in possible_marks(method, len(policy.sensitive))]
     check_targets([path for path in (*files, certificate, record) if path], [source, policy_file, *policy.files])
     with Bar() as bar:
@@ -258,6 +259,42 @@ def init(table: str, out: Path | None, as_json: bool) -> int:
 
 
 @cli.command()
+@click.argument("table")
+@click.option("--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="A policy in TOML.")
+@click.option("--methods", "named", metavar="A,B", help="Some methods, such as weave,weave:fast; all if absent.")
+@click.option(
+    "--limit", type=float, default=LIMIT_SECONDS, show_default=True, metavar="SECONDS", help="Stop a method after this."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The chance that all methods share.")
+@click.option("--show-values", is_flag=True, help="Let error messages quote cells.")
+@as_json
+def compare(
+    table: str, policy_file: Path, named: str | None, limit: float, seed: int, show_values: bool, as_json: bool
+) -> int:
+    """Try every method on TABLE and show side by side what each would publish; nothing is written."""
+    policy, methods = Policy.load(policy_file), None if named is None else _columns(named)
+    entries(methods)  # a misspelt name is told before the table is read
+    with Bars() as bars:
+        comparison = compare_methods(read(table), policy, methods=methods, limit=limit, seed=seed, progress=bars)
+    if as_json:
+        _print(comparison.to_dict())
+    else:
+        listing.show_comparison(comparison)
+    return comparison.exit_status
+
+
+@cli.command()
+@as_json
+def methods(as_json: bool) -> int:
+    """List the methods: what each does, whose it is, and what it can serve."""
+    if as_json:
+        _print({"methods": [{"name": name, **asdict(method)} for name, method in METHODS.items()]})
+    else:
+        listing.show_methods(METHODS)
+    return HOLDS
+
+
+@cli.command()
 @as_json
 def doctor(as_json: bool) -> int:
     """Tell what this installation has and what could be added."""
@@ -310,6 +347,24 @@ def _policy(
         columns[name]["distance"] = kind
     settings: dict[str, Any] = {"quasi": _columns(qi), "sensitive": columns}
     return Policy.from_dict(settings if k is None else {**settings, "k": k}), True
+
+
+def _options(
+    method: str, given: tuple[str, ...], *, effort: str | None, tables: int | None, base: str | None
+) -> dict[str, Any]:
+    """Return what goes to the method itself."""
+    if effort is not None and "weave" not in (method, base):
+        raise click.UsageError("--effort is for --method weave")
+    if (tables is not None or base is not None) and method != "projections":
+        raise click.UsageError("--tables and --base are for --method projections")
+    pairs = [(name, value) for name, equals, value in (text.partition("=") for text in given) if name and equals]
+    if len(pairs) < len(given):
+        raise click.UsageError("expected --option NAME=VALUE")
+    short = {"effort": effort, "tables": tables, "base": base}
+    pairs += [(name, str(value)) for name, value in short.items() if value is not None]
+    if len(dict(pairs)) < len(pairs):
+        raise click.UsageError("an option of the method is given twice: give it once")
+    return from_texts(method, dict(pairs))
 
 
 def _columns(text: str) -> list[str]:

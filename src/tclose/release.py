@@ -15,6 +15,7 @@ from tclose.feasibility import publishable
 from tclose.findings import CheckResult, Explanation, Step
 from tclose.judging import Progress, distance_of, judge
 from tclose.partition import DEFAULT_METHOD
+from tclose.partition.options import checked
 from tclose.policy import Policy
 from tclose.publication import Release
 from tclose.several import laid_out
@@ -86,6 +87,7 @@ def anonymize(
     """
     tell = progress or (lambda share, what: None)
     chance = secrets.randbits(63) if seed is None else _given(seed)
+    options = checked(method, options)
 
     tell(0.0, "reading")
     whole = to_polars(frame)

@@ -20,6 +20,7 @@ class Method:
     tables: str = "one"  # how many tables a release of it has: "one" or "several"
     option: str = ""  # the option that changes what it does, its values, the default first
     choices: tuple[str, ...] = ()
+    compare_all: bool = False  # whether its choices are published algorithms of their own, each worth comparing
     needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
 
 
@@ -40,6 +41,7 @@ METHODS = {
         2010,
         option="cuts",
         choices=("strict", "relaxed"),
+        compare_all=True,
     ),
     "incognito": Method(
         "one level of generalisation per quasi-identifier in the whole table: the minimal one that loses least",
@@ -75,6 +77,7 @@ METHODS = {
         growth="n log n; by nearest rows n²",
         option="near",
         choices=("hilbert", "nearest"),
+        compare_all=True,
     ),
     "microaggregation": Method(
         "one near row from each stratum of the sensitive attribute; by 'swap' and 'merge', groups of near rows mended",
@@ -85,6 +88,7 @@ METHODS = {
         growth="n²/k; by swaps n²",
         option="variant",
         choices=("first", "swap", "merge"),
+        compare_all=True,
     ),
     "burel": Method(
         "β-likeness: the fewest buckets of values with near frequencies, shared out as by sabre",

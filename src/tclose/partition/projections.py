@@ -30,6 +30,7 @@ Groups = tuple[tuple[int, ...], ...]
 LINES = ("ordered", "value")
 TENTHS = 10
 RELATED = 0.15  # of 1; numbers with a correlation of a half reach about this
+OPTIONS = {"tables": int | None, "related": float, "groups": Sequence[Sequence[str]] | None}  # for the release
 
 
 def partition(

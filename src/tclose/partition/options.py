@@ -1,0 +1,120 @@
+"""A method's own options: the keywords of its `partition` besides seed and progress, checked before any work."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Literal
+
+from tclose.errors import PolicyError, did_you_mean
+from tclose.partition import DEFAULT_METHOD, METHODS, method_named
+from tclose.settings import exact
+
+PASSED_ON = inspect.Parameter.VAR_KEYWORD
+COMMON = ("problem", "seed", "progress")
+WORDS = {"true": True, "yes": True, "false": False, "no": False}
+KINDS: dict[Any, tuple[str, tuple[type, ...]]] = {  # what is expected, and which values of Python will do
+    bool: ("true or false", (bool,)),
+    int: ("a whole number", (int,)),
+    float: ("a number", (int, float, Fraction)),
+    Fraction: ("a number", (int, float, Fraction)),
+    str: ("a word", (str,)),
+}
+
+
+def checked(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a method, or say in one sentence what is wrong with them."""
+    for name, value in options.items():
+        hint = _hint(method, name, options)
+        if not any(_fits(value, one) for one in _alternatives(hint)):
+            raise PolicyError(f"option '{name}' of method '{method}' takes {_expected(hint)}")
+    return dict(options)
+
+
+def from_texts(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Read options that were given as text, as in `--option sizing=gcd`."""
+    return checked(
+        method, {name: _read(method, name, text, _hint(method, name, texts)) for name, text in texts.items()}
+    )
+
+
+def _hint(method: str, name: str, given: Mapping[str, Any]) -> Any:
+    """Return what an option takes: a type, a union or a choice of words."""
+    if not (known := _known(method, given)):
+        raise PolicyError(f"method '{method}' has no options of its own, so no '{name}'")
+    if name not in known:
+        hint = did_you_mean(name, known) or f"; it has {', '.join(known)}"
+        raise PolicyError(f"method '{method}' has no option '{name}'{hint}")
+    return known[name]
+
+
+def _known(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every option of a method with what it takes.
+
+    A module may list in `OPTIONS` those that are not for its `partition`. One that passes options on to another method
+    has those of its `base`, too.
+    """
+    partition, about = method_named(method), METHODS[method]
+    parameters, hints = inspect.signature(partition).parameters.values(), typing.get_type_hints(partition)
+    known = {
+        one.name: hints.get(one.name, Any) for one in parameters if one.name not in COMMON and one.kind != PASSED_ON
+    }
+    known |= getattr(sys.modules[f"tclose.partition.{method}"], "OPTIONS", {})
+    if about.choices:
+        known[about.option] = Literal[about.choices]
+    if (base := base_of(method, given)) is not None:
+        known = {**_known(base, {}), **known}
+    return known
+
+
+def base_of(method: str, given: Mapping[str, Any]) -> str | None:
+    """Return the method that one passes options on to, if it does."""
+    parameters = inspect.signature(method_named(method)).parameters.values()
+    return str(given.get("base", DEFAULT_METHOD)) if any(one.kind == PASSED_ON for one in parameters) else None
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if typing.get_origin(hint) is Literal:
+        return isinstance(value, str) and value in typing.get_args(hint)
+    if hint not in KINDS:
+        return hint is not types.NoneType or value is None  # what else there is, its method judges
+    return isinstance(value, KINDS[hint][1]) and (hint is bool or not isinstance(value, bool))
+
+
+def _expected(hint: Any) -> str:
+    told = []
+    for one in _alternatives(hint):
+        words = ", ".join(typing.get_args(one)) if typing.get_origin(one) is Literal else KINDS.get(one, ("",))[0]
+        told += [words] if words and words not in told else []
+    return " or ".join(told) or "what only Python code can give"
+
+
+def _read(method: str, name: str, text: str, hint: Any) -> Any:
+    for one in _alternatives(hint):
+        try:
+            return _value(text, one)
+        except (ValueError, KeyError, ArithmeticError):
+            continue
+    raise PolicyError(f"option '{name}' of method '{method}' takes {_expected(hint)}")
+
+
+def _value(text: str, hint: Any) -> Any:
+    """Read a text as one kind of value; it raises where that is not possible."""
+    if hint is bool:
+        return WORDS[text.lower()]
+    if hint is float or hint is Fraction:
+        number = exact(text)
+        return number if hint is Fraction else float(number)
+    if hint is int:
+        return int(text)
+    if hint is str or (typing.get_origin(hint) is Literal and text in typing.get_args(hint)):
+        return text
+    raise ValueError
