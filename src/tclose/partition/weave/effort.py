@@ -29,7 +29,7 @@ class Effort:
     sample: int = 20_000  # rows on which starts are compared where there are more
     chosen: float = 0.0  # of the time, spent when the start is chosen
     started: float = 0.0  # of the time, spent when it is made
-    large: int = 100_000  # rows beyond which exchanges gain little: cells are small there
+    large: int = 10**9  # rows beyond which exchanges grow with the root of the rows only
 
     def steps(self, rows: int) -> float:
         """Return the exchanges to try per row and pass."""
@@ -39,6 +39,6 @@ class Effort:
 
 EFFORTS: dict[str, Effort] = {
     "fast": Effort((0.7,), (1.0,), 100, 1000, 1, 2.0, 1e6, hot=0.03, started=0.6),
-    "balanced": Effort((0.5, 0.7, 0.9, 1.0), (1.0,), 100, 4000, 4, 40.0, 3e5, chosen=0.3, started=0.45),
+    "balanced": Effort((0.5, 0.7, 0.9, 1.0), (1.0,), 100, 4000, 4, 40.0, 3e5, chosen=0.3, started=0.45, large=100_000),
     "best": Effort((0.5, 0.7, 0.9, 1.0), (0.5, 2.0), 200, 8000, 12, 600.0, 2e6, chosen=0.1, started=0.2),
 }
