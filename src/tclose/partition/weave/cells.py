@@ -39,14 +39,23 @@ def strata_of(aims: Aims) -> Small:
     path = np.zeros(rows, dtype=np.int32)
     if not attributes:
         return path
+    orders = [np.argsort(column, kind="stable") for column in aims.codes.T]
     for level in range(DEPTH):
-        order = np.lexsort((aims.codes[:, level % attributes], path))
-        sizes = np.bincount(path)
-        first = np.cumsum(sizes) - sizes
-        place = np.empty(rows, dtype=np.int64)
-        place[order] = np.arange(rows)
-        path = (2 * path + (2 * (place - first[path]) >= sizes[path])).astype(np.int32)
+        path = _deeper(path, orders[level % attributes])
     return path
+
+
+@kernel
+def _deeper(path: Small, order: Ints) -> Small:
+    """Halve every stratum in the order of one attribute."""
+    sizes = np.bincount(path)
+    seen = np.zeros_like(sizes)
+    deeper = np.empty_like(path)
+    for row in order:
+        stratum = path[row]
+        deeper[row] = 2 * stratum + (2 * seen[stratum] >= sizes[stratum])
+        seen[stratum] += 1
+    return deeper
 
 
 def cells_of(
