@@ -353,7 +353,7 @@ def _options(
     method: str, given: tuple[str, ...], *, effort: str | None, tables: int | None, base: str | None
 ) -> dict[str, Any]:
     """Return what goes to the method itself."""
-    if effort is not None and "weave" not in (method, base):
+    if effort is not None and "weave" not in (method, base or (DEFAULT_METHOD if method == "projections" else None)):
         raise click.UsageError("--effort is for --method weave")
     if (tables is not None or base is not None) and method != "projections":
         raise click.UsageError("--tables and --base are for --method projections")

@@ -18,7 +18,7 @@ from tclose.partition.weave import partition
 from tclose.partition.weave.aims import aims_of
 from tclose.partition.weave.cells import beyond
 from tclose.partition.weave.loss import flat_axes, total_loss
-from tclose.partition.weave.work import limit, work_of
+from tclose.partition.weave.work import limit, smallest_class, work_of
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.int64))
 KINDS = ("ordered", "value", "equal", "hierarchical", "matrix")
@@ -208,6 +208,29 @@ def test_very_many_values_without_an_order_end_soon() -> None:
     assert labels.max() == 3
 
 
+@settings(max_examples=60, deadline=None)
+@given(problems(), st.integers(0, 2**32))
+def test_no_class_is_smaller_than_the_smallest_possible(problem: Problem, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    guarded = tuple(one for one in problem.sensitive if one.distance.name != "matrix")
+    least = smallest_class(aims_of(guarded, problem.rows), 1, problem.rows)
+    for _ in range(20):
+        rows = np.flatnonzero(random.random(problem.rows) < random.random())
+        close = all(
+            one.t is None or one.emd_of(one.codes[rows], one.reference) <= one.t for one in guarded if len(rows)
+        )
+        assert not len(rows) or not close or len(rows) >= least
+
+
+def test_t_of_nothing_is_decided_at_once() -> None:
+    codes = np.random.default_rng(1).integers(0, 3, 30_011)
+    reference = np.bincount(codes).astype(np.int64)
+    problem = Problem(
+        np.random.default_rng(2).random((30_011, 2)), (Sensitive(codes, reference, Equal(), Fraction(0)),)
+    )
+    assert partition(problem).max() == 0
+
+
 def test_huge_magnitudes_stay_exact() -> None:
     random = np.random.default_rng(2)
     positions = np.array([0, 1, 10**6, 10**12, 10**17], dtype=object)
@@ -297,3 +320,46 @@ def test_where_means_are_published_the_squared_distances_are_lowered() -> None:
         judge(problem, labels)
         squares[name] = total_loss(flat_axes(means, 1500), labels, int(labels.max()) + 1)
     assert squares["means"] < 0.9 * squares["ranges"]
+
+
+def test_a_line_of_very_many_uneven_values_keeps_its_t() -> None:
+    """Long gaps once shrank t to nothing: one class."""
+    random = np.random.default_rng(3)
+    values = np.sort(np.unique(np.append((random.lognormal(10, 1, 4000) * 100).astype(np.int64), 10**12)))
+    codes = random.permutation(len(values))
+    guarded = Sensitive(codes, np.ones(len(values), dtype=np.int64), Value(values), Fraction(1, 10))
+    problem = Problem(random.random((len(values), 2)), (guarded,), 5)
+    labels = partition(problem, effort="fast")
+    judge(problem, labels)
+    assert labels.max() > 200
+
+
+def test_a_matrix_that_is_a_line_is_as_good_as_one() -> None:
+    random = np.random.default_rng(4)
+    places, codes = np.arange(40), random.integers(0, 40, 1000)
+    shuffled = random.permutation(40)
+    costs = np.abs(places[:, None] - places[None, :])[np.ix_(shuffled, shuffled)]
+    points, reference = random.random((1000, 2)), np.bincount(codes, minlength=40).astype(np.int64)
+    line = Sensitive(shuffled[codes], reference[np.argsort(shuffled)], Ordered(40), Fraction(1, 10))
+    matrix = Sensitive(codes, reference, Matrix(costs), Fraction(1, 10))
+    losses = []
+    for one in (line, matrix):
+        problem = Problem(points, (one,), 3)
+        labels = partition(problem, seed=1)
+        judge(problem, labels)
+        losses.append(total_loss(flat_axes(problem.all_axes, 1000), labels, int(labels.max()) + 1))
+    assert losses[1] <= 1.05 * losses[0]
+
+
+def test_a_class_of_n_rows_need_not_be_near_the_table() -> None:
+    random = np.random.default_rng(5)
+    points = random.random((1200, 2))
+    codes = (points[:, 0] * 6).astype(np.int64)
+    reference = np.bincount(codes).astype(np.int64)
+    losses = []
+    for n in (None, 100):
+        problem = Problem(points, (Sensitive(codes, reference, Ordered(6), Fraction(1, 20), n),), 3)
+        labels = partition(problem, seed=1)
+        assert problem.admitted(labels).all()
+        losses.append(total_loss(flat_axes(problem.all_axes, 1200), labels, int(labels.max()) + 1))
+    assert losses[1] < 0.95 * losses[0]

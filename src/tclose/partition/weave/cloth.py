@@ -19,6 +19,7 @@ from tclose.partition.weave.grow import carve
 from tclose.partition.weave.loss import Axes, flat_axes, total_loss
 from tclose.partition.weave.recarve import recarve
 from tclose.partition.weave.threads import in_threads
+from tclose.partition.weave.work import smallest_class
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -33,7 +34,7 @@ STEPS_PER_ROUND = 10.0  # exchanges tried per row for each class carved anew
 
 @dataclass(frozen=True, eq=False)
 class Cloth:
-    """Rows with their losses, their limits and the smallest class."""
+    """Rows with their losses, their limits and the smallest class that there can be."""
 
     axes: Axes
     aims: Aims
@@ -41,8 +42,10 @@ class Cloth:
 
     @classmethod
     def of(cls, problem: Problem) -> Cloth:
-        """Lay a problem out in flat arrays."""
-        return cls(flat_axes(problem.all_axes, problem.rows), aims_of(problem.sensitive, problem.rows), problem.k)
+        """Lay a problem out in flat arrays; where t is strict, small classes are ruled out at once."""
+        aims = aims_of(problem.sensitive, problem.rows)
+        k = smallest_class(aims, problem.k, max(problem.rows // 2 + 1, problem.k))
+        return cls(flat_axes(problem.all_axes, problem.rows), aims, k)
 
     def __len__(self) -> int:
         return len(self.axes.codes)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.partition.kernels import kernel
-from tclose.partition.weave.aims import PATH, RULE, Aims
+from tclose.partition.weave.aims import PATH, RULE, SAFE, Aims
 from tclose.partition.weave.rules import broken, outside
 
 Ints = NDArray[np.int64]
@@ -42,6 +42,8 @@ def work_of(aims: Aims, counts: Small, size: int, a: int) -> int:
 @kernel
 def limit(aims: Aims, size: int, a: int) -> int:
     """Return the most work that a class of this size may have."""
+    if size >= aims.free[a]:
+        return SAFE
     return int(aims.allowed[a] * size // aims.per[a])
 
 
@@ -52,6 +54,30 @@ def admitted(aims: Aims, counts: Small, size: int) -> bool:
     for a in range(len(aims.kinds)):
         passes = passes and work_of(aims, counts, size, a) <= limit(aims, size, a)
     return passes
+
+
+@kernel
+def smallest_class(aims: Aims, k: int, most: int) -> int:
+    """Return the smallest size from k up that a class could have, `most` where none below it could.
+
+    A class has a whole number C of rows beyond each edge, so its work there is at least what |N·C − s·R| comes to for
+    the best C.
+    """
+    for size in range(k, most):
+        possible = True
+        for a in range(len(aims.kinds)):
+            if aims.kinds[a] == RULE:
+                continue
+            total, work, room = aims.total[a], 0, limit(aims, size, a)
+            for e in range(aims.edge[a], aims.edge[a + 1]):
+                over = size * aims.reference[e] % total
+                work += aims.weight[e] * min(over, total - over)
+                if work > room:
+                    possible = False
+                    break
+        if possible:
+            return size
+    return most
 
 
 @kernel
@@ -125,6 +151,8 @@ def excess(aims: Aims, counts: Small, size: int, sign: int, share: float, found:
         work = np.int64(0)
         if aims.kinds[a] == RULE:
             _rule_excess(aims, counts, size, sign, a, found)
+            continue
+        if size >= aims.free[a]:
             continue
         if aims.kinds[a] == PATH:
             for e in range(first, last):
