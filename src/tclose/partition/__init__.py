@@ -12,14 +12,20 @@ from tclose.partition.merging import merged
 from tclose.partition.methods import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.problem import Problem, Sensitive
 
-__all__ = ["DEFAULT_METHOD", "METHODS", "Method", "Problem", "Sensitive", "merged", "method_named"]
+__all__ = ["DEFAULT_METHOD", "METHODS", "Method", "Problem", "Sensitive", "merged", "method_called", "method_named"]
+
+
+def method_called(name: str) -> Method:
+    """Return what is known about a method, without loading it."""
+    if name not in METHODS:
+        hint = did_you_mean(name, METHODS) or f"; known are {', '.join(METHODS)}"
+        raise PolicyError(f"there is no method '{name}'{hint}")
+    return METHODS[name]
 
 
 def method_named(name: str) -> Callable[..., Ints]:
     """Return a method's `partition(problem, *, seed, progress, ...)`, imported on use: kernels load slowly."""
-    if name not in METHODS:
-        hint = did_you_mean(name, METHODS) or f"; known are {', '.join(METHODS)}"
-        raise PolicyError(f"there is no method '{name}'{hint}")
+    method_called(name)
     method: Any = import_module(f"tclose.partition.{name}")
     found: Callable[..., Ints] = method.partition
     return found

@@ -19,6 +19,7 @@ class Method:
     growth: str = "n log n"  # of its time with the number of rows
     option: str = ""  # the option that changes what it does, its values, the default first
     choices: tuple[str, ...] = ()
+    compare_all: bool = False  # whether its choices are published algorithms of their own, each worth comparing
 
 
 METHODS = {
