@@ -1,6 +1,7 @@
 """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
 from tclose.certificate import Certificate, Verification, verify
+from tclose.comparing import Comparison, compare
 from tclose.errors import (
     Infeasible,
     InputError,
@@ -20,6 +21,7 @@ __all__ = [
     "AttributeFinding",
     "Certificate",
     "CheckResult",
+    "Comparison",
     "Explanation",
     "Infeasible",
     "InputError",
@@ -37,6 +39,7 @@ __all__ = [
     "Verification",
     "anonymize",
     "check",
+    "compare",
     "explain",
     "read",
     "verify",

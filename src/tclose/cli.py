@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,13 @@ import click
 from tclose import doctor as health
 from tclose import drafting, talk
 from tclose.certificate import verify as verify_release
+from tclose.comparing import LIMIT_SECONDS, entries
+from tclose.comparing import compare as compare_methods
 from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
-from tclose.partition import DEFAULT_METHOD
+from tclose.partition import DEFAULT_METHOD, METHODS
+from tclose.partition.options import from_texts
 from tclose.policy import Policy
-from tclose.progress import Bar
+from tclose.progress import Bar, Bars
 from tclose.recode.output import check_targets, format_of
 from tclose.release import anonymize as publish
 from tclose.release import check as judge
@@ -130,6 +134,7 @@ def explain(table: str, attribute: str, class_number: int, as_json: bool, **aske
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The release: .csv, .parquet or .arrow.")
 @click.option("--method", default=DEFAULT_METHOD, show_default=True, help="How rows are split into classes.")
 @click.option("--effort", type=click.Choice(["fast", "balanced", "best"]), help="How hard weave tries.")
+@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="An option of the method's own.")
 @click.option(
     "--seed",
     type=click.IntRange(0),
@@ -145,6 +150,7 @@ def anonymize(
     out: Path,
     method: str,
     effort: str | None,
+    given: tuple[str, ...],
     seed: int | None,
     certificate: Path | None,
     record: Path | None,
@@ -154,9 +160,7 @@ def anonymize(
     """Publish TABLE so that it holds what the policy asks for; the release appears once it is proved."""
     policy, source = Policy.load(policy_file), Path("/dev/stdin" if table == "-" else table)
     format_of(out)
-    if effort is not None and method != "weave":
-        raise click.UsageError("--effort is for --method weave")
-    options = {} if effort is None else {"effort": effort}
+    options = _options(method, effort, given)
     check_targets([path for path in (out, certificate, record) if path], [source, policy_file, *policy.files])
     with Bar() as bar:
         release = publish(read(table), policy, method=method, seed=seed, progress=bar, **options)
@@ -202,6 +206,42 @@ def init(table: str, out: Path | None, as_json: bool) -> int:
         click.echo(text, nl=False)
     else:
         click.echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {table} --policy {out}")
+    return HOLDS
+
+
+@cli.command()
+@click.argument("table")
+@click.option("--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="A policy in TOML.")
+@click.option("--methods", "named", metavar="A,B", help="Some methods, such as weave,weave:fast; all if absent.")
+@click.option(
+    "--limit", type=float, default=LIMIT_SECONDS, show_default=True, metavar="SECONDS", help="Stop a method after this."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The chance that all methods share.")
+@click.option("--show-values", is_flag=True, help="Let error messages quote cells.")
+@as_json
+def compare(
+    table: str, policy_file: Path, named: str | None, limit: float, seed: int, show_values: bool, as_json: bool
+) -> int:
+    """Try every method on TABLE and show side by side what each would publish; nothing is written."""
+    policy, methods = Policy.load(policy_file), None if named is None else _columns(named)
+    entries(methods)  # a misspelt name is told before the table is read
+    with Bars() as bars:
+        comparison = compare_methods(read(table), policy, methods=methods, limit=limit, seed=seed, progress=bars)
+    if as_json:
+        _print(comparison.to_dict())
+    else:
+        talk.show_comparison(comparison)
+    return comparison.exit_status
+
+
+@cli.command()
+@as_json
+def methods(as_json: bool) -> int:
+    """List the methods: what each does, whose it is, and what it can serve."""
+    if as_json:
+        _print({"methods": [{"name": name, **asdict(method)} for name, method in METHODS.items()]})
+    else:
+        talk.show_methods(METHODS)
     return HOLDS
 
 
@@ -258,6 +298,19 @@ def _policy(
         columns[name]["distance"] = kind
     settings: dict[str, Any] = {"quasi": _columns(qi), "sensitive": columns}
     return Policy.from_dict(settings if k is None else {**settings, "k": k}), True
+
+
+def _options(method: str, effort: str | None, given: tuple[str, ...]) -> dict[str, Any]:
+    """Return what goes to the method itself."""
+    if effort is not None and method != "weave":
+        raise click.UsageError("--effort is for --method weave")
+    pairs = [(name, value) for name, equals, value in (text.partition("=") for text in given) if name and equals]
+    if len(pairs) < len(given):
+        raise click.UsageError("expected --option NAME=VALUE")
+    pairs += [] if effort is None else [("effort", effort)]
+    if len(dict(pairs)) < len(pairs):
+        raise click.UsageError("an option of the method is given twice: give it once")
+    return from_texts(method, dict(pairs))
 
 
 def _columns(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tclose.errors import InputError, PolicyError
+from tclose.errors import Infeasible, InputError, InternalError, PolicyError
 from tclose.feasibility import publishable
 from tclose.partition import METHODS, method_called
 from tclose.policy import Policy
@@ -58,6 +58,16 @@ class Comparison:
     def released(self) -> tuple[Trial, ...]:
         """The methods that gave a release."""
         return tuple(trial for trial in self.trials if trial.outcome == "released")
+
+    @property
+    def exit_status(self) -> int:
+        """What `tclose compare` ends with: 0 where a method gave a release, else the gravest reason why none did."""
+        outcomes = {trial.outcome for trial in self.trials}
+        if "released" in outcomes:
+            return 0
+        if "failed" in outcomes:
+            return InternalError.exit_status
+        return Infeasible.exit_status if outcomes & {"infeasible", "stopped"} else PolicyError.exit_status
 
     @cached_property
     def frame(self) -> Any:

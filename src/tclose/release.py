@@ -23,6 +23,7 @@ from tclose.findings import CheckResult, Explanation, Step
 from tclose.judging import Progress, distance_of, judge
 from tclose.measure.utility import Outcome, class_sizes, measured
 from tclose.partition import DEFAULT_METHOD
+from tclose.partition.options import checked
 from tclose.policy import Policy
 from tclose.recode.frame import ordered, recoded
 from tclose.recode.output import (
@@ -108,6 +109,7 @@ def anonymize(
     """
     tell = progress or (lambda share, what: None)
     chance = secrets.randbits(63) if seed is None else _given(seed)
+    options = checked(method, options)
 
     tell(0.0, "reading")
     whole = to_polars(frame)

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import IO, Any, Literal
 
 import polars as pl
 
@@ -79,7 +79,7 @@ class Trial:
     peak_megabytes: float | None = None
 
 
-def send(job: Job, table: memoryview, pipe: BinaryIO) -> None:
+def send(job: Job, table: memoryview, pipe: IO[bytes]) -> None:
     """Hand a job and its table over; the pipe stays open for as long as the job is wanted."""
     told = pickle.dumps(job)
     for block in (told, table):
@@ -109,7 +109,7 @@ def main() -> None:
     os._exit(0)  # at once: a thread still listens
 
 
-def _block(pipe: BinaryIO) -> bytes:
+def _block(pipe: IO[bytes]) -> bytes:
     return pipe.read(int.from_bytes(pipe.read(LENGTH_BYTES), "big"))
 
 
@@ -138,9 +138,7 @@ def _figures(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
     compiling = _watch_compiler(tell)
     tell({"begun": True})
     start = time.perf_counter()
-    release = anonymize(
-        table, job.policy, method=job.method, seed=job.seed, progress=_rarely(tell), **job.options
-    )
+    release = anonymize(table, job.policy, method=job.method, seed=job.seed, progress=_rarely(tell), **job.options)
     seconds, peak = time.perf_counter() - start - compiling.seconds, peak_megabytes()
     tell({"released": True})
     error = error_of_counts(table, job.policy, release, job.seed)
@@ -204,14 +202,14 @@ def _watch_compiler(tell: Tell) -> _Compiling:
     if "numba" in sys.modules:  # else the method has no kernels
         from numba.core import event
 
-        class Listener(event.Listener):  # type: ignore[misc]
+        class Listener(event.Listener):
             def on_start(self, event: Any) -> None:
                 compiling.begin()
 
             def on_end(self, event: Any) -> None:
                 compiling.end()
 
-        event.register("numba:compile", Listener())
+        event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
     return compiling
 
 

@@ -38,7 +38,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Query:
-    """Count the rows within every range; `sensitive` numbers the sensitive columns, the others the quasi-identifiers."""
+    """Count the rows within every range: of quasi-identifiers, and of one sensitive attribute where there is any."""
 
     quasi: tuple[Range, ...]
     sensitive: Range | None
@@ -173,7 +173,8 @@ def query_error(rows: Rows, tables: Sequence[Published], queries: Sequence[Query
     if not queries:
         return None
     floor = FLOOR * rows.height
-    errors, kinds = np.empty(len(queries)), {}
+    errors = np.empty(len(queries))
+    kinds: dict[tuple[int, float], list[int]] = {}
     for number, query in enumerate(queries):
         truth = rows.count(query)
         errors[number] = abs(_asked(tables, query).estimate(query) - truth) / max(truth, floor)
@@ -201,7 +202,7 @@ def _varies(codes: Ints) -> bool:
 
 
 def _running(codes: Ints) -> Ints:
-    """Return how many rows have a code of at most 0, 1, 2, …"""
+    """Return how many rows have at most code 0, at most code 1, and so on."""
     return np.cumsum(np.bincount(codes[codes >= 0]))
 
 

@@ -83,7 +83,7 @@ class _Numbers:
 
     def _place(self, text: str) -> float:
         if text in self.known:
-            return self.known[text]
+            return float(self.known[text])
         return float((exact(text) * 10**self.scale - self.first) / Fraction(self.grain))
 
 
