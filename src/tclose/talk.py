@@ -235,15 +235,20 @@ def _share(figure: float | None) -> str:
 
 def show_methods(methods: Mapping[str, Method]) -> None:
     """Print the methods, one after the other, with what each can serve."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("method", "what it does", "by", "sensitive", "distances", "time grows as"):
-        table.add_column(heading, overflow="fold")
+    table = Table.grid(padding=(0, 2))
     for name, method in methods.items():
-        option = f"\n--option {method.option}={'|'.join(method.choices)}" if method.option else ""
-        distances = "all" if method.distances == ALL_DISTANCES else ", ".join(method.distances)
-        by = f"{method.who}, {method.year}"
-        table.add_row(name, Text(method.what + option), Text(by), method.sensitive, distances, method.growth)
+        table.add_row(Text(name, "bold"), Text(method.what))
+        table.add_row("", Text(_about(method), "dim"))
     Console(highlight=False).print(table)
+
+
+def _about(method: Method) -> str:
+    """Say whose a method is, what it can serve and how its time grows."""
+    how_many = "one sensitive attribute" if method.sensitive == "one" else "any number of sensitive attributes"
+    distances = "all distances" if method.distances == ALL_DISTANCES else f"distances {', '.join(method.distances)}"
+    told = [f"{method.who}, {method.year}", how_many, distances, f"time grows as {method.growth}"]
+    option = [f"--option {method.option}={'|'.join(method.choices)}"] if method.option else []
+    return "; ".join(told + option)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

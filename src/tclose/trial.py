@@ -141,10 +141,11 @@ def _figures(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
     release = anonymize(table, job.policy, method=job.method, seed=job.seed, progress=_rarely(tell), **job.options)
     seconds, peak = time.perf_counter() - start - compiling.seconds, peak_megabytes()
     tell({"released": True})
-    error = error_of_counts(table, job.policy, release, job.seed)
+    content = release.certificate.content
+    error = error_of_counts(table, job.policy, _tables(release), content, job.seed)
     return {
         "outcome": "released",
-        **_cost(release),
+        **_cost(content),
         **({} if error is None else error.to_dict()),
         "seconds": seconds,
         "compile_seconds": compiling.seconds,
@@ -152,8 +153,12 @@ def _figures(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
     }
 
 
-def _cost(release: Release) -> dict[str, Any]:
-    found = release.found
+def _tables(release: Release) -> tuple[pl.DataFrame, ...]:
+    """Return the published tables: one for most methods."""
+    return tuple(getattr(release, "tables", None) or (release.frame,))
+
+
+def _cost(found: Mapping[str, Any]) -> dict[str, Any]:
     measures = found["measures"]
     return {
         **{name: found[name] for name in ("rows", "withheld", "classes", "smallest_class")},

@@ -48,6 +48,7 @@ def _hint(method: str, name: str) -> Any:
 
 
 def _known(method: str) -> dict[str, Any]:
+    """Return every option of a method with what it takes, in the order of its `partition`."""
     partition = method_named(method)
     hints = typing.get_type_hints(partition)
     names = (name for name in inspect.signature(partition).parameters if name not in COMMON)

@@ -1,0 +1,86 @@
+"""Methods that misbehave, for whoever runs methods in other processes."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tclose.partition.methods import METHODS
+
+MISBEHAVING = '''
+"""Python imports this module whenever it starts: here it adds methods that no user would want."""
+import os, signal, sys, threading, types
+from pathlib import Path
+from tclose.errors import Infeasible, InternalError, MissingExtra, Unsuited
+from tclose.partition.methods import METHODS, Method
+
+def raising(error):
+    def partition(problem, *, seed=0, progress=None):
+        raise error
+    return partition
+
+def endless(problem, *, seed=0, progress=None):
+    Path(os.environ.get("BEGUN", os.devnull)).write_text(str(os.getpid()))
+    progress(0.5)
+    threading.Event().wait()
+
+def whole(problem, *, seed=0, progress=None):
+    sys.stdout.write("a library prints S3CR3T\\n")
+    sys.stderr.write("and warns of S3CR3T\\n")
+    problem.check_feasible()
+    return problem.points[:, 0].astype("int64") * 0
+
+def killed(problem, *, seed=0, progress=None):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def chosen(problem, *, kind: str = "one", parts: int = 1, share: float = 0.5, fast: bool = False, seed=0, progress=None):
+    return whole(problem) if kind == "one" else (whole(problem).cumsum() + range(problem.rows)) // (problem.rows // 2)
+
+FAKES = {
+    "whole": whole,
+    "unsuited": raising(Unsuited("it serves one attribute only")),
+    "infeasible": raising(Infeasible("t cannot be reached")),
+    "extra": raising(MissingExtra("scipy", "solve", "the programme")),
+    "internal": raising(InternalError("a class is too small")),
+    "crash": raising(ValueError("the cell S3CR3T")),
+    "memory": raising(MemoryError()),
+    "killed": killed,
+    "endless": endless,
+    "chosen": chosen,
+}
+for name, partition in FAKES.items():
+    module = types.ModuleType(f"tclose.partition.{name}")
+    module.partition = partition
+    sys.modules[module.__name__] = module
+    METHODS[name] = Method("misbehaves", "tests", 2026)
+METHODS["chosen"] = Method("has choices", "tests", 2026, option="kind", choices=("one", "two"), compare_all=True)
+'''
+
+
+@pytest.fixture(scope="session")
+def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return an environment in which every Python knows methods that misbehave."""
+    folder = tmp_path_factory.mktemp("misbehaving")
+    (folder / "sitecustomize.py").write_text(MISBEHAVING)
+    before = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join([str(folder), *([before] if before else [])]), "FAKES": str(folder)}
+
+
+@pytest.fixture
+def misbehave(misbehaving: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let this process know methods that misbehave, and those that it starts."""
+    for name, value in misbehaving.items():
+        monkeypatch.setenv(name, value)
+    methods, modules = dict(METHODS), set(sys.modules)
+    runpy.run_path(str(Path(misbehaving["FAKES"]) / "sitecustomize.py"))
+    yield
+    METHODS.clear()
+    METHODS.update(methods)
+    for module in set(sys.modules) - modules:
+        if module.startswith("tclose.partition."):
+            del sys.modules[module]
