@@ -38,7 +38,10 @@ def whole(problem, *, seed=0, progress=None):
 def killed(problem, *, seed=0, progress=None):
     os.kill(os.getpid(), signal.SIGKILL)
 
-def chosen(problem, *, kind: str = "one", parts: int = 1, share: float = 0.5, fast: bool = False, seed=0, progress=None):
+def chosen(
+    problem, *, kind: str = "one", parts: int = 1, share: float = 0.5, fast: bool = False, most: int | None = None,
+    measure: object = None, seed=0, progress=None
+):
     return whole(problem) if kind == "one" else (whole(problem).cumsum() + range(problem.rows)) // (problem.rows // 2)
 
 FAKES = {

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from queue import SimpleQueue
@@ -24,6 +24,7 @@ Answer = Mapping[str, Any]
 Tell = Callable[[int, float], None]  # the number of a job, and the share of it that is done
 
 SIDE_BY_SIDE = 2  # more would compete for memory
+TURN_SECONDS = 0.1
 CHILD = "import sys; sys.path[:] = {path!r}; from tclose.trial import main; main()"
 THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -44,10 +45,17 @@ def answers(jobs: Sequence[Job], table: memoryview, limit: float, tell: Tell) ->
     children = Children()
     pool = ThreadPoolExecutor(cores.qsize())
     try:
-        return list(pool.map(work, range(len(jobs))))
+        return [_awaited(future) for future in [pool.submit(work, number) for number in range(len(jobs))]]
     finally:  # also after Ctrl-C: no process may outlive the question
         children.end()
         pool.shutdown(cancel_futures=True)
+
+
+def _awaited(future: Future[Answer]) -> Answer:
+    """Wait in short turns: polars restarts a wait that Ctrl-C interrupts, and Python hears of it only in between."""
+    while not future.done():
+        wait([future], timeout=TURN_SECONDS)
+    return future.result()
 
 
 def _cores(jobs: int) -> list[int | None]:

@@ -2,10 +2,11 @@
 
 A query counts the rows within a range on one to three quasi-identifiers and, where there is a sensitive attribute,
 within a range on one of them: the question of Xiao and Tao (VLDB 2006) and of Cao, Karras, Kalnis and Tan (VLDB Journal
-20, 2011). Who has only the release takes every class for spread evenly over what it publishes.
+20, 2011). Ranges are laid around a row drawn by chance: where columns depend on each other, most others would find
+nobody, and rightly say so. Who has only the release takes every class for spread evenly over what it publishes.
 
-The relative error is |estimate − truth| / max(truth, 0.1 % of the rows): without that floor, a query that hardly any
-row answers would weigh as much as one misses it by chance. Truth is counted on all input rows, withheld ones too.
+The relative error is |estimate − truth| / max(truth, 0.1 % of the rows): without that floor, chance would
+decide the error of a query that hardly any row answers. Truth is counted on all input rows, withheld ones too.
 It is a figure for the steward: solved for enough queries, it would tell of cells that are not published.
 """
 
@@ -156,16 +157,16 @@ class QueryError:
 
 
 def draw(rows: Rows, seed: int) -> list[Query]:
-    """Draw queries whose ranges cover equal shares of the rows, column by column; none on a constant column."""
+    """Draw queries about columns that vary; every range covers its share of the rows, and one row answers them all."""
     chance = np.random.default_rng([seed, len(rows.quasi)])
-    quasi = [(column, _running(codes)) for column, codes in enumerate(rows.quasi) if _varies(codes)]
-    sensitive = [(column, _running(codes)) for column, codes in enumerate(rows.sensitive) if _varies(codes)]
-    return [
+    quasi, sensitive = _columns(rows.quasi), _columns(rows.sensitive)
+    drawn = (
         _drawn(quasi, sensitive, predicates, selectivity, chance)
         for predicates in range(1, min(MOST_PREDICATES, len(quasi)) + 1)
         for selectivity in SELECTIVITIES
         for _ in range(EACH)
-    ]
+    )
+    return [query for query in drawn if query is not None]
 
 
 def query_error(rows: Rows, tables: Sequence[Published], queries: Sequence[Query]) -> QueryError | None:
@@ -196,43 +197,51 @@ def _within(codes: Ints, asked: Range) -> NDArray[np.bool_]:
     return (codes >= asked.first) & (codes <= asked.last)
 
 
-def _varies(codes: Ints) -> bool:
-    present = codes[codes >= 0]
-    return bool(len(present)) and int(present.min()) < int(present.max())
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column to ask about: its number, its codes, and how many rows have at most each code."""
+
+    number: int
+    codes: Ints
+    running: Ints
+
+    def around(self, row: int, share: float, chance: np.random.Generator) -> Range:
+        """Draw neighbouring codes that cover a share of the rows and this row; where that is all, its own code."""
+        code, total = int(self.codes[row]), int(self.running[-1])
+        before = int(self.running[code - 1]) if code else 0
+        place, span = chance.uniform(before, self.running[code]), share * total
+        start = chance.uniform(max(place - span, 0), min(place, total - span))
+        first = min(int(np.searchsorted(self.running, start, "right")), code)
+        last = max(int(np.searchsorted(self.running, start + span, "left")), code)
+        if self.running[last] == total and (first == 0 or self.running[first - 1] == 0):
+            first = last = code
+        return Range(self.number, first, last)
 
 
-def _running(codes: Ints) -> Ints:
-    """Return how many rows have at most code 0, at most code 1, and so on."""
-    return np.cumsum(np.bincount(codes[codes >= 0]))
-
-
-Column = tuple[int, Ints]
+def _columns(all_codes: Sequence[Ints]) -> list[_Column]:
+    """Return the columns that vary."""
+    columns = []
+    for number, codes in enumerate(all_codes):
+        running = np.cumsum(np.bincount(codes[codes >= 0], minlength=1))
+        if np.count_nonzero(np.diff(running, prepend=0)) > 1:
+            columns.append(_Column(number, codes, running))
+    return columns
 
 
 def _drawn(
-    quasi: Sequence[Column],
-    sensitive: Sequence[Column],
+    quasi: Sequence[_Column],
+    sensitive: Sequence[_Column],
     predicates: int,
     selectivity: float,
     chance: np.random.Generator,
-) -> Query:
+) -> Query | None:
+    """Draw a query that at least one row answers; none where no row has a value in every column drawn."""
     share = selectivity ** (1 / (predicates + bool(sensitive)))
-    chosen = sorted(chance.choice(len(quasi), predicates, replace=False).tolist())
-    about = sensitive[int(chance.integers(len(sensitive)))] if sensitive else None
-    return Query(
-        tuple(_range(quasi[one], share, chance) for one in chosen),
-        None if about is None else _range(about, share, chance),
-        selectivity,
-    )
-
-
-def _range(column: Column, share: float, chance: np.random.Generator) -> Range:
-    """Draw neighbouring codes that cover a share of the rows; where these are all codes, one of them."""
-    number, running = column
-    total = int(running[-1])
-    start = chance.uniform(0, (1 - share) * total)
-    first = int(np.searchsorted(running, start, "right"))
-    last = int(np.searchsorted(running, start + share * total, "left"))
-    if running[last] == total and (first == 0 or running[first - 1] == 0):
-        first = last = int(np.searchsorted(running, chance.integers(total), "right"))
-    return Range(number, first, last)
+    chosen = [quasi[one] for one in sorted(chance.choice(len(quasi), predicates, replace=False).tolist())]
+    about = [sensitive[int(chance.integers(len(sensitive)))]] if sensitive else []
+    rows = np.flatnonzero(np.all([column.codes >= 0 for column in chosen + about], axis=0))
+    if not len(rows):
+        return None
+    row = int(rows[chance.integers(len(rows))])
+    ranges = [column.around(row, share, chance) for column in chosen + about]
+    return Query(tuple(ranges[:predicates]), ranges[-1] if about else None, selectivity)
