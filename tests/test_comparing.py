@@ -140,6 +140,19 @@ def test_the_frame_is_of_the_kind_that_was_given(misbehave: None, kind: Any) -> 
     assert math.isnan(gcp[1])
 
 
+def test_releases_of_several_tables() -> None:
+    comparison = compare(TABLE, POLICY, methods=["projections", "anatomy"])
+    assert outcomes(comparison) == {"projections": "released", "anatomy": "released"}
+    shared, parted = comparison.trials
+    assert set(shared.closeness) == set(parted.closeness) == {"pay", "ill"}
+    assert (parted.gcp, parted.sse) == (0, 0)
+    assert shared.gcp is not None
+    assert shared.gcp > 0
+    assert shared.query_error is not None
+    assert parted.query_error is not None
+    assert parted.query_error > 0  # quasi-identifiers are exact, but not who has which sensitive value
+
+
 def test_progress_and_order(misbehave: None) -> None:
     told: dict[str, list[float]] = {}
     names = ["whole", "chosen:two", "chosen:one"]

@@ -33,7 +33,7 @@ def policy(t: float = 1, k: int = 1, **more: Any) -> Policy:
 
 def median(asked: Policy, table: pl.DataFrame = TABLE, seed: int = 0) -> float:
     release = anonymize(table, asked, method="fragmentation")
-    found = error_of_counts(table, asked, (release.frame,), release.certificate.content, seed)
+    found = error_of_counts(table, asked, release.tables, release.certificate.content, seed)
     assert found is not None
     return found.median
 
@@ -84,8 +84,8 @@ def test_a_release_that_knows_fewer_values_and_spells_them_otherwise() -> None:
     asked = Policy(quasi=["q"], keep=["kept"], sensitive={"pay": {"t": 1}}, k=2, suppress=0.5)
     release = anonymize(table, asked, method="fragmentation")
     assert release.found["withheld"] == 1
-    assert "1" not in release.frame["pay"].to_list()
-    assert error_of_counts(table, asked, (release.frame,), release.certificate.content, 0) is not None
+    assert "1" not in release.table["pay"].to_list()
+    assert error_of_counts(table, asked, release.tables, release.certificate.content, 0) is not None
 
 
 # Several tables
@@ -98,7 +98,7 @@ def content_of(asked: Policy) -> dict[str, Any]:
 def test_tables_that_share_out_the_sensitive_attributes() -> None:
     asked = policy()
     release = anonymize(TABLE, asked, method="fragmentation")
-    tables = [release.frame.drop(name) for name in ("pay", "ill")]
+    tables = [release.table.drop(name) for name in ("pay", "ill")]
     found = error_of_counts(TABLE, asked, tables, release.certificate.content, 0)
     assert found is not None
     assert found.median == pytest.approx(0, abs=1e-12)

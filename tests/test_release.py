@@ -476,12 +476,12 @@ def test_a_file_that_changed_on_its_way_is_caught(tmp_path: Path, monkeypatch: p
     frame = pl.DataFrame({"age": range(12), "pay": range(12)})
     release = anonymize(frame, Policy(quasi=["age"], sensitive={"pay": {"t": 0.2}}))
     (tmp_path / "r.csv").write_text("old")
-    swapped = release.frame.with_columns(pl.col("pay").sort())
+    swapped = release.table.with_columns(pl.col("pay").sort())
 
     def write(frame: pl.DataFrame, kind: str, file: Any) -> None:
         swapped.write_csv(file)
 
-    monkeypatch.setattr("tclose.release.write_table", write)
+    monkeypatch.setattr("tclose.publication.write_table", write)
     with pytest.raises(InternalError, match="not released"):
         release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json", record=tmp_path / "seed")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"r.csv": "old"}

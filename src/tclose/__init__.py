@@ -14,7 +14,8 @@ from tclose.errors import (
 )
 from tclose.findings import AttributeFinding, CheckResult, Explanation, ModelFinding
 from tclose.policy import Policy, Quasi, Sensitive
-from tclose.release import Release, anonymize, check, explain
+from tclose.publication import Release
+from tclose.release import anonymize, check, explain
 from tclose.table import read
 
 __all__ = [

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from tclose.errors import InputError, PolicyError
 from tclose.findings import AttributeFinding, CheckResult
 from tclose.judging import judge, supersets_of, verdicts
+from tclose.layouts import combined, group_policy, join_problems, projection_policy, sibling
 from tclose.policy import Policy
 from tclose.recode.output import check_targets, pending, publish, sha256
 from tclose.table import CodedTable, encode
@@ -62,6 +64,8 @@ class Verification:
 
     problems: tuple[str, ...]
     result: CheckResult | None
+    files: tuple[str, ...] = ()  # of a release of several tables
+    identity_protected: bool = True
 
     @property
     def holds(self) -> bool:
@@ -71,6 +75,10 @@ class Verification:
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
         found = {} if self.result is None else self.result.to_dict()
+        if self.files:
+            found |= {"files": list(self.files)}
+        if not self.identity_protected:
+            found |= {"identity_protected": False}
         return {"holds": self.holds, "problems": list(self.problems), **found}
 
 
@@ -82,6 +90,7 @@ def load(path: str | Path) -> tuple[Certificate, str]:
         digest = content.pop("digest")
         if content["format"] != FORMAT or not isinstance(digest, str) or not isinstance(content["policy"], dict):
             raise ValueError
+        _check_tables(content)
         certificate = Certificate(content)
         certificate.digest.encode()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -97,23 +106,122 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _check_tables(content: Mapping[str, Any]) -> None:
+    """Refuse several tables that are not told as they should be; a file is named, never a path to it."""
+    tables = content.get("tables", ())
+    names = [table["file"] for table in tables]
+    if len(set(names)) < len(names) or ("tables" in content and not names):
+        raise ValueError
+    if not all(isinstance(name, str) for name in (*names, content.get("group", ""))):
+        raise ValueError
+    if not all(isinstance(table.get("sensitive", {}), dict) for table in tables):
+        raise ValueError
+    if any(name in ("", ".", "..") or set(name) & set("/\\:\0") for name in names):
+        raise ValueError
+
+
 def verify(release: str | Path, certificate: str | Path, *, digest: str | None = None) -> Verification:
-    """Judge a release again, from its published values alone, and compare with what its certificate says."""
+    """Judge a release again, from its published values alone, and compare with what its certificate says.
+
+    The files of a release of several tables are found beside `release` (the name that was given when it was written,
+    or one of theirs) by the names in the certificate.
+    """
     promised, written = load(certificate)
-    problems = list(_paper_problems(promised, written, digest))
+    problems = _paper_problems(promised, written, digest)
+    if "tables" in promised.content:
+        found = _verified_together(Path(release), promised)
+        return replace(found, problems=(*problems, *found.problems))
     data = read_bytes(release)
-    if sha256(data) != promised.content.get("sha256"):
-        problems.append("the release is not the file that was certified: its SHA-256 differs")
+    problems += _fingerprint_problems(data, promised.content)
+    more, result = _examined(data, lambda: promised.policy, promised.content)
+    return Verification((*problems, *more), result)
+
+
+def _fingerprint_problems(data: bytes, content: Mapping[str, Any]) -> list[str]:
+    same = sha256(data) == content.get("sha256")
+    return [] if same else ["the release is not the file that was certified: its SHA-256 differs"]
+
+
+def _examined(
+    data: bytes, policy_of: Callable[[], Policy], content: Mapping[str, Any]
+) -> tuple[list[str], CheckResult | None]:
+    """Judge one table, and compare with what was promised of it."""
     try:
-        policy = promised.policy
+        policy = policy_of()
         table = encode(parse(data), policy)
     except (InputError, PolicyError) as error:
-        return Verification((*problems, f"the release cannot be judged as the certificate says: {error}"), None)
+        return [f"the release cannot be judged as the certificate says: {error}"], None
     result = judge(table, policy, lambda share, what: None)
-    problems += _count_problems(promised.content, result)
-    problems += _failures(table, policy)
-    problems += _closeness_problems(promised.content, result)
-    return Verification(tuple(problems), result)
+    return [*_count_problems(content, result), *_failures(table, policy), *_closeness_problems(content, result)], result
+
+
+def _verified_together(release: Path, promised: Certificate) -> Verification:
+    """Judge all tables of a release."""
+    content = promised.content
+    names = [table["file"] for table in content["tables"]]
+    problems = []
+    if release.name not in names and sibling(release, "-1").name != names[0]:
+        problems.append(f"the certificate is of {', '.join(names)}, not of {release.name}")
+    data = {}
+    for table in content["tables"]:
+        name = table["file"]
+        if (release.parent / name).exists():
+            data[name] = read_bytes(release.parent / name)
+            problems += _of(name, _fingerprint_problems(data[name], table))
+        else:
+            problems.append(f"there is no file {name} beside {release.name}: all tables are judged together")
+    if not data:
+        raise InputError(f"there is no file {release.parent / names[0]}")
+    more, result = (_anatomy if "group" in content else _projections)(promised, data)
+    return Verification((*problems, *more), result, tuple(names), "group" not in content)
+
+
+def _of(name: str, problems: Iterable[str]) -> list[str]:
+    return [f"{name}: {problem}" for problem in problems]
+
+
+def _projections(promised: Certificate, data: Mapping[str, bytes]) -> tuple[list[str], CheckResult | None]:
+    """Judge each projection on its own, then compare what all hold with the promise."""
+    problems, results = [], []
+    for number, table in enumerate(promised.content["tables"]):
+        if (name := table["file"]) in data:
+            more, result = _examined(data[name], partial(_projection_policy, promised, number), table)
+            problems += _of(name, more)
+            results += [] if result is None else [result]
+    shared = [name for result in results for name in result.sensitive]
+    if len(results) < len(promised.content["tables"]):
+        return problems, None
+    if sorted(shared) != sorted(promised.policy.sensitive):
+        problems.append("the tables do not hold every sensitive attribute exactly once")
+    if len({result.rows for result in results}) > 1:
+        problems.append("the tables do not have equally many rows")
+    whole = combined(results)
+    return [*problems, *_count_problems(promised.content, whole), *_closeness_problems(promised.content, whole)], whole
+
+
+def _projection_policy(promised: Certificate, number: int) -> Policy:
+    names = promised.content["tables"][number].get("sensitive", ())
+    policy = promised.policy
+    if unknown := [name for name in names if name not in policy.sensitive]:
+        raise PolicyError(f"{counted(len(unknown), 'attribute')} of the table not in the policy")
+    return projection_policy(policy, names, first=number == 0)
+
+
+def _anatomy(promised: Certificate, data: Mapping[str, bytes]) -> tuple[list[str], CheckResult | None]:
+    """Judge the groups, and whether both tables have them."""
+    content = promised.content
+    files = [data.get(table["file"]) for table in content["tables"]]
+    if len(files) != 2 or files[0] is None or files[1] is None:
+        return ["the groups cannot be judged: they take two tables"], None
+    problems, result = _examined(files[1], lambda: group_policy(promised.policy, content["group"]), content)
+    problems = _of(content["tables"][1]["file"], problems)
+    if content.get("identity_protected") is not False:
+        problems.append("the certificate does not say that identity is not protected")
+    try:
+        problems += join_problems(parse(files[0]), parse(files[1]), promised.policy, content["group"])
+    except (InputError, PolicyError) as error:
+        problems.append(f"the tables cannot be joined: {error}")
+    return problems, result
 
 
 def _paper_problems(promised: Certificate, written: str, expected: str | None) -> list[str]:

@@ -21,6 +21,7 @@ from tclose.certificate import verify as verify_release
 from tclose.comparing import LIMIT_SECONDS, entries
 from tclose.comparing import compare as compare_methods
 from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
+from tclose.layouts import possible_marks, sibling
 from tclose.partition import DEFAULT_METHOD, METHODS
 from tclose.partition.options import from_texts
 from tclose.policy import Policy
@@ -134,6 +135,8 @@ def explain(table: str, attribute: str, class_number: int, as_json: bool, **aske
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The release: .csv, .parquet or .arrow.")
 @click.option("--method", default=DEFAULT_METHOD, show_default=True, help="How rows are split into classes.")
 @click.option("--effort", type=click.Choice(["fast", "balanced", "best"]), help="How hard weave tries.")
+@click.option("--tables", type=click.IntRange(1), help="How many projections; else what is related stays together.")
+@click.option("--base", help="How projections are split.")
 @click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="An option of the method's own.")
 @click.option(
     "--seed",
@@ -150,6 +153,8 @@ def anonymize(
     out: Path,
     method: str,
     effort: str | None,
+    tables: int | None,
+    base: str | None,
     given: tuple[str, ...],
     seed: int | None,
     certificate: Path | None,
@@ -160,8 +165,9 @@ def anonymize(
     """Publish TABLE so that it holds what the policy asks for; the release appears once it is proved."""
     policy, source = Policy.load(policy_file), Path("/dev/stdin" if table == "-" else table)
     format_of(out)
-    options = _options(method, effort, given)
-    check_targets([path for path in (out, certificate, record) if path], [source, policy_file, *policy.files])
+    options = _options(method, given, effort=effort, tables=tables, base=base)
+    files = [sibling(out, mark) for mark in possible_marks(method, len(policy.sensitive))]
+    check_targets([path for path in (*files, certificate, record) if path], [source, policy_file, *policy.files])
     with Bar() as bar:
         release = publish(read(table), policy, method=method, seed=seed, progress=bar, **options)
         proof = release.write(out, certificate=certificate, record=record)
@@ -300,14 +306,19 @@ def _policy(
     return Policy.from_dict(settings if k is None else {**settings, "k": k}), True
 
 
-def _options(method: str, effort: str | None, given: tuple[str, ...]) -> dict[str, Any]:
+def _options(
+    method: str, given: tuple[str, ...], *, effort: str | None, tables: int | None, base: str | None
+) -> dict[str, Any]:
     """Return what goes to the method itself."""
-    if effort is not None and method != "weave":
+    if effort is not None and "weave" not in (method, base):
         raise click.UsageError("--effort is for --method weave")
+    if (tables is not None or base is not None) and method != "projections":
+        raise click.UsageError("--tables and --base are for --method projections")
     pairs = [(name, value) for name, equals, value in (text.partition("=") for text in given) if name and equals]
     if len(pairs) < len(given):
         raise click.UsageError("expected --option NAME=VALUE")
-    pairs += [] if effort is None else [("effort", effort)]
+    short = {"effort": effort, "tables": tables, "base": base}
+    pairs += [(name, str(value)) for name, value in short.items() if value is not None]
     if len(dict(pairs)) < len(pairs):
         raise click.UsageError("an option of the method is given twice: give it once")
     return from_texts(method, dict(pairs))

@@ -34,7 +34,7 @@ def split(
     options: Mapping[str, Any],
 ) -> Ints:
     """Return the class of every row, counted from 0."""
-    partition, problem, groups = method_named(method), _problem(possible, policy, quasi), possible.groups
+    partition, problem, groups = method_named(method), problem_of(possible, policy, quasi), possible.groups
     labels = np.empty(problem.rows, dtype=np.int64)
     classes = done = 0
     for group in range(len(groups)):
@@ -76,7 +76,8 @@ def _numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return different, np.arange(len(different))
 
 
-def _problem(possible: Publishable, policy: Policy, quasi: Sequence[QuasiColumn]) -> Problem:
+def problem_of(possible: Publishable, policy: Policy, quasi: Sequence[QuasiColumn]) -> Problem:
+    """Return the rows as methods see them."""
     columns = possible.table.sensitive.values()
     return Problem(
         points=_points(possible, quasi),

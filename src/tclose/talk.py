@@ -19,6 +19,7 @@ from tclose.certificate import Certificate, Verification
 from tclose.comparing import Comparison
 from tclose.errors import TcloseError
 from tclose.findings import CheckResult, Explanation, ModelFinding
+from tclose.layouts import NO_IDENTITY
 from tclose.measure.utility import MEASURES
 from tclose.partition import Method
 from tclose.partition.methods import ALL_DISTANCES
@@ -142,7 +143,9 @@ def show_release(path: Path, certificate: Path | None, proof: Certificate) -> No
     withheld = f", {content['withheld']:,} withheld" if content["withheld"] else ""
     rows, classes = counted(content["rows"], "row"), counted(content["classes"], "class")
     smallest = f"the smallest has {content['smallest_class']:,}"
-    console.print(Text(f"Released {path}: {rows}{withheld} in {classes}; {smallest}.\n"))
+    classes = classes if "base" not in content else f"at least {classes} each"
+    files = [str(path.with_name(table["file"])) for table in content.get("tables", ())]
+    console.print(Text(f"Released {', '.join(files) or path}: {rows}{withheld} in {classes}; {smallest}.\n"))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("attribute")
     for heading in ("asked", "reached"):
@@ -154,6 +157,8 @@ def show_release(path: Path, certificate: Path | None, proof: Certificate) -> No
     for measure in MEASURES:
         if (figure := content["measures"][measure.name]) is not None:
             console.print(f"  {measure.title}: {number(figure)}")
+    if "scope" in content:
+        console.print(Text(f"\nMind: {content['scope']}.", "bold"))
     told = f"Certificate: {certificate}, digest {proof.digest}" if certificate else NO_CERTIFICATE
     console.print(Text(f"\n{told}"))
 
@@ -163,10 +168,13 @@ def show_verification(found: Verification) -> None:
     console = Console(highlight=False)
     if found.result is not None:
         rows, classes = counted(found.result.rows, "row"), counted(found.result.classes, "class")
-        console.print(f"{rows} in {classes}, judged from the release alone.")
+        tables = f" ({counted(len(found.files), 'table')})" if found.files else ""
+        console.print(f"{rows} in {classes}{tables}, judged from the release alone.")
     if found.holds:
         words = "The release is the one that was certified, and it holds what its policy asks for."
         console.print(Text(words, "bold green"))
+        if not found.identity_protected:
+            console.print(Text(f"Mind: {NO_IDENTITY}."))
         return
     console.print(Text("This release must not be trusted:", "bold red"))
     for problem in found.problems:
@@ -247,6 +255,7 @@ def _about(method: Method) -> str:
     how_many = "one sensitive attribute" if method.sensitive == "one" else "any number of sensitive attributes"
     distances = "all distances" if method.distances == ALL_DISTANCES else f"distances {', '.join(method.distances)}"
     told = [f"{method.who}, {method.year}", how_many, distances, f"time grows as {method.growth}"]
+    told += [] if method.tables == "one" else ["publishes several tables"]
     option = [f"--option {method.option}={'|'.join(method.choices)}"] if method.option else []
     return "; ".join(told + option)
 

@@ -27,7 +27,7 @@ from tclose.counting import error_of_counts
 from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, Unsuited
 from tclose.partition import method_named
 from tclose.policy import Policy
-from tclose.release import Release, anonymize
+from tclose.release import anonymize
 
 Outcome = Literal["released", "unsuited", "infeasible", "extra missing", "refused", "stopped", "failed"]
 Tell = Callable[[Mapping[str, Any]], None]
@@ -142,7 +142,7 @@ def _figures(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
     seconds, peak = time.perf_counter() - start - compiling.seconds, peak_megabytes()
     tell({"released": True})
     content = release.certificate.content
-    error = error_of_counts(table, job.policy, _tables(release), content, job.seed)
+    error = error_of_counts(table, job.policy, release.tables, content, job.seed)
     return {
         "outcome": "released",
         **_cost(content),
@@ -151,11 +151,6 @@ def _figures(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
         "compile_seconds": compiling.seconds,
         "peak_megabytes": peak,
     }
-
-
-def _tables(release: Release) -> tuple[pl.DataFrame, ...]:
-    """Return the published tables: one for most methods."""
-    return tuple(getattr(release, "tables", None) or (release.frame,))
 
 
 def _cost(found: Mapping[str, Any]) -> dict[str, Any]:

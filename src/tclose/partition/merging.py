@@ -33,7 +33,7 @@ def _merge_once(labels: Ints, groups: Ints, points: Floats, bad: NDArray[np.bool
     centres = np.stack([np.bincount(labels, weights=column) / sizes for column in points.T], axis=1)
     group_of = np.zeros(len(sizes), dtype=np.int64)
     group_of[labels] = groups
-    order = np.lexsort((_curve(centres), group_of))
+    order = np.lexsort((along_curve(centres), group_of))
     gaps = np.abs(np.diff(centres[order], axis=0)).sum(axis=1)
     gaps[np.diff(group_of[order]) != 0] = np.inf
     return np.unique(_joined(order, gaps, bad)[labels], return_inverse=True)[1]
@@ -52,7 +52,7 @@ def _joined(order: Ints, gaps: Floats, bad: NDArray[np.bool_]) -> Ints:
     return target
 
 
-def _curve(centres: Floats) -> Ints:
+def along_curve(centres: Floats) -> Ints:
     """Return each centre's place along a Morton curve, which keeps neighbours together."""
     dimensions = centres.shape[1]
     bits = min(BITS, 62 // max(dimensions, 1))

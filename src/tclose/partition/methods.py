@@ -17,6 +17,7 @@ class Method:
     sensitive: str = "any"  # how many sensitive attributes: "any" or "one"
     distances: tuple[str, ...] = ALL_DISTANCES
     growth: str = "n log n"  # of its time with the number of rows
+    tables: str = "one"  # how many tables a release of it has: "one" or "several"
     option: str = ""  # the option that changes what it does, its values, the default first
     choices: tuple[str, ...] = ()
     compare_all: bool = False  # whether its choices are published algorithms of their own, each worth comparing
@@ -32,6 +33,19 @@ METHODS = {
     ),
     "fragmentation": Method(
         "fragments of the sensitive space, shared out evenly", "Bagai, Weber & Gowda; bounds mended by tclose", 2024
+    ),
+    "projections": Method(
+        "several tables, each with sensitive attributes that belong together and classes of its own (CODIP)",
+        "Fang, Ashrafi & Ng",
+        2011,
+        growth="that of its base method",
+        tables="several",
+    ),
+    "anatomy": Method(
+        "two tables, exact quasi-identifiers and sensitive values, joined by a group; does not hide who is in it",
+        "Xiao & Tao",
+        2006,
+        tables="several",
     ),
 }
 DEFAULT_METHOD = "fragmentation"

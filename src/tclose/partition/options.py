@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -10,9 +11,10 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from tclose.errors import PolicyError, did_you_mean
-from tclose.partition import METHODS, method_named
+from tclose.partition import DEFAULT_METHOD, METHODS, method_named
 from tclose.settings import exact
 
+PASSED_ON = inspect.Parameter.VAR_KEYWORD
 COMMON = ("problem", "seed", "progress")
 WORDS = {"true": True, "yes": True, "false": False, "no": False}
 KINDS: dict[Any, tuple[str, tuple[type, ...]]] = {  # what is expected, and which values of Python will do
@@ -27,42 +29,50 @@ KINDS: dict[Any, tuple[str, tuple[type, ...]]] = {  # what is expected, and whic
 def checked(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a method, or say in one sentence what is wrong with them."""
     for name, value in options.items():
-        _check(method, name, value)
+        hint = _hint(method, name, options)
+        if not any(_fits(value, one) for one in _alternatives(hint)):
+            raise PolicyError(f"option '{name}' of method '{method}' takes {_expected(hint)}")
     return dict(options)
 
 
 def from_texts(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
     """Read options that were given as text, as in `--option sizing=gcd`."""
-    return checked(method, {name: _read(method, name, text) for name, text in texts.items()})
+    return checked(
+        method, {name: _read(method, name, text, _hint(method, name, texts)) for name, text in texts.items()}
+    )
 
 
-def _hint(method: str, name: str) -> Any:
+def _hint(method: str, name: str, given: Mapping[str, Any]) -> Any:
     """Return what an option takes: a type, a union or a choice of words."""
-    if not (known := _known(method)):
+    if not (known := _known(method, given)):
         raise PolicyError(f"method '{method}' has no options of its own, so no '{name}'")
     if name not in known:
         hint = did_you_mean(name, known) or f"; it has {', '.join(known)}"
         raise PolicyError(f"method '{method}' has no option '{name}'{hint}")
-    about = METHODS[method]
-    return Literal[about.choices] if name == about.option and about.choices else known[name]
+    return known[name]
 
 
-def _known(method: str) -> dict[str, Any]:
-    """Return every option of a method with what it takes, in the order of its `partition`."""
-    partition = method_named(method)
-    hints = typing.get_type_hints(partition)
-    names = (name for name in inspect.signature(partition).parameters if name not in COMMON)
-    return {name: hints.get(name, Any) for name in names}
+def _known(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every option of a method with what it takes.
+
+    A module may list in `OPTIONS` those that are not for its `partition`. One that passes options on to another method
+    has those of its `base`, too.
+    """
+    partition, about = method_named(method), METHODS[method]
+    parameters, hints = inspect.signature(partition).parameters.values(), typing.get_type_hints(partition)
+    known = {
+        one.name: hints.get(one.name, Any) for one in parameters if one.name not in COMMON and one.kind != PASSED_ON
+    }
+    known |= getattr(sys.modules[f"tclose.partition.{method}"], "OPTIONS", {})
+    if about.choices:
+        known[about.option] = Literal[about.choices]
+    if any(one.kind == PASSED_ON for one in parameters):
+        known = {**_known(str(given.get("base", DEFAULT_METHOD)), {}), **known}
+    return known
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
     return typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
-
-
-def _check(method: str, name: str, value: Any) -> None:
-    hint = _hint(method, name)
-    if not any(_fits(value, one) for one in _alternatives(hint)):
-        raise PolicyError(f"option '{name}' of method '{method}' takes {_expected(hint)}")
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -81,8 +91,7 @@ def _expected(hint: Any) -> str:
     return " or ".join(told) or "what only Python code can give"
 
 
-def _read(method: str, name: str, text: str) -> Any:
-    hint = _hint(method, name)
+def _read(method: str, name: str, text: str, hint: Any) -> Any:
     for one in _alternatives(hint):
         try:
             return _value(text, one)

@@ -25,11 +25,17 @@ def recoded(
     policy: Policy,
     quasi: Iterable[QuasiColumn],
     sensitive: Mapping[str, SensitiveColumn],
-    classes: Classes,
+    classes: Classes | None = None,
 ) -> pl.DataFrame:
-    """Return the rows as they are published, still in the table's order and with the table's order of columns."""
-    by_row = classes.labels_by_row()
-    new = {column.name: _spread(published(column, classes), by_row) for column in quasi}
+    """Return the rows as they are published, still in the table's order and with the table's order of columns.
+
+    Without classes every row publishes its own quasi-identifiers, coded as the policy has it.
+    """
+    by_row = None if classes is None else classes.labels_by_row()
+    new = {}
+    for column in quasi:
+        own = classes or Classes.from_labels(np.unique(column.codes, return_inverse=True)[1])
+        new[column.name] = _spread(published(column, own), own.labels_by_row() if by_row is None else by_row)
     for name, spec in policy.sensitive.items():
         if spec.publish == "bin":
             new[name] = _bins(sensitive[name], frame[name])

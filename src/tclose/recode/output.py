@@ -159,6 +159,11 @@ class Pending:
         self.path.replace(self.target)
         _flush_folder(self.target.parent)
 
+    def withdraw(self) -> None:
+        """Take the file back if it has got its name."""
+        if not self.path.exists():
+            self.target.unlink(missing_ok=True)
+
     def discard(self) -> None:
         """Remove the file if it never got its name."""
         self.path.unlink(missing_ok=True)
@@ -176,10 +181,17 @@ def pending(targets: Mapping[str, Path], *, private: Set[str] = frozenset()) -> 
 
 
 def publish(files: Iterable[Pending]) -> None:
-    """Give all files their names; a Ctrl-C that comes meanwhile is too late, since half of them would be worse."""
+    """Give all files their names, or none; a Ctrl-C that comes meanwhile is too late, since half would be worse."""
+    begun: list[Pending] = []
     with _undisturbed():
-        for file in files:
-            file.publish()
+        try:
+            for file in files:
+                begun.append(file)
+                file.publish()
+        except BaseException:
+            for file in begun:
+                file.withdraw()
+            raise
 
 
 @contextmanager
