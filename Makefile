@@ -43,6 +43,8 @@ format: $(READY)
 bench: $(READY) .bench-venv/.ready
 	@$(BIN)/python bench/check.py
 	@$(BIN)/python bench/release.py
+	@$(BIN)/python bench/quality.py best
+	@$(BIN)/python bench/speed.py
 
 clean:
 	rm -rf .venv .bench-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tclose-demo

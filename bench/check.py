@@ -5,8 +5,6 @@ Warm-up: each side runs once before it is timed (pycanon is timed on its only ru
 
 from __future__ import annotations
 
-import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -15,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 import tclose
-from measure import Measurement, at_least, at_most, ratio, seconds, table
+from measure import Measurement, at_least, at_most, machine, ratio, seconds, table
 from tclose.examples import hospital
 
 HERE = Path(__file__).parent
@@ -90,10 +88,7 @@ def against_pycanon() -> Measurement | None:
 def main() -> None:
     frame = hospital(ROWS, seed=1)
     found = [against_polars(frame), peak_memory(frame), against_pycanon()]
-    machine = (
-        f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, polars {pl.__version__}"
-    )
-    print(f"\n{machine}\n\n{table([m for m in found if m])}")
+    print(f"\n{machine()}\n\n{table([m for m in found if m])}")
 
 
 if __name__ == "__main__":

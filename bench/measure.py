@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 
 
 @dataclass(frozen=True)
@@ -51,3 +54,9 @@ def table(measurements: list[Measurement]) -> str:
     """Return the measurements as a Markdown table."""
     rows = [f"| {m.name} | {m.value:g} | {m.target} | {'yes' if m.holds else '**no**'} |" for m in measurements]
     return "\n".join(["| what | measured | target | holds |", "|---|---|---|---|", *rows])
+
+
+def machine() -> str:
+    """Return what the figures were measured on."""
+    versions = ", ".join(f"{name} {version(name)}" for name in ("polars", "numpy", "numba"))
+    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, {versions}"

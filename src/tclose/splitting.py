@@ -77,7 +77,7 @@ def _numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def problem_of(possible: Publishable, policy: Policy, quasi: Sequence[QuasiColumn]) -> Problem:
-    """Return the rows as methods see them."""
+    """Return what a method is given: codes and losses, no texts."""
     columns = possible.table.sensitive.values()
     return Problem(
         points=_points(possible, quasi),

@@ -23,7 +23,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 
-from tclose import Infeasible, LeakWarning, Policy, anonymize, read, verify
+from tclose import Infeasible, LeakWarning, Policy, Release, anonymize, read, verify
 from tclose.errors import Unsuited
 from tclose.partition import METHODS
 
@@ -187,7 +187,7 @@ EXTRAS: dict[str, st.SearchStrategy[Any]] = {
     "l": st.integers(1, 3),
     "entropy_l": st.sampled_from(["1", "1.25", "1.5", "2"]),
     "recursive": st.fixed_dictionaries({"c": st.sampled_from(["0.5", "3", "9"]), "l": st.integers(2, 3)}),
-    "alpha": st.sampled_from(["0.4", "0.6", "0.8", "1"]),
+    "alpha": st.sampled_from(["0.4", "0.5", "0.6", "0.8", "1"]),
     "beta": st.sampled_from(["0.2", "1", "3"]),
     "enhanced_beta": st.sampled_from(["0.5", "1", "3"]),
     "delta": st.sampled_from(["0.3", "1", "2"]),
@@ -433,13 +433,21 @@ def test_what_is_released_verifies(method: str, data: st.DataObject, ending: str
         assert read(release).equals(made.table)
 
 
+def released_or_skipped(frame: pl.DataFrame, policy: Policy, method: str) -> Release:
+    """Return the release, unless the method says that it cannot serve such a policy."""
+    try:
+        return anonymize(frame, policy, method=method, seed=0)
+    except Unsuited as unsuited:
+        pytest.skip(str(unsuited))
+
+
 @every_method
 @pytest.mark.parametrize("t", [0, 1])
 @pytest.mark.parametrize("cells", ["1", "11", "12", "1" * 7, "1234567", "1213141", "12" * 6])
 def test_the_ends_of_the_scale_work(method: str, t: int, cells: str) -> None:
     frame = pl.DataFrame({"q": list(range(len(cells))), "s": list(cells)})
     with pytest.warns(LeakWarning):
-        release = anonymize(frame, Policy(quasi=["q"], sensitive={"s": {"t": t}}), method=method, seed=0)
+        release = released_or_skipped(frame, Policy(quasi=["q"], sensitive={"s": {"t": t}}), method)
     found = release.certificate.content
     assert sorted(release.table["s"]) == sorted(cells)
     assert found["sensitive"]["s"]["closeness"] <= t

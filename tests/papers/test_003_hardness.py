@@ -1,4 +1,4 @@
-"""Liang & Yuan 2013: tables 1, 3 and 5 and lemma 1 (star costs belong to a later issue)."""
+"""Liang & Yuan 2013: tables 1 to 5, lemma 1 and star costs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import tclose
 from tclose.distance import Counts, Equal
+from tclose.partition.stars import star_cost
 from tclose.privacy import Alpha, TCloseness
 
 DISEASE = dict(enumerate("VHHCVVHCCC", start=1))  # viral infection, heart disease, cancer: by record
@@ -84,3 +85,26 @@ def test_l_diversity_is_alpha_1_over_l(l: int) -> None:  # noqa: E741 - the pape
     if l > 1:
         more = [[5, *[4] * (l - 1)]]
         assert not Alpha(Fraction(1, l)).judge(Counts.from_dense(more), np.array(more[0])).satisfied
+
+
+TABLE_1 = """98765 38 Bachelor,98654 39 Doctorate,98543 32 Master,97654 65 Bachelor,96689 45 Bachelor
+97427 33 Bachelor,96552 54 Bachelor,97017 69 Doctorate,97023 55 Master,97009 62 Bachelor"""
+
+
+def table_1() -> np.ndarray:
+    """Every digit of zip code and age is a column of its own."""
+    cells = [row.split() for row in TABLE_1.replace("\n", ",").split(",")]
+    return np.array([[*map(int, code + age), len(education)] for code, age, education in cells])
+
+
+def test_table_2_costs_54() -> None:
+    assert star_cost(table_1(), np.array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2])) == 54
+
+
+def test_table_4_costs_15() -> None:
+    assert star_cost(table_1()[:3], np.zeros(3, dtype=np.int64)) == 15
+
+
+def test_table_3_costs_as_many_stars_as_it_prints() -> None:
+    """Five stars in two rows, seven in four, five in two and six in two."""
+    assert star_cost(table_1(), np.array([0, 0, 1, 2, 1, 2, 3, 1, 1, 3])) == 2 * 5 + 4 * 7 + 2 * 5 + 2 * 6

@@ -34,6 +34,25 @@ METHODS = {
     "fragmentation": Method(
         "fragments of the sensitive space, shared out evenly", "Bagai, Weber & Gowda; bounds mended by tclose", 2024
     ),
+    "mondrian": Method(
+        "halves at the median of the widest quasi-identifier, as long as both sides are admitted",
+        "LeFevre, DeWitt & Ramakrishnan; for t and (n,t): Li, Li & Venkatasubramanian",
+        2010,
+        option="cuts",
+        choices=("strict", "relaxed"),
+    ),
+    "incognito": Method(
+        "one level of generalisation per quasi-identifier in the whole table: the minimal one that loses least",
+        "LeFevre, DeWitt & Ramakrishnan; for t: Li, Li & Venkatasubramanian",
+        2007,
+        growth="n log n; exponential in the quasi-identifiers",
+    ),
+    "kanonymity": Method(
+        "suppression for k alone, within m times the fewest stars, or for alpha = 1/2 with the fewest",
+        "Liang & Yuan",
+        2013,
+        growth="n log n; with alpha = 1/2 cubic in the different rows, up to 1,000",
+    ),
     "projections": Method(
         "several tables, each with sensitive attributes that belong together and classes of its own (CODIP)",
         "Fang, Ashrafi & Ng",
@@ -48,4 +67,4 @@ METHODS = {
         tables="several",
     ),
 }
-DEFAULT_METHOD = "fragmentation"
+DEFAULT_METHOD = "weave"

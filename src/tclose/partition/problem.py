@@ -50,7 +50,10 @@ class Sensitive:
 
     def admitted(self, labels: Ints) -> NDArray[np.bool_]:
         """Tell, per class 0, 1, 2, …, whether it is within t and every further model, exactly."""
-        counts = Counts.from_codes(labels, self.codes, len(self.reference))
+        return self.admits(Counts.from_codes(labels, self.codes, len(self.reference)))
+
+    def admits(self, counts: Counts) -> NDArray[np.bool_]:
+        """Tell of every class of which only the counts are known, whether it is within t and every further model."""
         found = np.ones(len(counts.sizes), dtype=bool)
         if self.t is not None:
             found &= self.distance.emd(counts, self.reference).at_most(self.t)
@@ -117,5 +120,8 @@ class Problem:
                     f"t = {one.t} of sensitive attribute {number} cannot be reached: all rows reach {reached}"
                 )
             for model in one.models:
-                if not model.judge(one.counts_of_all, one.reference).satisfied:
-                    raise Infeasible(f"{model.name} of sensitive attribute {number} cannot be reached by any class")
+                if not (judged := model.judge(one.counts_of_all, one.reference)).satisfied:
+                    raise Infeasible(
+                        f"{model.name} = {model.required} of sensitive attribute {number} cannot be reached: "
+                        f"all rows reach {judged.reached}"
+                    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,7 +31,7 @@ class Effort:
 
     def steps(self, rows: int) -> float:
         """Return the exchanges to try per row and pass."""
-        in_all = self.in_all * min(1.0, self.large / max(rows, 1)) ** 0.5
+        in_all = self.in_all * math.sqrt(min(1.0, self.large / max(rows, 1)))
         return min(self.per_row, in_all / max(rows, 1)) / self.passes
 
 

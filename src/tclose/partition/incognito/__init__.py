@@ -1,0 +1,145 @@
+"""Incognito (LeFevre et al. 2005) with t-closeness as its model (Li et al. 2007): full-domain generalisation.
+
+Every quasi-identifier is generalised to one height of its hierarchy in the whole table. What is admitted at some
+heights is admitted at greater ones (generalisation property), and with fewer quasi-identifiers (subset property), as
+classes only merge; so ever larger sets of quasi-identifiers are searched from the bottom up, and only where all their
+subsets passed. Classes of a generalisation are rolled up from those of a more special one; rows are read only once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.errors import Infeasible, Unsuited
+from tclose.partition.incognito.frequencies import Frequencies, numbered
+from tclose.partition.incognito.ladder import Ladder
+from tclose.partition.problem import Problem
+from tclose.partition.weave.loss import flat_axes, total_loss
+
+__all__ = ["labels_at", "minimal_solutions", "partition", "tops"]
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Progress = Callable[[float], None]
+Heights = tuple[int, ...]
+
+MOST = 200_000  # generalisations, of all sets of quasi-identifiers together
+HELD = 2_000_000  # classes of generalisations from which others are rolled up, some 100 bytes each
+
+
+def partition(problem: Problem, *, seed: int = 0, progress: Progress | None = None) -> Ints:
+    """Return a class label per row: those of the minimal solution that loses least; the seed changes nothing."""
+    solutions = minimal_solutions(problem, progress=progress)
+    axes = flat_axes(problem.all_axes, problem.rows)
+
+    def loss(heights: Heights) -> float:
+        labels = labels_at(problem, heights)
+        return float(total_loss(axes, labels, int(labels.max()) + 1))
+
+    return labels_at(problem, min(solutions, key=loss))
+
+
+def minimal_solutions(problem: Problem, *, progress: Progress | None = None) -> list[Heights]:
+    """Return the heights of every admitted generalisation of which no direct specialisation is admitted.
+
+    A height counts a hierarchy's own levels. Of a number, 0 is its values, and further up come 32, 16, 8, 4 and 2
+    intervals of equal width, where they differ, and everything; of a set, 0 is its values and 1 everything.
+    """
+    problem.check_feasible()
+    ladders = _ladders(problem)
+    nodes = prod(ladder.top + 2 for ladder in ladders)
+    if nodes > MOST:
+        raise Unsuited(
+            f"incognito would have to search {nodes:,} generalisations and stops at {MOST:,}: "
+            "name fewer quasi-identifiers, or give them lower hierarchies"
+        )
+    found = _admitted(problem, ladders, progress or (lambda done: None))
+    minimal = found & ~_above(found)
+    if not minimal.any():
+        raise Infeasible("no full-domain generalisation is admitted, not even the one that tells nothing")
+    return [tuple(heights) for heights in np.argwhere(minimal).tolist()]
+
+
+def tops(problem: Problem) -> Heights:
+    """Return the greatest height of each quasi-identifier, at which it tells nothing."""
+    return tuple(ladder.top for ladder in _ladders(problem))
+
+
+def labels_at(problem: Problem, heights: Heights) -> Ints:
+    """Return the classes when every quasi-identifier is generalised to its height."""
+    columns = [ladder.levels[height][ladder.codes] for ladder, height in zip(_ladders(problem), heights, strict=True)]
+    return numbered(columns, problem.rows)[0]
+
+
+def _ladders(problem: Problem) -> list[Ladder]:
+    return [Ladder.of(axis) for axis in problem.all_axes]
+
+
+def _admitted(problem: Problem, ladders: list[Ladder], progress: Progress) -> Bools:
+    """Tell of all heights of all quasi-identifiers which are admitted, by way of all their subsets."""
+    base = Frequencies.of(problem, ladders)
+    known: dict[tuple[int, ...], Bools] = {(): np.array(True)}
+    subsets = [chosen for size in range(1, len(ladders) + 1) for chosen in combinations(range(len(ladders)), size)]
+    for done, chosen in enumerate(subsets):
+        candidates = _candidates(chosen, [ladders[axis].top + 1 for axis in chosen], known)
+        known[chosen] = _searched(problem, ladders, chosen, candidates, base)
+        progress((done + 1) / len(subsets))
+    return known[tuple(range(len(ladders)))]
+
+
+def _candidates(chosen: tuple[int, ...], shape: list[int], known: dict[tuple[int, ...], Bools]) -> Bools:
+    """Keep the heights that pass with any one quasi-identifier left out."""
+    found = np.ones(shape, dtype=bool)
+    for place in range(len(chosen)):
+        found &= np.expand_dims(known[chosen[:place] + chosen[place + 1 :]], place)
+    return found
+
+
+def _searched(
+    problem: Problem, ladders: list[Ladder], chosen: tuple[int, ...], candidates: Bools, base: Frequencies
+) -> Bools:
+    """Judge the candidates from the bottom up; what lies above an admitted one is admitted, and not judged."""
+    found = np.zeros_like(candidates)
+    nodes = np.argwhere(candidates)
+    if not len(nodes):
+        return found
+    root = base.rolled_up(ladders, list(zip(chosen, nodes.min(axis=0).tolist(), strict=True)))
+    below: dict[Heights, Frequencies] = {}
+    for total in range(int(nodes.sum(axis=1).max()) + 1):
+        here: dict[Heights, Frequencies] = {}
+        found |= candidates & _above(found)
+        for heights in map(tuple, nodes[nodes.sum(axis=1) == total].tolist()):
+            if not found[heights]:
+                nearest = min((below[low] for low in _specialised(heights) if low in below), key=len, default=root)
+                rolled = nearest.rolled_up(ladders, list(zip(chosen, heights, strict=True)))
+                found[heights] = rolled.admitted(problem)
+                if not found[heights]:
+                    here[heights] = rolled
+        below = _fewest_classes(here)
+    return found
+
+
+def _fewest_classes(rolled: dict[Heights, Frequencies]) -> dict[Heights, Frequencies]:
+    """Keep as many as memory should hold, those with the fewest classes first; the rest can be rolled up again."""
+    order = sorted(rolled, key=lambda heights: len(rolled[heights]))
+    held = np.cumsum([len(rolled[heights]) for heights in order])
+    return {heights: rolled[heights] for heights, so_far in zip(order, held.tolist(), strict=True) if so_far <= HELD}
+
+
+def _specialised(heights: Heights) -> list[Heights]:
+    """Return the direct specialisations: one quasi-identifier a level lower."""
+    return [(*heights[:i], height - 1, *heights[i + 1 :]) for i, height in enumerate(heights) if height]
+
+
+def _above(found: Bools) -> Bools:
+    """Mark what lies directly above something found."""
+    above = np.zeros_like(found)
+    for axis in range(found.ndim):
+        along, under = np.moveaxis(above, axis, 0), np.moveaxis(found, axis, 0)
+        along[1:] |= under[:-1]
+    return above

@@ -1,0 +1,65 @@
+"""The levels to which a quasi-identifier can be generalised as a whole, from its exact values to one group of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.partition.axes import Axis, Line, Set, Tree
+
+Ints = NDArray[np.int64]
+
+HALVINGS = 5  # of a number's range: 32, 16, 8, 4 and 2 intervals of equal width
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """A value per row, and `levels[h][value]`, the group of a value at height h; groups of a height join at the next.
+
+    A missing value is a group of its own up to the last height, at which all values are one group.
+    """
+
+    codes: Ints
+    levels: tuple[Ints, ...]
+
+    @classmethod
+    def of(cls, axis: Axis) -> Ladder:
+        """Take a hierarchy's own levels; widths that double for numbers; all or nothing for sets."""
+        if isinstance(axis, Set):
+            alone = np.arange(axis.domain_size)
+            return cls(axis.codes, _climbing([alone, np.zeros_like(alone)]))
+        if isinstance(axis, Tree):
+            return _with_missing(axis.codes, [*axis.levels])
+        return _with_missing(axis.codes, [*_climbing([*_intervals(axis)])])
+
+    @property
+    def top(self) -> int:
+        """The height at which all values are one group."""
+        return len(self.levels) - 1
+
+
+def _with_missing(codes: Ints, levels: list[Ints]) -> Ladder:
+    """Put missing values behind all others: apart, and together with them at the top."""
+    missing = len(levels[0])
+    if len(levels) == 1 and missing and (codes < 0).any():
+        levels = [*levels, levels[0]]
+    lower = [np.append(level, level.max(initial=-1) + 1) for level in levels[:-1]]
+    return Ladder(np.where(codes < 0, missing, codes), (*lower, np.zeros(missing + 1, dtype=np.int64)))
+
+
+def _intervals(axis: Line) -> Iterator[Ints]:
+    """Yield the published values, then ever wider intervals, then everything."""
+    changes = (np.diff(axis.low) != 0) | (np.diff(axis.high) != 0)
+    yield np.concatenate(([0], np.cumsum(changes))).astype(np.int64)[: len(axis.low)]
+    for halvings in range(HALVINGS, -1, -1):
+        parts = 2**halvings
+        yield np.minimum(np.floor(axis.low * parts), parts - 1).astype(np.int64)
+
+
+def _climbing(levels: list[Ints]) -> tuple[Ints, ...]:
+    """Leave out levels that the next one groups no more."""
+    groups = [len(np.unique(level)) for level in levels]
+    return tuple(level for level, here, above in zip(levels, groups, [*groups[1:], -1], strict=True) if here > above)

@@ -1,0 +1,202 @@
+"""Mondrian (LeFevre et al. 2006) with t-closeness and (n,t)-closeness as its models (Li et al. 2007, 2010).
+
+Rows are cut in two at the median of the quasi-identifier on which they are spread widest, and each part again, as long
+as both sides are admitted by every model; where a cut is not, the next widest is tried. All parts of one depth are cut
+and judged together, so the work per depth is a few sorts of the rows. Strict cuts keep equal values on one side;
+relaxed cuts share the rows of the median value out, so that both sides are equally large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Counts
+from tclose.errors import PolicyError, did_you_mean
+from tclose.partition.axes import Axis, Line, Set, Tree
+from tclose.partition.problem import Problem
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Cuts: TypeAlias = Literal["strict", "relaxed"]
+
+CUTS = ("strict", "relaxed")
+UNCUT = -1.0  # the width of parts that show one value only
+
+
+def partition(
+    problem: Problem, *, cuts: Cuts = "strict", seed: int = 0, progress: Callable[[float], None] | None = None
+) -> Ints:
+    """Return a class label per row: 0, 1, 2, …; nothing here is left to chance, so the seed changes nothing."""
+    if cuts not in CUTS:
+        raise PolicyError(f"there is no cut '{cuts}'{did_you_mean(cuts, CUTS) or '; use strict or relaxed'}")
+    problem.check_feasible()
+    labels, classes = np.zeros(problem.rows, dtype=np.int64), 0
+    parts, done = Parts(np.arange(problem.rows), np.array([0, problem.rows])), 0
+    while len(parts):
+        parts, whole = _halved(problem, parts, cuts)
+        labels[whole.rows] = classes + whole.of_row()
+        classes, done = classes + len(whole), done + len(whole.rows)
+        if progress is not None:
+            progress(done / problem.rows)
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Rows in parts: part i holds `rows[bounds[i]:bounds[i + 1]]`."""
+
+    rows: Ints
+    bounds: Ints
+
+    @classmethod
+    def of_sizes(cls, rows: Ints, sizes: Ints) -> Parts:
+        """Take the rows of one part after the other."""
+        return cls(rows, np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    @property
+    def starts(self) -> Ints:
+        """Where each part begins."""
+        return self.bounds[:-1]
+
+    @property
+    def sizes(self) -> Ints:
+        """How many rows each part has."""
+        return np.diff(self.bounds)
+
+    def of_row(self) -> Ints:
+        """Return the part that each of the rows is in."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def only(self, chosen: NDArray[np.bool_]) -> Parts:
+        """Keep some of the parts."""
+        return Parts.of_sizes(self.rows[np.repeat(chosen, self.sizes)], self.sizes[chosen])
+
+    def with_all(self, others: list[Parts]) -> Parts:
+        """Return these parts and more."""
+        every = [self, *others]
+        return Parts.of_sizes(np.concatenate([one.rows for one in every]), np.concatenate([one.sizes for one in every]))
+
+
+def _halved(problem: Problem, parts: Parts, cuts: Cuts) -> tuple[Parts, Parts]:
+    """Return the halves of the parts that could be cut, and the parts that stay whole."""
+    axes, none = problem.all_axes, Parts(np.zeros(0, np.int64), np.zeros(1, np.int64))
+    small = parts.sizes < 2 * problem.k
+    whole, pending = parts.only(small), parts.only(~small)
+    widths = np.array([_widths(axis, pending) for axis in axes]).reshape(len(axes), len(pending)).T
+    widest_first = np.argsort(-widths, axis=1, kind="stable")
+    halves: list[Parts] = []
+    for turn in range(len(axes)):
+        axis_of = widest_first[:, turn]
+        spread = widths[np.arange(len(pending)), axis_of] > UNCUT
+        cut = _cut(axes, pending.only(spread), axis_of[spread], cuts)
+        passed = np.zeros(len(pending), dtype=bool)
+        passed[spread] = _admitted(problem, cut).reshape(-1, 2).all(axis=1)
+        halves.append(cut.only(np.repeat(passed[spread], 2)))
+        pending, widths, widest_first = pending.only(~passed), widths[~passed], widest_first[~passed]
+    return none.with_all(halves), whole.with_all([pending])
+
+
+def _admitted(problem: Problem, parts: Parts) -> NDArray[np.bool_]:
+    """Tell of each part whether it could be a class."""
+    found, part_of = parts.sizes >= problem.k, parts.of_row()
+    for one in problem.sensitive if len(parts) else ():
+        found &= one.admits(Counts.from_codes(part_of, one.codes[parts.rows], len(one.reference)))
+    return found
+
+
+def _cut(axes: tuple[Axis, ...], parts: Parts, axis_of: Ints, cuts: Cuts) -> Parts:
+    """Cut every part in two on its axis: at the border nearest to the median, or at the median itself."""
+    part_of, labels = parts.of_row(), np.zeros(len(parts.rows), dtype=np.int64)
+    shared = np.zeros(len(parts), dtype=bool)
+    for number, axis in enumerate(axes):
+        mine = axis_of == number
+        labels[np.repeat(mine, parts.sizes)] = _labels(axis, parts.only(mine))
+        shared |= mine & (cuts == "relaxed" and not isinstance(axis, Tree))
+    order = np.argsort(part_of * (int(labels.max(initial=0)) + 1) + labels, kind="stable")
+    borders = 1 + np.flatnonzero((np.diff(labels[order]) != 0) & (np.diff(part_of) == 0))
+    middle = parts.starts + parts.sizes // 2
+    place = np.where(shared, middle, _nearest(borders, part_of[borders], parts))
+    sizes = np.stack([place - parts.starts, parts.bounds[1:] - place], axis=1).ravel()
+    return Parts.of_sizes(parts.rows[order], sizes)
+
+
+def _nearest(borders: Ints, part_of: Ints, parts: Parts) -> Ints:
+    """Return of each part the border nearest to its middle, the first of two."""
+    beyond = len(parts.rows) + 1
+    away = np.abs(2 * borders - (parts.bounds[:-1] + parts.bounds[1:])[part_of])
+    firsts = np.searchsorted(part_of, np.arange(len(parts)))
+    return np.minimum.reduceat(away * beyond + borders, firsts) % beyond if len(parts) else firsts
+
+
+def _labels(axis: Axis, parts: Parts) -> Ints:
+    """Return a label per row of the parts, in the axis's order; where it changes, the part may be cut.
+
+    Of a hierarchy these are the nodes just below the one that covers the part; missing values go with the first of
+    them, and by themselves where there is but one leaf.
+    """
+    codes = axis.codes[parts.rows]
+    if isinstance(axis, Line):
+        return np.append(_published(axis), -1)[codes] + 1
+    if isinstance(axis, Set):
+        return codes
+    ends = _ends_of(codes, parts)
+    below = np.repeat(np.maximum(_height(axis, ends) - 1, 0), parts.sizes)
+    first = np.repeat(np.where(ends.low == ends.high, -1, ends.low), parts.sizes)
+    leaves = np.where(codes < 0, first, codes)
+    return np.where(leaves < 0, -1, np.stack(axis.levels)[below, leaves]) + 1
+
+
+def _widths(axis: Axis, parts: Parts) -> Floats:
+    """Return what each part would lose on an axis if it were a class; `UNCUT` where it shows only one value."""
+    codes = axis.codes[parts.rows]
+    if isinstance(axis, Set):
+        shown = np.unique(parts.of_row() * axis.domain_size + codes) // axis.domain_size
+        steps = np.bincount(shown, minlength=len(parts)) - 1
+        return np.where(steps > 0, steps / max(axis.domain_size - 1, 1), UNCUT)
+    ends = _ends_of(codes, parts)
+    if isinstance(axis, Line):
+        published = np.append(_published(axis), -1)
+        width = np.append(axis.high, 0.0)[ends.high] - np.append(axis.low, 0.0)[ends.low]
+        several = published[ends.low] != published[ends.high]
+    else:
+        height, leaves = _height(axis, ends), len(axis.levels[0])
+        width = np.stack([np.bincount(level)[level] / leaves for level in axis.levels])[height, ends.low]
+        several = ends.low != ends.high
+    return np.where(several, width, np.where(ends.missing & (ends.high >= 0), 0.0, UNCUT))
+
+
+def _published(axis: Line) -> Ints:
+    """Give the same number to values that are published as the same range."""
+    changes = (np.diff(axis.low) != 0) | (np.diff(axis.high) != 0)
+    return np.concatenate(([0], np.cumsum(changes))).astype(np.int64)[: len(axis.low)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Ends:
+    """The smallest and the largest code of each part (-1 where all are missing), and where some are missing."""
+
+    low: Ints
+    high: Ints
+    missing: NDArray[np.bool_]
+
+
+def _ends_of(codes: Ints, parts: Parts) -> _Ends:
+    least, high = np.minimum.reduceat(codes, parts.starts), np.maximum.reduceat(codes, parts.starts)
+    present = np.minimum.reduceat(np.where(codes < 0, np.iinfo(np.int64).max, codes), parts.starts)
+    return _Ends(np.where(high < 0, -1, present), high, least < 0)
+
+
+def _height(axis: Tree, ends: _Ends) -> Ints:
+    """Return the height of the lowest node that covers each part."""
+    height = np.zeros(len(ends.low), dtype=np.int64)
+    for level in axis.levels[:-1]:
+        height += level[ends.low] != level[ends.high]
+    return height

@@ -1,0 +1,229 @@
+"""Incognito: what it finds is minimal, all of it, and what a search through the whole lattice finds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tclose import Policy, anonymize
+from tclose.distance import Counts, Equal, Ordered
+from tclose.errors import Infeasible, Unsuited
+from tclose.partition import incognito
+from tclose.partition.axes import Line, Set, Tree
+from tclose.partition.incognito import labels_at, minimal_solutions, partition, tops
+from tclose.partition.incognito.frequencies import Frequencies, numbered
+from tclose.partition.incognito.ladder import Ladder
+from tclose.partition.problem import Problem, Sensitive
+from tclose.privacy import EntropyL, Model
+
+LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.int64))
+Node = tuple[int, ...]
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    rows, random = draw(st.integers(1, 60)), np.random.default_rng(draw(st.integers(0, 2**32)))
+    spread = draw(st.integers(1, 6))
+    axes = (
+        Line(random.integers(-1, 3, rows), np.array([0, 0.4, 0.5]), np.array([0, 0.5, 1])),
+        Tree(random.integers(-1, spread, rows), LEVELS),
+        Set(random.integers(0, min(spread, 3), rows), 3),
+    )
+    t = draw(st.sampled_from([None, "0", "0.1", "1/4", "0.6", "1"]))
+    codes = random.integers(0, 3, rows)
+    reference = np.bincount(codes, minlength=3).astype(np.int64)
+    models: tuple[Model, ...] = (EntropyL(Fraction("1.5")),) if draw(st.booleans()) else ()
+    one = Sensitive(codes, reference, Ordered(3), None if t is None else Fraction(t), draw(st.sampled_from([None, 9])))
+    other = Sensitive(codes[::-1].copy(), reference, Equal(), None, None, models)
+    return Problem(np.zeros((rows, 3)), (one, other), draw(st.integers(1, min(rows, 4))), axes)
+
+
+def specialisations(node: Node) -> list[Node]:
+    return [(*node[:i], height - 1, *node[i + 1 :]) for i, height in enumerate(node) if height]
+
+
+def by_brute_force(problem: Problem) -> set[Node]:
+    """Judge every node of the lattice by its rows."""
+    nodes = product(*(range(top + 1) for top in tops(problem)))
+    passing = {node for node in nodes if problem.admitted(labels_at(problem, node)).all()}
+    return {node for node in passing if not passing.intersection(specialisations(node))}
+
+
+@settings(max_examples=80, deadline=None)
+@given(problems())
+def test_all_minimal_solutions_are_found_and_nothing_else(problem: Problem) -> None:
+    try:
+        found = minimal_solutions(problem)
+    except Infeasible:
+        assert not problem.admitted(np.zeros(problem.rows, dtype=np.int64)).all() or problem.sensitive[0].n is not None
+        return
+    assert len(set(found)) == len(found)
+    assert set(found) == by_brute_force(problem)
+
+
+def lost(problem: Problem, labels: np.ndarray) -> float:
+    """What the classes lose on a line of points and on a set, from the definitions."""
+    line, text = problem.axes
+    loss = 0.0
+    for label in range(labels.max() + 1):
+        mine = labels == label
+        shown = len(np.unique(text.codes[mine])) - 1
+        loss += mine.sum() * (np.ptp(line.low[line.codes[mine]]) + shown / (text.domain_size - 1))
+    return loss
+
+
+@pytest.mark.parametrize("t", ["0.15", "0.2", "0.3"])
+def test_the_minimal_solution_that_loses_least_is_taken(t: str) -> None:
+    random = np.random.default_rng(1)
+    codes = random.integers(0, 4, 200)
+    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(t))
+    axes = (Line.of_points(random.random(200)), Set(random.integers(0, 3, 200), 3))
+    problem = Problem(np.zeros((200, 2)), (guarded,), 2, axes)
+    losses = [lost(problem, labels_at(problem, node)) for node in minimal_solutions(problem)]
+    assert len(losses) > 1
+    assert len(set(losses)) > 1
+    assert lost(problem, partition(problem)) == min(losses)
+
+
+# --- ladders ----------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_climb_by_widths_that_double() -> None:
+    ladder = Ladder.of(Line.of_points(np.array([0, 0.01, 0.2, 0.3, 0.6, 1.0])))
+    shown = [level[ladder.codes].tolist() for level in ladder.levels]
+    assert [len(set(level)) for level in shown] == [6, 5, 4, 2, 1]  # 32nds and 16ths part no more than 8ths
+    assert shown[1:] == [[0, 0, 1, 2, 4, 7], [0, 0, 0, 1, 2, 3], [0, 0, 0, 0, 1, 1], [0] * 6]
+
+
+def test_hierarchies_climb_by_their_own_levels_and_missing_values_join_at_the_top() -> None:
+    ladder = Ladder.of(Tree(np.array([0, -1, 5]), LEVELS))
+    assert ladder.top == 3
+    assert [level[ladder.codes].tolist() for level in ladder.levels] == [[0, 6, 5], [0, 3, 2], [0, 2, 1], [0, 0, 0]]
+
+
+def test_sets_are_all_or_nothing() -> None:
+    ladder = Ladder.of(Set(np.array([2, 0]), 3))
+    assert [level.tolist() for level in ladder.levels] == [[0, 1, 2], [0, 0, 0]]
+    assert Ladder.of(Set(np.array([0, 0]), 1)).top == 0
+
+
+@pytest.mark.parametrize("codes", [[-1, -1], [-1, 0], [0, 0]])
+def test_ladders_of_next_to_nothing(codes: list[int]) -> None:
+    for axis in (Line(np.array(codes), np.zeros(1), np.zeros(1)), Tree(np.array(codes), (np.zeros(1, dtype=int),))):
+        ladder = Ladder.of(axis)
+        assert not ladder.levels[-1].any()
+        assert len(np.unique(ladder.levels[0][ladder.codes])) == len(set(codes))
+    assert Ladder.of(Line(np.array([-1, -1]), np.zeros(0), np.zeros(0))).levels[-1].tolist() == [0]
+
+
+# --- how it searches --------------------------------------------------------------------------------------------------
+
+
+def test_rolled_up_counts_are_those_of_the_rows() -> None:
+    random = np.random.default_rng(5)
+    codes = random.integers(0, 7, 300)
+    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1))
+    axes = (Line.of_points(random.integers(0, 20, 300) / 20), Tree(random.integers(-1, 6, 300), LEVELS))
+    problem = Problem(np.zeros((300, 2)), (guarded,), 1, axes)
+    ladders = [Ladder.of(axis) for axis in axes]
+    rolled = Frequencies.of(problem, ladders)
+    for node in [(0, 0), (1, 0), (1, 1), (2, 3), (4, 3)]:
+        rolled = rolled.rolled_up(ladders, list(enumerate(node)))
+        truth = Counts.from_codes(labels_at(problem, node), codes, 7)
+        assert sorted(rolled.counts[0].dense(i).tolist() for i in range(len(rolled))) == sorted(
+            truth.dense(i).tolist() for i in range(len(truth))
+        )
+        assert rolled.sizes.tolist() == rolled.counts[0].sizes.tolist()
+
+
+def test_properties_prune_and_rows_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Age alone fails below its top, so nothing with age below its top is judged together with others."""
+    judged, scans = [], []
+    admitted, scan = Frequencies.admitted, Frequencies.of
+    monkeypatch.setattr(Frequencies, "admitted", lambda self, p: judged.append(len(self)) or admitted(self, p))
+    monkeypatch.setattr(Frequencies, "of", lambda *given: scans.append(1) or scan(*given))
+    random = np.random.default_rng(2)
+    codes = np.arange(400) % 4
+    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1, 5))
+    others = [Tree(random.integers(0, 6, 400), LEVELS) for _ in range(3)]
+    problem = Problem(np.zeros((400, 4)), (guarded,), 1, (Set(codes, 4), *others))
+    assert all(node[0] == 1 for node in minimal_solutions(problem))
+    assert len(scans) == 1
+    assert len(judged) < 60  # of 375 nodes in all subsets
+
+
+def test_what_memory_does_not_hold_is_rolled_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(8)
+    codes = random.integers(0, 3, 200)
+    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1, 5))
+    axes = (Line.of_points(random.random(200)), *(Tree(random.integers(-1, 6, 200), LEVELS) for _ in range(2)))
+    problem = Problem(np.zeros((200, 3)), (guarded,), 2, axes)
+    found = minimal_solutions(problem)
+    assert len(found) > 1
+    for held in (0, 50):
+        monkeypatch.setattr(incognito, "HELD", held)
+        assert minimal_solutions(problem) == found
+
+
+def test_very_many_combinations_of_values_get_numbers_of_their_own() -> None:
+    random = np.random.default_rng(0)
+    columns = [random.integers(0, 2**20, 50) for _ in range(5)]
+    columns = [np.concatenate([column, column[:10]]) for column in columns]
+    labels, first = numbered(columns, 60)
+    assert labels[:10].tolist() == labels[50:].tolist()
+    assert len(first) == len(set(labels.tolist())) == 50
+
+
+def test_too_large_a_lattice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    axes = tuple(Set(np.arange(2), 2) for _ in range(3))
+    monkeypatch.setattr(incognito, "MOST", 26)
+    with pytest.raises(Unsuited, match="search 27 generalisations and stops at 26"):
+        partition(Problem(np.zeros((2, 3)), (), 1, axes))
+
+
+def test_no_quasi_identifier_leaves_one_class() -> None:
+    assert minimal_solutions(Problem(np.zeros((3, 0)), ())) == [()]
+    assert not partition(Problem(np.zeros((3, 0)), ())).any()
+
+
+def test_progress_only_grows() -> None:
+    told: list[float] = []
+    axes = tuple(Set(np.arange(8) % n, n) for n in (2, 3, 4))
+    partition(Problem(np.zeros((8, 3)), (), 2, axes), progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+
+
+# --- Adult ------------------------------------------------------------------------------------------------------------
+
+QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass")
+
+
+@pytest.mark.parametrize(
+    ("asked", "classes"),
+    [
+        ({"t": "0.2", "distance": "equal"}, 2),
+        ({"t": "0.15", "distance": "equal"}, 2),
+        ({"t": "0.2", "distance": "hierarchical", "hierarchy": "occupation.csv"}, 4),
+        ({"entropy_l": "2"}, 20),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+def test_adult_with_seven_hierarchies(request: pytest.FixtureRequest, asked: dict[str, str], classes: int) -> None:
+    """ARX, which searches the same lattice, has as many classes at the three t when nothing may be withheld."""
+    folder: Path = request.config.rootpath.parent / "shared" / "data"
+    if not (folder / "adult_arx.csv").exists():
+        pytest.skip(f"{folder / 'adult_arx.csv'} is not there")
+    hierarchies = folder / "adult_hierarchies"
+    asked = {key: str(hierarchies / text) if key == "hierarchy" else text for key, text in asked.items()}
+    quasi = {name: {"hierarchy": str(hierarchies / f"{name}.csv")} for name in QUASI}
+    policy = Policy.from_dict({"quasi": quasi, "sensitive": {"occupation": asked}, "k": 5, "others": "drop"})
+    release = anonymize(pl.read_csv(folder / "adult_arx.csv"), policy, method="incognito", seed=1)
+    assert release.certificate.content["classes"] == classes
