@@ -276,3 +276,12 @@ def test_the_level_that_a_refusal_names_is_reached(
             publishable(frame, policy(**less))
         if share := re.search(r"allow suppress = ([\d.]+)$", said):
             publishable(frame, policy(**asked, suppress=share[1]))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_which_group_is_withheld_does_not_depend_on_the_order_of_rows(first: int) -> None:
+    rows = [("x", "b", "a"), *[("y", "a", "c")] * 6]
+    frame = pl.DataFrame(rows[first:] + rows[:first], schema=["q", "ward", "s"], orient="row")
+    sensitive = {"s": {"enhanced_beta": "0.5", "distance": "equal"}}  # both wards gain more than any β allows
+    policy = Policy.from_dict({"quasi": ["q"], "sensitive": sensitive, "keep": ["ward"], "suppress": "0.25"})
+    assert publishable(frame, policy).withheld == 1

@@ -9,7 +9,8 @@
     └── InternalError     a bug in tclose                                             exit 70
 
     UserWarning
-    └── LeakWarning       nothing is wrong, but somebody may learn more than you think
+    ├── LeakWarning       nothing is wrong, but somebody may learn more than you think
+    └── GapWarning        what was found holds, but is not proven to be the best
 
 Messages name columns, row numbers and counts. A cell's own value goes into `detail`, which is shown only
 on request (`--show-values`), so that a log never holds personal data.
@@ -74,6 +75,10 @@ class InternalError(TcloseError):
 
 class LeakWarning(UserWarning):
     """Somebody may learn more from this table than its steward expects."""
+
+
+class GapWarning(UserWarning):
+    """A search for the optimum was stopped early; the message says how far away it may be."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

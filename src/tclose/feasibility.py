@@ -102,8 +102,18 @@ def _hopeless(failing: Sequence[Verdict], sizes: Ints) -> NDArray[np.bool_]:
     smallest = np.argsort(np.where(bad, sizes, sizes.sum() + 1), kind="stable")
     chosen = np.zeros(len(sizes), dtype=bool)
     chosen[smallest[: np.count_nonzero(bad) // BATCH]] = True
-    chosen[[verdict.judgement.worst_class for verdict in failing]] = True
+    for verdict in failing:
+        chosen |= _worst(verdict, sizes)
     return chosen
+
+
+def _worst(verdict: Verdict, sizes: Ints) -> NDArray[np.bool_]:
+    """Mark the group that sets a level; where no level would do, the smallest of those, whatever order rows come in."""
+    groups = np.arange(len(sizes))
+    if verdict.judgement.reached != math.inf:
+        return np.asarray(groups == verdict.judgement.worst_class)
+    bad = ~verdict.judgement.admitted
+    return np.asarray(bad & (sizes == sizes[bad].min()))
 
 
 def _infeasible(failing: Sequence[Verdict], table: CodedTable, groups: Classes, policy: Policy) -> str:

@@ -256,6 +256,7 @@ def _about(method: Method) -> str:
     distances = "all distances" if method.distances == ALL_DISTANCES else f"distances {', '.join(method.distances)}"
     told = [f"{method.who}, {method.year}", how_many, distances, f"time grows as {method.growth}"]
     told += [] if method.tables == "one" else ["publishes several tables"]
+    told += [f"the policy must ask for {' or '.join(method.needs)}"] if method.needs else []
     option = [f"--option {method.option}={'|'.join(method.choices)}"] if method.option else []
     return "; ".join(told + option)
 

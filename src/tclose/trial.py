@@ -26,6 +26,7 @@ import polars as pl
 from tclose.counting import error_of_counts
 from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, Unsuited
 from tclose.partition import method_named
+from tclose.partition.options import base_of
 from tclose.policy import Policy
 from tclose.release import anonymize
 
@@ -134,7 +135,8 @@ def attempt(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
 
 
 def _figures(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
-    method_named(job.method)
+    if (base := base_of(job.method, job.options)) is not None:
+        method_named(base)  # with its kernels, or nobody would notice when they are compiled
     compiling = _watch_compiler(tell)
     tell({"begun": True})
     start = time.perf_counter()

@@ -181,7 +181,7 @@ def test_methods_as_json_load_no_kernels(folder: Path) -> None:
 
 # tclose anonymize --option
 
-PUBLISH = ("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv")
+PUBLISH = ("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", "--method", "fragmentation")
 
 
 def test_an_option_of_the_method(tclose: Run) -> None:

@@ -21,6 +21,7 @@ class Method:
     option: str = ""  # the option that changes what it does, its values, the default first
     choices: tuple[str, ...] = ()
     compare_all: bool = False  # whether its choices are published algorithms of their own, each worth comparing
+    needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
 
 
 METHODS = {
@@ -40,6 +41,7 @@ METHODS = {
         2010,
         option="cuts",
         choices=("strict", "relaxed"),
+        compare_all=True,
     ),
     "incognito": Method(
         "one level of generalisation per quasi-identifier in the whole table: the minimal one that loses least",
@@ -65,6 +67,61 @@ METHODS = {
         "Xiao & Tao",
         2006,
         tables="several",
+    ),
+    "sabre": Method(
+        "buckets of sensitive values by greedy splits, shared out evenly over classes that halve the table",
+        "Cao, Karras, Kalnis & Tan",
+        2011,
+        sensitive="one",
+        distances=("ordered", "value", "equal", "hierarchical"),
+        growth="n log n; by nearest rows n²",
+        option="near",
+        choices=("hilbert", "nearest"),
+        compare_all=True,
+    ),
+    "microaggregation": Method(
+        "one near row from each stratum of the sensitive attribute; by 'swap' and 'merge', groups of near rows mended",
+        "Soria-Comas, Domingo-Ferrer, Sánchez & Martínez",
+        2015,
+        sensitive="one",  # as the default variant has it: 'merge' serves any number and distance
+        distances=("ordered",),
+        growth="n²/k; by swaps n²",
+        option="variant",
+        choices=("first", "swap", "merge"),
+        compare_all=True,
+    ),
+    "burel": Method(
+        "β-likeness: the fewest buckets of values with near frequencies, shared out as by sabre",
+        "Cao & Karras",
+        2012,
+        sensitive="one",
+        growth="n log n; by nearest rows n²",
+        option="near",
+        choices=("hilbert", "nearest"),
+        needs=("beta", "enhanced_beta"),
+    ),
+    "clustering": Method(
+        "one row of each of some equal fuzzy clusters of sensitive values; failing classes joined",
+        "Wang, Zhu, Chen & Chang",
+        2018,
+        growth="n · class size",
+        option="size",
+        choices=("searched", "k"),
+    ),
+    "pca": Method(
+        "one row of each of some stretches of the sensitive values' first principal component; failing classes joined",
+        "Wang, Zhu, Chen & Chang",
+        2018,
+        option="size",
+        choices=("searched", "k"),
+    ),
+    "exact": Method(
+        "the optimum: by recursion over subsets, or by a mixed-integer programme for suppression",
+        "Liang & Yuan",
+        2013,
+        growth="3^n",
+        option="loss",
+        choices=("gcp", "stars"),
     ),
 }
 DEFAULT_METHOD = "weave"

@@ -66,9 +66,15 @@ def _known(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     known |= getattr(sys.modules[f"tclose.partition.{method}"], "OPTIONS", {})
     if about.choices:
         known[about.option] = Literal[about.choices]
-    if any(one.kind == PASSED_ON for one in parameters):
-        known = {**_known(str(given.get("base", DEFAULT_METHOD)), {}), **known}
+    if (base := base_of(method, given)) is not None:
+        known = {**_known(base, {}), **known}
     return known
+
+
+def base_of(method: str, given: Mapping[str, Any]) -> str | None:
+    """Return the method that one passes options on to, if it does."""
+    parameters = inspect.signature(method_named(method)).parameters.values()
+    return str(given.get("base", DEFAULT_METHOD)) if any(one.kind == PASSED_ON for one in parameters) else None
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:

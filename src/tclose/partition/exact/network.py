@@ -1,0 +1,64 @@
+"""A ground distance as a network whose shortest paths it is, so that few arcs carry every transport of earth.
+
+The programme of Liang & Yuan moves mass between all pairs of values. On a line it is enough to move it to neighbours,
+in a tree along its branches, between equal values through a hub: the cheapest flow costs the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Distance, Equal, Hierarchical, Matrix, Value
+from tclose.errors import InternalError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Arcs between nodes, the first of which are the values; distance 1 costs `unit`."""
+
+    nodes: int
+    tails: Ints
+    heads: Ints
+    costs: Floats
+    unit: float
+
+    @classmethod
+    def of_edges(cls, nodes: int, ends: list[tuple[int, int]], costs: Floats, unit: float) -> Network:
+        """Take edges, each of which may be used both ways."""
+        one, other = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        both = np.concatenate((costs, costs)).astype(np.float64)
+        return cls(nodes, np.concatenate((one, other)), np.concatenate((other, one)), both, float(max(unit, 1)))
+
+
+def network_of(distance: Distance, domain_size: int) -> Network:
+    """Return the network of a ground distance."""
+    if isinstance(distance, Value):
+        positions = distance.positions
+        line = [(i, i + 1) for i in range(domain_size - 1)]
+        return Network.of_edges(domain_size, line, np.diff(positions).astype(np.float64), int(positions[-1]))
+    if isinstance(distance, Equal):
+        spokes = [(i, domain_size) for i in range(domain_size)]
+        return Network.of_edges(domain_size + 1, spokes, np.ones(domain_size), 2)
+    if isinstance(distance, Hierarchical):
+        return _tree(distance.levels)
+    if isinstance(distance, Matrix):
+        pairs = np.argwhere(np.triu(np.ones((domain_size, domain_size)), 1))
+        costs = distance.costs[pairs[:, 0], pairs[:, 1]].astype(np.float64)
+        return Network.of_edges(domain_size, [(i, j) for i, j in pairs.tolist()], costs, distance.farthest)
+    raise InternalError(f"there is no network for the distance '{distance.name}'")
+
+
+def _tree(levels: tuple[Ints, ...]) -> Network:
+    """Two leaves that meet at height h are 2h branches apart, and 2H make up distance 1."""
+    firsts = np.cumsum([0] + [int(level[-1]) + 1 for level in levels])
+    branches: set[tuple[int, int]] = set()
+    for height in range(len(levels) - 1):
+        below, above = levels[height] + firsts[height], levels[height + 1] + firsts[height + 1]
+        branches |= set(zip(below.tolist(), above.tolist(), strict=True))
+    return Network.of_edges(int(firsts[-1]), sorted(branches), np.ones(len(branches)), 2 * (len(levels) - 1))

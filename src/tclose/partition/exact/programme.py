@@ -1,0 +1,201 @@
+"""The mixed-integer programme of Liang & Yuan (2013, theorem 9), solved with HiGHS.
+
+x(p, c) rows of cell c are published as pattern p; each pattern's rows are one class. Beside the stars, which it
+minimises, the programme holds for every pattern and attribute a flow of earth that turns the class's counts into the
+table's, at a cost of at most t: linear once it is multiplied by the size of the class. k needs a switch per pattern.
+The solver knows tolerances only, so its answer is rounded and judged again by the caller.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.errors import InternalError, MissingExtra, Unsuited
+from tclose.partition.exact.network import Network, network_of
+from tclose.partition.exact.patterns import Cells, Patterns, check_reach, patterns_of
+from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.stars import columns_of
+from tclose.privacy.alpha import Alpha
+from tclose.privacy.base import Model
+from tclose.privacy.likeness import BetaLikeness
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_COLUMNS = 12  # 2^columns sets of stars
+TIME_REACHED = 1  # as scipy numbers the ways in which a solver ends
+WHOLE = 1e-4  # how far from an integer an answer may lie
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The best partition that the solver found, if any, and the number of stars below which there is none."""
+
+    labels: Ints | None
+    bound: float
+
+
+def fewest_stars(problem: Problem, time_limit: float) -> Answer:
+    """Return the labels of a partition of fewest stars, or of few where the time does not suffice."""
+    columns = columns_of(problem)
+    changing = columns[:, (columns != columns[:1]).any(axis=0)]
+    if changing.shape[1] > MOST_COLUMNS:
+        raise Unsuited(
+            f"exact: the programme reaches {MOST_COLUMNS} quasi-identifiers that vary; these are {changing.shape[1]}"
+        )
+    _check_linear(problem)
+    sensitive = [one.codes for one in problem.sensitive]
+    cells = Cells.of(np.column_stack([changing, *sensitive]) if changing.size or sensitive else columns[:, :0])
+    patterns = patterns_of(changing[cells.example], cells.counts, problem.k)
+    return _solved(_written(problem, cells, patterns), cells, patterns, time_limit)
+
+
+def _check_linear(problem: Problem) -> None:
+    for one in problem.sensitive:
+        if one.t is not None and one.n is not None:
+            raise Unsuited("exact: the programme knows t-closeness, not (n,t)-closeness, which is not linear")
+        for model in one.models:
+            if not isinstance(model, (Alpha, BetaLikeness)):
+                raise Unsuited(f"exact: the programme knows k, t, alpha and beta; '{model.name}' is not linear")
+
+
+@dataclass
+class Programme:
+    """Rows of coefficients between bounds, gathered before they are handed over."""
+
+    costs: list[Floats] = field(default_factory=list)
+    most: list[Floats] = field(default_factory=list)
+    whole: list[Floats] = field(default_factory=list)
+    entries: list[tuple[Ints, Ints, Floats]] = field(default_factory=list)
+    bounds: list[tuple[Floats, Floats]] = field(default_factory=list)
+    variables: int = 0
+    rows: int = 0
+
+    def add_variables(self, costs: Floats, most: Floats | float, *, whole: bool) -> Ints:
+        """Add variables from 0 to `most` and return their numbers."""
+        count = len(costs)
+        self.costs.append(costs)
+        self.most.append(np.broadcast_to(np.asarray(most, dtype=np.float64), count))
+        self.whole.append(np.full(count, float(whole)))
+        self.variables += count
+        check_reach(self.variables)
+        return np.arange(self.variables - count, self.variables)
+
+    def add_rows(self, low: Ints | float, high: Ints | float, count: int) -> Ints:
+        """Add so many sums that must lie between bounds, and return their numbers."""
+        self.bounds.append((np.broadcast_to(low, count).astype(float), np.broadcast_to(high, count).astype(float)))
+        self.rows += count
+        return np.arange(self.rows - count, self.rows)
+
+    def add(self, rows: Ints, variables: Ints, coefficients: Floats | Ints | float) -> None:
+        """Add a multiple of a variable to each of the rows."""
+        self.entries.append((rows, variables, np.broadcast_to(np.asarray(coefficients, np.float64), len(rows))))
+
+
+def _written(problem: Problem, cells: Cells, patterns: Patterns) -> Programme:
+    programme = Programme()
+    rows = programme.add_variables(
+        patterns.stars[patterns.pattern].astype(np.float64), cells.counts[patterns.cell].astype(np.float64), whole=True
+    )
+    all_of = programme.add_rows(cells.counts, cells.counts, len(cells))
+    programme.add(all_of[patterns.cell], rows, 1)
+    if problem.k > 1:
+        _write_k(programme, rows, problem.k, cells, patterns)
+    for one in problem.sensitive:
+        shown = one.codes[cells.example][patterns.cell]
+        if one.t is not None and one.t < 1:
+            _write_t(programme, rows, shown, one, one.t, patterns)
+        for model in one.models:
+            _write_shares(programme, rows, shown, _largest_shares(model, one.reference), patterns)
+    return programme
+
+
+def _write_k(programme: Programme, rows: Ints, k: int, cells: Cells, patterns: Patterns) -> None:
+    """Give a pattern that is switched on at least k rows, and one that is not none."""
+    switch = programme.add_variables(np.zeros(len(patterns)), 1.0, whole=True)
+    size = programme.add_rows(0, np.inf, len(patterns))
+    programme.add(size[patterns.pattern], rows, 1)
+    programme.add(size, switch, -k)
+    off = programme.add_rows(-np.inf, 0, len(rows))
+    programme.add(off, rows, 1)
+    programme.add(off, switch[patterns.pattern], -cells.counts[patterns.cell])
+
+
+def _write_t(programme: Programme, rows: Ints, shown: Ints, one: Sensitive, t: Fraction, patterns: Patterns) -> None:
+    """Let a flow take N·c_i − s·n_i away from every value i, at a cost of at most t·s·N."""
+    network, total = network_of(one.distance, len(one.reference)), int(one.reference.sum())
+    flow = programme.add_variables(np.zeros(len(patterns) * len(network.costs)), np.inf, whole=False)
+    flows = flow.reshape(len(patterns), -1)
+    balance = programme.add_rows(0, 0, len(patterns) * network.nodes).reshape(len(patterns), -1)
+    programme.add(balance[:, network.tails].ravel(), flow, 1)
+    programme.add(balance[:, network.heads].ravel(), flow, -1)
+    programme.add(balance[patterns.pattern, shown], rows, -total)
+    for value in np.flatnonzero(one.reference).tolist():
+        programme.add(balance[patterns.pattern, value], rows, one.reference[value])
+    work = programme.add_rows(-np.inf, 0, len(patterns))
+    paid, allowed = _scaled(network, t, total)
+    programme.add(np.repeat(work, flows.shape[1]), flow, np.tile(paid, len(patterns)))
+    programme.add(work[patterns.pattern], rows, -allowed)
+
+
+def _scaled(network: Network, t: Fraction, total: int) -> tuple[Floats, float]:
+    """Return what each arc costs and what each row allows, in figures that a solver likes."""
+    largest = float(max(network.costs.max(initial=1), 1))
+    return network.costs / largest, float(t) * total * network.unit / largest
+
+
+def _largest_shares(model: Model, reference: Ints) -> list[Fraction]:
+    """Return the largest share of a class that each value may have."""
+    if isinstance(model, Alpha):
+        return [model.required] * len(reference)
+    if isinstance(model, BetaLikeness):
+        return [(1 + model.required) * Fraction(count, int(reference.sum())) for count in reference.tolist()]
+    raise InternalError(f"'{model.name}' bounds no value's share")
+
+
+def _write_shares(programme: Programme, rows: Ints, shown: Ints, shares: list[Fraction], patterns: Patterns) -> None:
+    """Demand c_i ≤ share·s, multiplied by the share's denominator."""
+    for value, share in enumerate(shares):
+        if share < 1:
+            held = programme.add_rows(-np.inf, 0, len(patterns))[patterns.pattern]
+            programme.add(held, rows, (shown == value) * share.denominator - share.numerator)
+
+
+def _solved(programme: Programme, cells: Cells, patterns: Patterns, time_limit: float) -> Answer:
+    """Hand the programme over, and give the rows of each cell to its patterns as the answer says."""
+    result = _milp(programme, time_limit)
+    if result.x is None:
+        if result.status != TIME_REACHED:
+            raise InternalError(f"the solver found no partition: {result.message}")
+        return Answer(None, result.mip_dual_bound if result.mip_dual_bound is not None else 0.0)
+    amounts = result.x[: len(patterns.pattern)]
+    taken = np.rint(amounts).astype(np.int64)
+    if np.abs(amounts - taken).max() > WHOLE or (np.bincount(patterns.cell, taken) != cells.counts).any():
+        raise InternalError("the solver's answer splits rows")
+    order = np.argsort(patterns.cell, kind="stable")
+    labels = np.empty(len(cells.of_row), dtype=np.int64)
+    labels[np.argsort(cells.of_row, kind="stable")] = np.repeat(patterns.pattern[order], taken[order])
+    return Answer(np.unique(labels, return_inverse=True)[1].astype(np.int64), float(result.mip_dual_bound))
+
+
+def _milp(programme: Programme, time_limit: float) -> Any:
+    try:
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import coo_array
+    except ImportError as missing:
+        raise MissingExtra("scipy", "solve", "the programme of method 'exact'") from missing
+    rows, variables, coefficients = (np.concatenate(column) for column in zip(*programme.entries, strict=True))
+    sums = coo_array((coefficients, (rows, variables)), shape=(programme.rows, programme.variables)).tocsr()
+    low, high = (np.concatenate(column) for column in zip(*programme.bounds, strict=True))
+    return milp(
+        np.concatenate(programme.costs),
+        integrality=np.concatenate(programme.whole),
+        bounds=Bounds(0, np.concatenate(programme.most)),
+        constraints=LinearConstraint(sums, low, high),
+        options={"time_limit": time_limit, "mip_rel_gap": 0.0},
+    )

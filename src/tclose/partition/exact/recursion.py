@@ -1,0 +1,78 @@
+"""The best partition of a few rows (Liang & Yuan 2013, theorem 8), subset by subset.
+
+OPT(M) is the least cost of M over the class of its first row: that class, and OPT of what remains. The paper halves M
+to recurse without a table of all subsets; with the table, which fits for as many rows as 3^n steps allow, n rows take
+3^n/2 steps, and every subset is judged once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Matrix
+from tclose.errors import Unsuited
+from tclose.partition.exact import subsets
+from tclose.partition.kernels import kernel
+from tclose.partition.problem import Problem
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_ROWS = 18  # 2^18 subsets to judge, 3^18/2 steps: about a second
+MOST_TRANSPORTS = 10_000  # a matrix is judged by a transportation problem of some milliseconds per count vector
+COSTS = {"gcp": subsets.gcp, "stars": subsets.stars}
+
+
+def check_reach(problem: Problem) -> None:
+    """Refuse what would take too long."""
+    if problem.rows > MOST_ROWS:
+        raise Unsuited(
+            f"exact: the recursion reaches {MOST_ROWS} rows; here are {problem.rows}; "
+            "the programme for loss = 'stars' may reach them"
+        )
+    for one in problem.sensitive:
+        if isinstance(one.distance, Matrix) and (vectors := int(np.prod(one.here + 1))) > MOST_TRANSPORTS:
+            raise Unsuited(
+                f"exact: of a matrix the recursion judges {MOST_TRANSPORTS:,} different counts; here are {vectors:,}"
+            )
+
+
+def best_classes(problem: Problem, loss: str, tell: Callable[[float], None]) -> tuple[Ints, float]:
+    """Return the labels of a partition that costs least, and its cost."""
+    check_reach(problem)
+    costs = np.where(subsets.admitted(problem), COSTS[loss](problem), np.inf)
+    best, chosen = np.zeros(len(costs)), np.zeros(len(costs), dtype=np.int64)
+    for rows in range(problem.rows):
+        _best_of(costs, best, chosen, 1 << rows, 2 << rows)
+        tell(3.0 ** (rows + 1 - problem.rows))
+    return _labels(chosen, problem.rows), float(best[-1])
+
+
+@kernel
+def _best_of(costs: Floats, best: Floats, chosen: Ints, begin: int, end: int) -> None:
+    """Find the least cost of the subsets from `begin` on, and the class of their first row; smaller ones are known."""
+    for mask in range(begin, end):
+        first = mask & -mask
+        rest = mask ^ first
+        least, part, choice = np.inf, rest, mask
+        while True:
+            cost = costs[part | first] + best[rest ^ part]
+            if cost < least:
+                least, choice = cost, part | first
+            if part == 0:
+                break
+            part = (part - 1) & rest
+        best[mask], chosen[mask] = least, choice
+
+
+def _labels(chosen: Ints, rows: int) -> Ints:
+    """Follow the choices from all rows down to none."""
+    labels, left, number = np.empty(rows, dtype=np.int64), (1 << rows) - 1, 0
+    while left:
+        mine = int(chosen[left])
+        labels[(mine >> np.arange(rows) & 1).astype(bool)] = number
+        left, number = left ^ mine, number + 1
+    return labels

@@ -1,0 +1,107 @@
+"""All subsets of a few rows at once: subset number Σ 2^row, and for each of them what it shows, loses and holds.
+
+Half of all subsets lack the last row and half have it, so a figure that a row more changes in one step is known for
+all subsets after as many doublings as there are rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.partition.axes import Axis, Line, Tree
+from tclose.partition.problem import Problem, Sensitive
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+BLOCK = 1 << 13  # subsets judged at once
+
+
+def folded(values: Ints, join: np.ufunc, start: int) -> Ints:
+    """Return for every subset its rows' values, joined one after the other.
+
+    >>> folded(np.array([5, 3]), np.add, 0).tolist()
+    [0, 5, 3, 8]
+    """
+    found = np.array([start], dtype=np.int64)
+    for value in values:
+        found = np.concatenate((found, join(found, value)))
+    return found
+
+
+def sizes(rows: int) -> Ints:
+    """Return how many rows every subset has."""
+    return folded(np.ones(rows, dtype=np.int64), np.add, 0)
+
+
+def admitted(problem: Problem) -> Bools:
+    """Tell for every subset whether it has k rows and every attribute admits it, exactly; the empty one is none."""
+    found = sizes(problem.rows) >= problem.k
+    found[0] = False
+    for one in problem.sensitive:
+        found &= _admitted_by(one)
+    return found
+
+
+def _admitted_by(one: Sensitive) -> Bools:
+    """Judge one subset for all that show the same values equally often."""
+    counts = one.here
+    place = np.concatenate(([1], np.cumprod(counts + 1)[:-1]))  # digits of a number that no two count vectors share
+    _, first, which = np.unique(folded(place[one.codes], np.add, 0)[1:], return_index=True, return_inverse=True)
+    verdicts = [_judged(one, first[low : low + BLOCK] + 1) for low in range(0, len(first), BLOCK)]
+    return np.concatenate(([False], np.concatenate(verdicts)[which]))
+
+
+def _judged(one: Sensitive, subsets: Ints) -> Bools:
+    labels, rows = np.nonzero(subsets[:, None] >> np.arange(len(one.codes)) & 1)
+    return replace(one, codes=one.codes[rows]).admitted(labels)
+
+
+def stars(problem: Problem) -> Floats:
+    """Return how many cells every subset suppresses as a class (Liang & Yuan 2013, section 2)."""
+    suppressed = sum((_ends(axis.codes)[2] for axis in problem.all_axes), np.zeros(1 << problem.rows, dtype=np.int64))
+    return np.asarray(suppressed * sizes(problem.rows), dtype=np.float64)
+
+
+def gcp(problem: Problem) -> Floats:
+    """Return what every subset loses as a class: its rows times its NCP, summed over the quasi-identifiers.
+
+    A number that is published as a mean loses its range, as GCP has it.
+    """
+    loss = sum((_loss(axis) for axis in problem.all_axes), np.zeros(1 << problem.rows))
+    return np.asarray(loss * sizes(problem.rows))
+
+
+def _ends(codes: Ints) -> tuple[Ints, Ints, Bools]:
+    """Return every subset's smallest and largest code, and whether they differ."""
+    low = folded(codes, np.minimum, np.iinfo(np.int64).max)
+    high = folded(codes, np.maximum, -1)
+    return low, high, low < high
+
+
+def _loss(axis: Axis) -> Floats:
+    """Return what every subset loses on one quasi-identifier, a missing value nothing."""
+    if isinstance(axis, (Line, Tree)):
+        if not (axis.codes >= 0).any():
+            return np.zeros(1 << len(axis.codes))
+        known = np.where(axis.codes < 0, np.iinfo(np.int64).max, axis.codes)
+        high = folded(axis.codes, np.maximum, -1)
+        low = np.where(high < 0, 0, folded(known, np.minimum, np.iinfo(np.int64).max))
+        loss = axis.high[high] - axis.low[low] if isinstance(axis, Line) else _share(axis.levels, low, high)
+        return np.where(high < 0, 0.0, loss)
+    shows = [folded((axis.codes == value).astype(np.int64), np.maximum, 0) for value in np.unique(axis.codes)]
+    return np.asarray(np.maximum(np.sum(shows, axis=0) - 1, 0) / max(axis.domain_size - 1, 1))
+
+
+def _share(levels: tuple[Any, ...], low: Ints, high: Ints) -> Floats:
+    """Return the share of all leaves below the lowest node that covers two leaves; 0 where they are one."""
+    share = np.ones(len(low))
+    for level in reversed(levels):
+        below = np.bincount(level)[level] / len(level)
+        share = np.where(level[low] == level[high], below[low], share)
+    return np.where(low == high, 0.0, share)

@@ -1,0 +1,86 @@
+"""Microaggregation within t (Soria-Comas, Domingo-Ferrer, Sánchez & Martínez, IEEE TKDE 27, 2015), all three of it.
+
+`first` cuts the sensitive attribute into strata and gives every class one row of each, the nearest ones. `swap` makes
+groups of k near rows and swaps members until they are within t. `merge` joins groups until they are. What a step
+leaves beyond t (`first` too: its bound supposes that all values differ) is merged, by exact judgement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.errors import PolicyError, Unsuited, did_you_mean
+from tclose.partition.microaggregation.first import strata_needed, strata_of, stratified
+from tclose.partition.microaggregation.mdav import mdav, standardised
+from tclose.partition.microaggregation.merge import joined
+from tclose.partition.microaggregation.swap import swapped
+from tclose.partition.problem import Problem, Sensitive
+
+__all__ = ["Variant", "partition"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[float], None]
+Variant = Literal["first", "swap", "merge"]
+
+GROUPED = 0.9  # of the progress
+
+
+def partition(problem: Problem, *, variant: Variant = "first", seed: int = 0, progress: Progress | None = None) -> Ints:
+    """Return a class label per row: 0, 1, 2, …; every class is within every t and has at least k rows.
+
+    `first` serves one ordered attribute, `swap` one attribute with any distance but a matrix, `merge` all. Nothing
+    is left to chance: the seed is not used.
+    """
+    if variant not in GROUPS:
+        raise PolicyError(f"there is no variant '{variant}'{did_you_mean(variant, GROUPS)}")
+    problem.check_feasible()
+    tell = progress or (lambda done: None)
+    points = standardised(problem.points)
+    labels = GROUPS[variant](problem, points, lambda done: tell(GROUPED * done))
+    labels = joined(points, labels, problem.sensitive, lambda done: tell(GROUPED + (1 - GROUPED) * done))
+    tell(1.0)
+    return labels
+
+
+def _first(problem: Problem, points: Floats, progress: Progress) -> Ints:
+    one = _only(problem, "first")
+    if one.distance.name != "ordered":
+        raise Unsuited(
+            "microaggregation with t-closeness first serves the distance 'ordered' only: its strata are ranks"
+        )
+    strata = strata_needed(problem.rows, problem.k, _room(one))
+    return stratified(points, strata_of(one.codes, strata), progress)
+
+
+def _swap(problem: Problem, points: Floats, progress: Progress) -> Ints:
+    return swapped(points, problem.k, _only(problem, "swap"), progress)
+
+
+def _merge(problem: Problem, points: Floats, progress: Progress) -> Ints:
+    return mdav(points, problem.k, progress)
+
+
+GROUPS: dict[str, Callable[[Problem, Floats, Progress], Ints]] = {"first": _first, "swap": _swap, "merge": _merge}
+
+
+def _only(problem: Problem, variant: str) -> Sensitive:
+    """Return the only sensitive attribute."""
+    if len(problem.sensitive) != 1:
+        raise Unsuited(
+            f"microaggregation serves one sensitive attribute, not {len(problem.sensitive)}, by '{variant}'; "
+            "by 'merge' it serves any number"
+        )
+    return problem.sensitive[0]
+
+
+def _room(one: Sensitive) -> Fraction:
+    """Return how far a class may be from the rows at hand, which may be some way from the table themselves."""
+    if one.t is None or len(np.unique(one.codes)) == 1:
+        return Fraction(1)
+    return one.t if one.t == 1 else one.t - one.emd_of(one.codes, one.reference)

@@ -1,0 +1,56 @@
+"""Merging (algorithm 1 of Soria-Comas et al. 2015): the class farthest beyond t joins its nearest, until none is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Counts
+from tclose.partition.problem import Sensitive
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[float], None]
+
+
+def joined(points: Floats, labels: Ints, sensitive: tuple[Sensitive, ...], progress: Progress) -> Ints:
+    """Return the classes with those beyond some t merged into others; one class of all rows must be within every t."""
+    beyond = excess(labels, sensitive)
+    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
+    members = np.split(order, np.cumsum(sizes)[:-1])
+    centres = np.stack([np.bincount(labels, weights=column) for column in points.T], axis=1) / sizes[:, None]
+    failing = max(int((beyond > 0).sum()), 1)
+    while beyond[worst := int(beyond.argmax())] > 0:
+        progress(max(1 - int((beyond > 0).sum()) / failing, 0.0))
+        gaps = ((centres - centres[worst]) ** 2).sum(axis=1)
+        gaps[worst] = np.inf
+        other = int(gaps.argmin())
+        members[other] = np.concatenate((members[other], members[worst]))
+        centres[other] = points[members[other]].mean(axis=0)
+        centres[worst], members[worst], beyond[worst] = np.inf, members[worst][:0], -np.inf
+        beyond[other] = _excess_of(members[other], sensitive)
+    found = np.empty(len(labels), dtype=np.int64)
+    for number, rows in enumerate(rows for rows in members if len(rows)):
+        found[rows] = number
+    return found
+
+
+def excess(labels: Ints, sensitive: tuple[Sensitive, ...]) -> Floats:
+    """Return by how much each class is beyond the t that it breaks most; what is within, exactly, is not above 0."""
+    found = np.full(int(labels.max()) + 1, -1.0)
+    for one in sensitive:
+        if one.t is not None:
+            emd = one.distance.emd(Counts.from_codes(labels, one.codes, len(one.reference)), one.reference)
+            beyond = np.maximum(emd.floats() - float(one.t), np.finfo(float).tiny)
+            found = np.maximum(found, np.where(emd.at_most(one.t), -1.0, beyond))
+    return found
+
+
+def _excess_of(rows: Ints, sensitive: tuple[Sensitive, ...]) -> float:
+    """Return the same for one class of these rows."""
+    some = tuple(
+        Sensitive(one.codes[rows], one.reference, one.distance, one.t) for one in sensitive if one.t is not None
+    )
+    return float(excess(np.zeros(len(rows), dtype=np.int64), some)[0])

@@ -1,0 +1,163 @@
+"""k-anonymity first (algorithm 2 of Soria-Comas et al. 2015): groups as MDAV makes them, mended row by row.
+
+A group takes the k rows nearest to its seed. While it is beyond t, the next nearest row takes the place of that
+member whose leaving brings the group nearest to the table, if it does bring it nearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Equal, Hierarchical, Value
+from tclose.errors import Unsuited
+from tclose.partition.kernels import kernel
+from tclose.partition.microaggregation.mdav import centre, distances, farthest, gather
+from tclose.partition.problem import Sensitive
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[float], None]
+
+UNKNOWN = -2
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """The ground distance in floats, which propose only: classes are judged exactly afterwards.
+
+    On a line, `gaps` lie between the values. In a tree, `nodes[h]` are the nodes above the values at height h,
+    numbered apart; a table's `shares` are those of each node, or on a line those up to each value.
+    """
+
+    gaps: Floats
+    nodes: Ints
+    shares: Floats
+    t: float
+
+    @classmethod
+    def of(cls, one: Sensitive) -> Ground:
+        """Lay one attribute's distance out for the loop."""
+        shares, t = one.reference / one.reference.sum(), float(1 if one.t is None else one.t)
+        if isinstance(one.distance, Value):
+            length = max(float(one.distance.positions[-1]), 1.0)
+            gaps = np.diff(one.distance.positions.astype(np.float64)) / length
+            return cls(gaps, np.zeros((0, 0), dtype=np.int64), np.cumsum(shares), t)
+        if not isinstance(one.distance, Equal | Hierarchical):
+            raise Unsuited(f"microaggregation by swaps has no way to weigh the distance '{one.distance.name}'")
+        tree = one.distance.levels[:-1] if isinstance(one.distance, Hierarchical) else (np.arange(len(shares)),)
+        apart = np.cumsum([0] + [int(level[-1]) + 1 for level in tree])
+        nodes = np.array([level + first for level, first in zip(tree, apart[:-1], strict=True)], dtype=np.int64)
+        nodes = nodes.reshape(len(tree), len(shares))
+        below = np.bincount(nodes.ravel(), weights=np.tile(shares, len(nodes)), minlength=int(apart[-1]))
+        return cls(np.zeros(0), nodes, np.asarray(below, dtype=np.float64), t)
+
+
+def swapped(points: Floats, k: int, one: Sensitive, progress: Progress) -> Ints:
+    """Return groups of k rows, or up to 2k − 1 at the end; some may be beyond t still."""
+    ground, rows = Ground.of(one), len(points)
+    labels, alive, group = np.full(rows, -1, dtype=np.int64), np.arange(rows), 0
+    origin = points[0]
+    while len(alive) >= 2 * k:
+        progress(1 - len(alive) / rows)
+        if group % 2 == 0:
+            origin = centre(points, alive)
+        origin = points[farthest(points, alive, origin)]
+        others = gather(points, alive, origin, k, labels, group)
+        members = alive[labels[alive] == group]
+        labels[members] = -1
+        gaps = distances(points, others, origin)
+        _mend(members, others, gaps, one.codes, ground.gaps, ground.nodes, ground.shares, ground.t)
+        labels[members] = group
+        alive, group = alive[labels[alive] < 0], group + 1
+    labels[alive] = group
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+@kernel
+def _mend(
+    members: Ints, others: Ints, away: Floats, codes: Ints, gaps: Floats, nodes: Ints, shares: Floats, t: float
+) -> None:
+    """Let other rows, the nearest first, take the place of members as long as that helps and is needed.
+
+    A row helps or not by its value alone, so what is next is the nearest, of those not passed yet, whose value helps.
+    """
+    values = len(gaps) + 1 if len(nodes) == 0 else nodes.shape[1]
+    passed, place = -1.0, -1
+    while True:
+        mine = codes[members]
+        extra = _extras(mine, nodes, shares)
+        if _cost(extra, gaps, nodes) <= t:
+            return
+        sums = _running(extra, gaps, 1.0 / len(members))
+        leaves = np.full(values, UNKNOWN)  # which member leaves for a value, found out when it matters
+        nearest, least = -1, np.inf
+        for i in range(len(others)):
+            if away[i] >= least or away[i] < passed or (away[i] == passed and i <= place):
+                continue
+            value = codes[others[i]]
+            if leaves[value] == UNKNOWN:
+                leaves[value] = _best_out(mine, value, extra, sums, nodes)
+            if leaves[value] >= 0:
+                nearest, least = i, away[i]
+        if nearest < 0:
+            return
+        passed, place = least, nearest
+        members[leaves[codes[others[nearest]]]] = others[nearest]
+
+
+@kernel
+def _best_out(members: Ints, new: int, extra: Floats, sums: Floats, nodes: Ints) -> int:
+    """Return the member that should leave for a value to join; -1 if that brings the group no nearer."""
+    best, least = -1, -1e-12
+    for i in range(len(members)):
+        change = _change(members[i], new, extra, sums, nodes, 1.0 / len(members))
+        if change < least:
+            best, least = i, change
+    return best
+
+
+@kernel
+def _extras(codes: Ints, nodes: Ints, shares: Floats) -> Floats:
+    """Return a group's share less the table's, up to each value of a line or of each node of a tree."""
+    mine = np.zeros(len(shares))
+    for code in codes:
+        if len(nodes) == 0:
+            mine[code] += 1.0 / len(codes)
+        for h in range(len(nodes)):
+            mine[nodes[h, code]] += 1.0 / len(codes)
+    return (np.cumsum(mine) if len(nodes) == 0 else mine) - shares
+
+
+@kernel
+def _cost(extra: Floats, gaps: Floats, nodes: Ints) -> float:
+    """Return the earth mover's distance of a group from the table."""
+    if len(nodes) == 0:
+        return float(np.sum(np.abs(extra[:-1]) * gaps))
+    return float(np.sum(np.abs(extra)) / (2 * len(nodes)))
+
+
+@kernel
+def _running(extra: Floats, gaps: Floats, step: float) -> Floats:
+    """Return running sums of what a line costs more when every extra rises, or falls, by a step."""
+    sums = np.zeros((2, len(gaps) + 1))
+    for i in range(len(gaps)):
+        sums[0, i + 1] = sums[0, i] + gaps[i] * (abs(extra[i] + step) - abs(extra[i]))
+        sums[1, i + 1] = sums[1, i] + gaps[i] * (abs(extra[i] - step) - abs(extra[i]))
+    return sums
+
+
+@kernel
+def _change(out: int, new: int, extra: Floats, sums: Floats, nodes: Ints, step: float) -> float:
+    """Return by how much the cost changes when one value leaves and another joins."""
+    if len(nodes) == 0:
+        return float(sums[0, out] - sums[0, new] if new < out else sums[1, new] - sums[1, out])
+    change = 0.0
+    for h in range(len(nodes)):
+        a, b = nodes[h, out], nodes[h, new]
+        if a != b:
+            change += abs(extra[a] - step) - abs(extra[a]) + abs(extra[b] + step) - abs(extra[b])
+    return change / (2 * len(nodes))
