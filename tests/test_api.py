@@ -3,6 +3,7 @@
 import tclose
 
 PUBLIC = [
+    "Attacks",
     "AttributeFinding",
     "Certificate",
     "CheckResult",
@@ -23,6 +24,7 @@ PUBLIC = [
     "Unsuited",
     "Verification",
     "anonymize",
+    "attack",
     "check",
     "compare",
     "explain",

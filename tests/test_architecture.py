@@ -18,11 +18,12 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [  # a module imports only from layers before its own, and from its own folder
     "errors", "wording", "settings", "policy", "table", "distance", "privacy", "findings", "judging", "partition",
     "recode", "measure", "feasibility", "splitting", "sheets", "layouts", "certificate", "report", "several",
-    "publication", "release", "counting", "trial", "supervising", "comparing", "drafting", "doctor", "progress",
+    "publication", "release", "staging", "attacking", "keeping", "counting", "trial", "supervising", "comparing",
+    "drafting", "doctor", "progress",
     "talk", "examples", "cli",
 ]  # fmt: skip
 FRAMES = {"polars", "narwhals", "pandas", "pyarrow"}
-HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib"}
+HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn"}
 LONGEST = 500
 
 

@@ -1,5 +1,6 @@
 """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
+from tclose.attacking import Attacks, attack
 from tclose.certificate import Certificate, Verification, verify
 from tclose.comparing import Comparison, compare
 from tclose.errors import (
@@ -19,6 +20,7 @@ from tclose.release import anonymize, check, explain
 from tclose.table import read
 
 __all__ = [
+    "Attacks",
     "AttributeFinding",
     "Certificate",
     "CheckResult",
@@ -39,6 +41,7 @@ __all__ = [
     "Unsuited",
     "Verification",
     "anonymize",
+    "attack",
     "check",
     "compare",
     "explain",

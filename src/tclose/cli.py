@@ -17,6 +17,8 @@ import click
 
 from tclose import doctor as health
 from tclose import drafting, talk
+from tclose.attacking import ANONYMIZER
+from tclose.attacking import attack as attack_release
 from tclose.certificate import verify as verify_release
 from tclose.comparing import LIMIT_SECONDS, entries
 from tclose.comparing import compare as compare_methods
@@ -197,6 +199,47 @@ def verify(release: str, certificate: Path, digest: str | None, show_values: boo
 
 
 @cli.command()
+@click.argument("release")
+@click.argument("second", required=False)
+@click.option("--original", required=True, metavar="TABLE", help="The table that was published.")
+@click.option("--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="A policy in TOML.")
+@click.option("--register", metavar="FILE", help="People whom the adversary knows; without it, those of the table.")
+@click.option("--method", default=ANONYMIZER, show_default=True, help="Makes the k-anonymous table to compare with.")
+@click.option("--show-values", is_flag=True, help="Let error messages quote cells.")
+@as_json
+def attack(
+    release: str,
+    second: str | None,
+    original: str,
+    policy_file: Path,
+    register: str | None,
+    method: str,
+    show_values: bool,
+    as_json: bool,
+) -> int:
+    """Tell what an adversary gets out of RELEASE, beside what the raw and a merely k-anonymous table would give.
+
+    With a SECOND release of the same table, also what both tell together.
+    """
+    policy = Policy.load(policy_file)
+    with Bar() as bar:
+        found = attack_release(
+            read(release),
+            original=read(original),
+            policy=policy,
+            second=None if second is None else read(second),
+            register=None if register is None else read(register),
+            method=method,
+            progress=bar,
+        )
+    if as_json:
+        _print(found.to_dict())
+    else:
+        talk.show_attacks(found)
+    return HOLDS
+
+
+@cli.command()
 @click.argument("table")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the draft here instead of to stdout.")
 @as_json
@@ -261,7 +304,7 @@ def doctor(as_json: bool) -> int:
         return HOLDS if found["healthy"] else BAD
     click.echo(f"tclose {found['tclose']} on Python {found['python']}, {found['system']}, {found['cores']} cores")
     for name, version in {**found["needed"], **found["extras"]}.items():
-        click.echo(f"  {name:10} {version or 'not installed'}")
+        click.echo(f"  {name:12} {version or 'not installed'}")
     for line in health.advice(found):
         click.echo(line)
     return HOLDS if found["healthy"] else BAD

@@ -8,7 +8,7 @@ import platform
 from typing import Any
 
 NEEDED = ("numpy", "polars", "narwhals", "numba", "click", "rich")
-EXTRAS = {"scipy": "solve"}
+EXTRAS = {"scipy": "solve", "scikit-learn": "learn"}
 
 
 def examine() -> dict[str, Any]:

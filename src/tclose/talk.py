@@ -15,11 +15,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tclose.attacking import RELEASE, Attacks, Comparison
 from tclose.certificate import Certificate, Verification
 from tclose.comparing import Comparison
 from tclose.errors import TcloseError
 from tclose.findings import CheckResult, Explanation, ModelFinding
 from tclose.layouts import NO_IDENTITY
+from tclose.measure.attack import Finding
+from tclose.measure.attack.base import percent
 from tclose.measure.utility import MEASURES
 from tclose.partition import Method
 from tclose.partition.methods import ALL_DISTANCES
@@ -161,6 +164,32 @@ def show_release(path: Path, certificate: Path | None, proof: Certificate) -> No
         console.print(Text(f"\nMind: {content['scope']}.", "bold"))
     told = f"Certificate: {certificate}, digest {proof.digest}" if certificate else NO_CERTIFICATE
     console.print(Text(f"\n{told}"))
+
+
+def show_attacks(result: Attacks) -> None:
+    """Print every attack side by side, then what it gets out of the release, in words."""
+    console, headings = Console(highlight=False), {"raw": "raw table", "k_anonymous": f"{result.k}-anonymous"}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("attack")
+    for name in result.tables:
+        table.add_column(headings.get(name, name), justify="right", no_wrap=True)
+    for one in result.comparisons:
+        if one.found[RELEASE].figure is not None:
+            table.add_row(Text(one.attack.title), *(_attacked(one, found) for found in one.found.values()))
+    console.print(table)
+    console.print(
+        "\nIn brackets the share of rows affected. What the figures are, and what they mean for the release:\n"
+    )
+    for one in result.comparisons:
+        console.print(Text(f"{one.attack.title} ({one.attack.figure}; {one.attack.better} is better)", "bold"))
+        console.print(Text(f"  {plain(one.found[RELEASE].sentence)}"))
+
+
+def _attacked(one: Comparison, found: Finding) -> Text:
+    if found.figure is None:
+        return Text("–")
+    figure = percent(found.figure, 1) if one.attack.unit == "share" else number(found.figure)
+    return Text(f"{figure} ({percent(found.rows, found.of)})", "" if found.rows else "green")
 
 
 def show_verification(found: Verification) -> None:

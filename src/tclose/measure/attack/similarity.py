@@ -1,0 +1,105 @@
+"""Similarity (Li, Li & Venkatasubramanian 2007, section 3): a class whose values differ and yet mean the same.
+
+All values of the class lie under one inner node of the attribute's hierarchy, or within a quarter of its ordered
+domain (by rank or by value, as the attribute's distance has it), or within a quarter of the largest cost of its matrix.
+What holds for the whole table is no news about a class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Counts
+from tclose.measure.attack.base import (
+    Attack,
+    Bools,
+    Finding,
+    Ints,
+    Opened,
+    Scene,
+    Secret,
+    classes_opened,
+    listed,
+    names_of,
+    nothing,
+    open_for_any,
+    rows_of,
+)
+from tclose.wording import counted
+
+QUARTER = 4
+
+
+def run(scene: Scene) -> Finding:
+    """Find the classes whose values are alike."""
+    opened = [Opened(secret, *_alike(scene, secret)) for secret in scene.secrets if _comparable(secret)]
+    if not opened:
+        return nothing(scene, "No sensitive attribute has a hierarchy, an order or costs, so no two values are alike.")
+    numbers = (np.flatnonzero(open_for_any(opened)) + 1).tolist()
+    found = classes_opened(scene, len(numbers), opened)
+    if not numbers:
+        return found.saying("In no class are the values alike, beyond what the table itself tells.")
+    where = f"{counted(len(numbers), 'class')} whose values of {names_of(opened)} are alike: {listed(numbers)}"
+    return found.saying(f"{rows_of(found.rows, found.of)} stand in {where}.")
+
+
+def _comparable(secret: Secret) -> bool:
+    return len(secret.levels) > 2 or secret.positions is not None or secret.costs is not None
+
+
+def _alike(scene: Scene, secret: Secret) -> tuple[Bools, Sequence[str]]:
+    counts = scene.counts(secret.codes, secret.domain)
+    if secret.levels:
+        return _under_one_node(counts, secret)
+    if secret.costs is not None:
+        return _near(counts, secret.costs), ["all near each other"] * len(counts)
+    assert secret.positions is not None
+    return _on_a_line(counts, secret.positions, np.unique(secret.codes))
+
+
+def _under_one_node(counts: Counts, secret: Secret) -> tuple[Bools, list[str]]:
+    """Look one step below the lowest node that covers the whole table."""
+    shown = np.unique(secret.codes)
+    inner = [height for height, level in enumerate(secret.levels) if height and np.ptp(level[shown])]
+    alike, what = np.zeros(len(counts), dtype=bool), [""] * len(counts)
+    for height in reversed(inner):
+        node = secret.levels[height][counts.codes]
+        low, high = np.minimum.reduceat(node, counts.starts), np.maximum.reduceat(node, counts.starts)
+        alike |= low == high
+        for number in np.flatnonzero(low == high).tolist():  # the lowest node has the last word
+            what[number] = f"all under '{secret.nodes[height][low[number]]}'"
+    return alike, what
+
+
+def _on_a_line(counts: Counts, positions: NDArray[np.float64], shown: Ints) -> tuple[Bools, list[str]]:
+    whole = positions[-1] - positions[0]
+    place = positions[counts.codes]
+    low, high = np.minimum.reduceat(place, counts.starts), np.maximum.reduceat(place, counts.starts)
+    telling = QUARTER * (positions[shown[-1]] - positions[shown[0]]) > whole
+    what = np.full(len(counts), "all within a quarter of the range", dtype=object)
+    what[QUARTER * (high - positions[0]) <= whole] = "all low: within the lowest quarter of the range"
+    what[QUARTER * (positions[-1] - low) <= whole] = "all high: within the highest quarter of the range"
+    return (QUARTER * (high - low) <= whole) & telling, what.tolist()
+
+
+def _near(counts: Counts, costs: NDArray[np.float64]) -> Bools:
+    far = (QUARTER * costs > costs.max()).astype(np.float32)
+    if not far.any():
+        return np.zeros(len(counts), dtype=bool)
+    shows = np.zeros((len(counts), counts.domain_size), dtype=np.float32)
+    shows[counts.per_entry(np.arange(len(counts))), counts.codes] = 1
+    return np.asarray(((shows @ far) * shows).sum(axis=1) == 0)
+
+
+ATTACK = Attack(
+    "similarity",
+    "values that mean the same",
+    "A class may show several values and still give the person away, if all are stomach diseases, or all salaries low.",
+    "classes whose values are alike",
+    "classes",
+    "lower",
+    run,
+)

@@ -1,0 +1,259 @@
+"""Every attack by hand on small scenes, and what must hold for any scene."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tclose.distance import Counts, Equal
+from tclose.measure.attack import ATTACKS, Finding, Scene, Secret
+from tclose.measure.attack.minimality import merged_for_their_values
+from tclose.measure.attack.skewness import gains
+from tclose.measure.linkage import Links, packed
+
+RUN = {attack.name: attack.run for attack in ATTACKS}
+
+
+def secret(codes: Sequence[int], name: str = "s", *, domain: int = 0, line: bool = False, **more: Any) -> Secret:
+    values = np.array(codes)
+    size = domain or int(values.max()) + 1
+    return Secret(name, values, values, size, positions=np.arange(size) * 1.0 if line else None, **more)
+
+
+def scene(labels: Sequence[int], *secrets: Secret, crowd: int = 2, **more: Any) -> Scene:
+    classes = np.array(labels)
+    return Scene(classes, secrets, crowd, **{"people": np.bincount(classes), **more})
+
+
+def opened(found: Finding) -> list[int]:
+    return [one.number for one in found.classes]
+
+
+def test_every_attack_declares_itself() -> None:
+    assert len(RUN) == len(ATTACKS) == 12
+    for attack in ATTACKS:
+        assert attack.title
+        assert attack.meaning.endswith(".")
+        assert attack.better in ("lower", "higher")
+
+
+def test_homogeneity() -> None:
+    found = RUN["homogeneity"](scene([0, 0, 1, 1, 1], secret([0, 0, 0, 1, 1], "pay")))
+    assert (found.figure, found.rows, found.share, opened(found)) == (1, 2, 0.4, [1])
+    assert found.sentence == "2 rows (40 %) stand in 1 class where all have the same 'pay'."
+
+
+def test_what_the_whole_table_tells_is_no_news() -> None:
+    constant = scene([0, 0, 1], secret([0, 0, 0], levels=(np.array([0]),) * 3, nodes=(("a",), ("b",), ("*",))))
+    for name in ("homogeneity", "background_knowledge", "skewness", "similarity"):
+        assert RUN[name](constant).rows == 0
+
+
+def test_background_knowledge() -> None:
+    # class 1 shows three values, class 2 two: who excludes one of these knows the other
+    found = RUN["background_knowledge"](scene([0, 0, 0, 1, 1, 1], secret([0, 1, 2, 0, 0, 1])))
+    assert (found.figure, found.rows, opened(found)) == (1, 3, [2])
+    two_values = RUN["background_knowledge"](scene([0, 0, 1, 1], secret([0, 1, 0, 1])))
+    assert (two_values.figure, two_values.rows) == (1, 0)  # the whole table falls as easily
+
+
+def test_skewness() -> None:
+    found = RUN["skewness"](scene([0, 0, 1, 1, 1, 1, 1, 1], secret([0, 1, 1, 1, 1, 1, 1, 1])))
+    assert (found.figure, found.rows, opened(found)) == ((1 / 2) / (1 / 8), 2, [1])
+
+
+def test_similarity_on_a_line() -> None:
+    # a domain of 0..8: a span of 2 is a quarter; 6 and 8 are high; 3 and 5 lie in the middle
+    found = RUN["similarity"](scene([0, 0, 1, 1, 2, 2, 3, 3], secret([0, 2, 6, 8, 3, 5, 1, 4], domain=9, line=True)))
+    assert [(one.number, one.what.split(":")[0]) for one in found.classes] == [
+        (1, "all low"),
+        (2, "all high"),
+        (3, "all within a quarter of the range"),
+    ]
+
+
+def test_similarity_by_value_and_by_rank_differ() -> None:
+    codes, far = np.array([0, 1, 2, 3, 4]), np.array([0.0, 1, 2, 3, 100])
+    by_rank = RUN["similarity"](scene([0, 0, 0, 0, 1], secret(codes, line=True)))
+    by_value = RUN["similarity"](scene([0, 0, 0, 0, 1], replace(secret(codes), positions=far)))
+    assert (opened(by_rank), opened(by_value)) == ([2], [1, 2])
+
+
+TREE: dict[str, Any] = {
+    "levels": (np.array([0, 1, 2, 3]), np.array([0, 0, 1, 1]), np.array([0, 0, 0, 0])),
+    "nodes": (("flu", "cold", "ulcer", "gastritis"), ("lungs", "stomach"), ("*",)),
+}
+
+
+def test_similarity_in_a_hierarchy() -> None:
+    found = RUN["similarity"](scene([0, 0, 1, 1, 2], secret([0, 1, 1, 2, 3], **TREE)))
+    assert [(one.number, one.what) for one in found.classes] == [(1, "all under 'lungs'"), (3, "all under 'stomach'")]
+    only_lungs = RUN["similarity"](scene([0, 0, 1, 1], secret([0, 1, 1, 0], domain=4, **TREE)))
+    assert only_lungs.rows == 0  # all of the table lies there
+
+
+def test_similarity_by_costs() -> None:
+    costs = np.array([[0, 1, 8], [1, 0, 8], [8, 8, 0.0]])
+    found = RUN["similarity"](scene([0, 0, 1, 1], secret([0, 1, 1, 2], costs=costs)))
+    assert opened(found) == [1]
+
+
+def test_similarity_needs_a_notion_of_alike() -> None:
+    found = RUN["similarity"](scene([0, 0], secret([0, 1])))
+    assert found.figure is None
+    assert "no two values are alike" in found.sentence
+
+
+def test_linkage() -> None:
+    among = scene([0, 1, 1, 2, 2, 2], crowd=3, people=np.array([1, 4, 0]))
+    figures = {name: RUN[name](among) for name in ("prosecutor", "journalist", "marketer", "uniqueness")}
+    assert {name: found.figure for name, found in figures.items()} == {
+        "prosecutor": 1,
+        "journalist": 1,
+        "marketer": pytest.approx((1 + 2 / 4) / 6),
+        "uniqueness": pytest.approx(1 / 6),
+    }
+    assert figures["prosecutor"].rows == 3  # classes smaller than three
+    assert figures["journalist"].rows == 1
+    nobody = RUN["journalist"](scene([0, 0], people=np.array([0])))
+    assert (nobody.figure, nobody.rows, nobody.sentence) == (0, 0, "The register knows nobody who fits a class.")
+
+
+def test_background_join() -> None:
+    # in class 1 every salary leads to one disease; in class 2 all share both, so that the class alone tells
+    pay, ill = secret([0, 1, 1, 2, 2], "pay"), secret([0, 1, 1, 0, 0], "ill")
+    found = RUN["background_join"](scene([0, 0, 0, 1, 1], pay, ill))
+    assert found.figure == pytest.approx(1 / 5)
+    assert found.rows == 3
+    assert RUN["background_join"](scene([0, 0], secret([0, 1]))).figure is None
+
+
+def test_rare_values() -> None:
+    found = RUN["rarity"](scene([0] * 6, secret([0, 0, 0, 1, 1, 2], "ill"), crowd=3))
+    assert (found.figure, found.rows) == (1, 3)
+    assert "'ill' that fewer than 3 rows share" in found.sentence
+    common = RUN["rarity"](scene([0] * 4, secret([0, 0, 1, 1])))
+    assert (common.figure, common.rows) == (2, 0)
+
+
+def test_no_secret_leaves_nothing_to_learn() -> None:
+    for name in ("homogeneity", "background_knowledge", "skewness", "rarity", "similarity", "background_join"):
+        assert RUN[name](scene([0, 0])).figure is None
+
+
+def own(codes: Sequence[int], labels: Sequence[int]) -> Links:
+    """Return people with one quasi-identifier each; a class covers the values of its people."""
+    values, classes = np.array(codes), np.array(labels)
+    covers = np.zeros((int(classes.max()) + 1, int(values.max()) + 1), dtype=bool)
+    covers[classes, values] = True
+    return Links.of([values], [packed(covers, np.arange(len(covers)))], np.bincount(classes))
+
+
+def test_minimality() -> None:
+    # class 1: two people on either side; class 2: all alike; class 3 shares the value 5 with class 4
+    codes, labels = [0, 0, 1, 1, 3, 3, 3, 3, 4, 4, 5, 5, 5, 5], [0] * 4 + [1] * 4 + [2] * 4 + [3] * 2
+    people = own(codes, labels)
+    assert merged_for_their_values(people, 2).tolist() == [True, False, False, False]
+    assert merged_for_their_values(people, 3).tolist() == [False] * 4
+    found = RUN["minimality"](scene(labels, own=people))
+    assert (found.figure, found.rows) == (1, 4)
+    assert RUN["minimality"](scene(labels)).figure == 0
+
+
+def test_two_releases_intersected() -> None:
+    # the first release joins people 1 and 2, the second 2 and 3: person 2 has the one value that both show
+    values = [0, 1, 2, 3]
+    first = scene([0, 0, 1, 1], secret(values), own=own(range(4), [0, 0, 1, 1]))
+    second = scene([0, 1, 1, 2], secret(values), own=own(range(4), [0, 1, 1, 2]))
+    found = RUN["intersection"](replace(first, second=second))
+    assert found.rows == 2  # persons 2 and 3; persons 1 and 4 are alone in the second release already
+    assert found.figure == pytest.approx((1 + 2 + 2 + 1) / 4)
+
+
+SCENES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40)
+
+
+def drawn(rows: list[tuple[int, int, int]]) -> Scene:
+    labels, one, other = (np.unique(column, return_inverse=True)[1] for column in np.array(rows).T)
+    return scene(labels, secret(one, "one", line=True), secret(other, "other"), own=own(one, labels))
+
+
+@settings(deadline=None)
+@given(rows=SCENES)
+def test_shares_and_figures_stay_in_bounds(rows: list[tuple[int, int, int]]) -> None:
+    given_scene = drawn(rows)
+    for attack in ATTACKS:
+        found = attack.run(given_scene)
+        assert 0 <= found.share <= 1
+        assert found.of == len(rows)
+        assert found.sentence.endswith(".")
+        assert found.figure is None or found.figure >= 0
+        assert all(1 <= number <= len(given_scene.sizes) for number in opened(found))
+
+
+@settings(deadline=None)
+@given(rows=SCENES)
+def test_homogeneity_is_zero_iff_every_class_shows_two_values(rows: list[tuple[int, int, int]]) -> None:
+    given_scene = drawn(rows)
+    single = [
+        len({cell for label, cell in zip(given_scene.labels, one.cells, strict=True) if label == number}) == 1
+        for one in given_scene.secrets
+        if np.ptp(one.cells)
+        for number in range(len(given_scene.sizes))
+    ]
+    assert (RUN["homogeneity"](given_scene).figure == 0) is not any(single)
+
+
+@settings(deadline=None)
+@given(rows=SCENES)
+def test_a_homogeneous_class_is_open_to_whoever_excludes_a_value(rows: list[tuple[int, int, int]]) -> None:
+    given_scene = drawn(rows)
+    wider = {one.number for one in RUN["background_knowledge"](given_scene).classes if one.attribute == "one"}
+    if len(np.unique(given_scene.secrets[0].cells)) > 2:
+        assert {one.number for one in RUN["homogeneity"](given_scene).classes if one.attribute == "one"} <= wider
+
+
+@settings(deadline=None)
+@given(rows=SCENES)
+def test_the_gain_of_a_close_class_is_bounded(rows: list[tuple[int, int, int]]) -> None:
+    """A class within t, by the equal distance, holds no value more often than its share in the table and t."""
+    given_scene = drawn(rows)
+    for one in given_scene.secrets:
+        counts = Counts.from_codes(given_scene.labels, one.codes, one.domain)
+        close, rarest = Equal().emd(counts, one.reference), one.reference[one.reference > 0].min() / len(rows)
+        gain, _ = gains(given_scene, one)
+        for number in range(len(given_scene.sizes)):
+            assert gain[number] <= 1 + float(close[number]) / rarest + 1e-9
+
+
+@settings(deadline=None)
+@given(rows=SCENES)
+def test_one_class_for_all_tells_nothing_of_anybody(rows: list[tuple[int, int, int]]) -> None:
+    whole = drawn([(0, one, other) for _, one, other in rows])
+    for name in ("homogeneity", "background_knowledge", "similarity"):
+        assert RUN[name](whole).rows == 0
+    assert RUN["skewness"](whole).figure == pytest.approx(1)
+
+
+@settings(deadline=None)
+@given(rows=SCENES)
+def test_merging_all_classes_never_raises_the_prosecutors_chance(rows: list[tuple[int, int, int]]) -> None:
+    parted, whole = drawn(rows), drawn([(0, one, other) for _, one, other in rows])
+    before, after = RUN["prosecutor"](parted).figure, RUN["prosecutor"](whole).figure
+    assert before is not None
+    assert after is not None
+    assert after <= before
+
+
+@settings(deadline=None)
+@given(rows=SCENES)
+def test_a_release_intersected_with_itself_adds_nothing(rows: list[tuple[int, int, int]]) -> None:
+    given_scene = drawn(rows)
+    found = RUN["intersection"](replace(given_scene, second=given_scene))
+    assert (found.figure, found.rows) == (pytest.approx(1), 0)

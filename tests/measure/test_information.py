@@ -1,0 +1,67 @@
+"""Mutual information and correlations, as laws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tclose.measure.correlations import correlation
+from tclose.measure.detail import Exact, Visible, joint
+from tclose.measure.information import mutual_information
+from tclose.measure.marginals import of_column
+
+COUNTS = st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=5).filter(
+    lambda rows: any(map(sum, rows))
+)
+
+
+@settings(deadline=None)
+@given(rows=COUNTS)
+def test_information_is_symmetric_and_bounded_by_either_entropy(rows: list[list[int]]) -> None:
+    shares = np.array(rows) / np.sum(rows)
+    found = mutual_information(shares)
+    assert found == pytest.approx(mutual_information(shares.T))
+    for axis in (0, 1):
+        p = shares.sum(axis=axis)
+        assert -1e-12 <= found <= -(p[p > 0] * np.log(p[p > 0])).sum() + 1e-12
+
+
+@settings(deadline=None)
+@given(rows=COUNTS, shares=st.lists(st.integers(1, 9), min_size=5, max_size=5))
+def test_sharing_out_never_adds_information(rows: list[list[int]], shares: list[int]) -> None:
+    """A reader who shares texts out among cells knows no more than the texts say."""
+    counts = np.array(rows)
+    texts, values = (np.repeat(index.ravel(), counts.ravel()) for index in np.indices(counts.shape))
+    spread = np.array([np.roll(shares, row) for row in range(len(rows))]) / sum(shares)
+    column = Visible("q", np.zeros(1, dtype=int), texts, spread, np.ones(len(rows)), None, None)
+    other = Exact("s", values, values, 3, None)
+    after = joint(column, other, after=True)
+    assert after.sum() == pytest.approx(1)
+    assert mutual_information(after) <= mutual_information(counts / counts.sum()) + 1e-9
+
+
+def test_a_marginal_by_hand() -> None:
+    # before: a, a, b; after: {a, b} three times
+    column = Visible(
+        "q", np.array([0, 0, 1]), np.zeros(3, dtype=int), np.array([[0.5, 0.5]]), np.array([2]), None, None
+    )
+    assert of_column(column) == pytest.approx(1 - (2 / 3 - 1 / 2))
+
+
+def test_correlations_skip_what_is_missing_and_what_is_constant() -> None:
+    assert correlation(np.array([1, 2, np.nan, 4]), np.array([2, 4, 9, 8])) == pytest.approx(1)
+    assert correlation(np.array([1.0, 1.0]), np.array([1.0, 2.0])) is None
+    assert correlation(np.array([1.0]), np.array([1.0])) is None
+
+
+@settings(deadline=None)
+@given(data=st.lists(st.tuples(st.integers(-99, 99), st.integers(-99, 99)), min_size=2, max_size=30))
+def test_correlation_agrees_with_numpy(data: list[tuple[int, int]]) -> None:
+    one, other = np.array(data, dtype=float).T
+    found = correlation(one, other)
+    if np.ptp(one) and np.ptp(other):
+        assert found == pytest.approx(np.corrcoef(one, other)[0, 1])
+    else:
+        assert found is None
