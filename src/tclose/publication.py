@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import polars as pl
 
@@ -16,6 +16,7 @@ from tclose.certificate import Certificate
 from tclose.errors import InputError, LeakWarning, PolicyError
 from tclose.findings import CheckResult
 from tclose.layouts import projection_marks, sibling
+from tclose.policy import Policy
 from tclose.recode.output import (
     Pending,
     check_targets,
@@ -27,11 +28,20 @@ from tclose.recode.output import (
     sha256,
     write_table,
 )
+from tclose.report.page import save
+from tclose.report.story import told
 from tclose.several import File, Layout
 from tclose.table.files import parse, read_bytes
-from tclose.table.frames import from_polars
+from tclose.table.frames import from_polars, to_polars
 
 UNNAMED = Path("release.csv")
+
+
+class Told(Protocol):
+    """What can be told as JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it."""
 
 
 @dataclass(eq=False)
@@ -43,7 +53,14 @@ class Release:
     found: Mapping[str, Any]
     seed: int
     kind: str
-    visible: Sequence[str]
+    policy: Policy  # as it was asked for; the certificate holds what a reader judges by
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The published table, where there is one only."""
+        if len(self.layout.frames) > 1:
+            raise InputError(f"this release has {len(self.layout.frames)} tables: take .tables")
+        return self.layout.frames[0]
 
     @property
     def tables(self) -> tuple[Any, ...]:
@@ -53,9 +70,7 @@ class Release:
     @property
     def table(self) -> Any:
         """The published table, as a frame of the kind that was given."""
-        if len(self.layout.frames) > 1:
-            raise InputError(f"this release has {len(self.layout.frames)} tables: take .tables")
-        return self.tables[0]
+        return from_polars(self.frame, self.kind)
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -98,9 +113,29 @@ class Release:
             publish(files.values())
         return proof
 
+    def report(
+        self,
+        path: str | Path,
+        *,
+        original: Any = None,
+        attacks: Told | None = None,
+        certificate: Certificate | None = None,
+        public: bool = False,
+    ) -> None:
+        """Write one HTML page that shows what the release holds, why, and what it cost; it asks no network.
+
+        With the `original` frame it also shows quasi-identifiers before and after, with `attacks` (as `attack()`
+        finds them) what an adversary would have learnt; `public` leaves out all that is about the raw table. A
+        release keeps no raw table, so it must be given again. `certificate` is what `write` returned.
+        """
+        proof = certificate or self.certificate
+        found = None if attacks is None else attacks.to_dict()
+        raw = None if public or original is None else to_polars(original)
+        save(told(proof, self.layout.sheets, self.policy, original=raw, attacks=found, public=public), path)
+
     def _confirmed(self, files: Sequence[Pending]) -> Certificate:
         """Judge the finished files from their own bytes, and certify what was found there."""
-        read = [_read(file, self.visible) for file in files]
+        read = [_read(file, self.policy.visible) for file in files]
         try:
             results = self.layout.confirm([frame for _, frame in read])
         except (InputError, PolicyError) as error:
