@@ -20,7 +20,8 @@ from tclose.judging import Progress
 from tclose.measure.attack import ATTACKS, Attack, Finding, Named, Scene, Secret
 from tclose.measure.attack.base import Ints
 from tclose.policy import MODELS, Policy
-from tclose.release import Release, anonymize
+from tclose.publication import Release
+from tclose.release import anonymize
 from tclose.staging import Stage, linked, register_of
 from tclose.table import CodedTable, SensitiveColumn, to_polars
 

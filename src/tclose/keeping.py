@@ -16,8 +16,8 @@ from tclose.measure.detail import Detail, Exact, Kept, Visible
 from tclose.measure.learning import Prediction, predict
 from tclose.measure.utility import DIGITS
 from tclose.policy import Policy
+from tclose.publication import Release
 from tclose.recode.covering import Covering
-from tclose.release import Release
 from tclose.staging import Published, Stage
 from tclose.table import to_polars
 

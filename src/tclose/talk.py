@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tclose.attacking import RELEASE, Attacks, Comparison
+from tclose.attacking import RELEASE, Attacks
+from tclose.attacking import Comparison as AttackComparison
 from tclose.certificate import Certificate, Verification
 from tclose.comparing import Comparison
 from tclose.errors import TcloseError
@@ -185,7 +186,7 @@ def show_attacks(result: Attacks) -> None:
         console.print(Text(f"  {plain(one.found[RELEASE].sentence)}"))
 
 
-def _attacked(one: Comparison, found: Finding) -> Text:
+def _attacked(one: AttackComparison, found: Finding) -> Text:
     if found.figure is None:
         return Text("–")
     figure = percent(found.figure, 1) if one.attack.unit == "share" else number(found.figure)

@@ -24,7 +24,7 @@ def attack_section(attacks: Mapping[str, Any], canvas: Canvas, *, public: bool) 
         told += f" Beside the release: the raw table, and one that is merely {attacks['k']}-anonymous."
     parts = [element("p", told), _chart(attacks, tables, headings, canvas), _figures(attacks, tables, headings)]
     parts += [_words(one, public=public) for one in attacks["attacks"]]
-    return Section("attacks", "What an adversary would have learnt", parts)
+    return Section("attacks", "What an adversary would have learnt", parts, "Attacks")
 
 
 def _chart(attacks: Mapping[str, Any], tables: list[str], headings: Mapping[str, str], canvas: Canvas) -> Html:

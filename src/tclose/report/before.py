@@ -55,9 +55,7 @@ def before_and_after(original: pl.DataFrame, published: pl.DataFrame, policy: Po
     return [one for one in found if one is not None]
 
 
-def _compared(
-    name: str, original: pl.Series, shown: pl.Series, classes: Classes, policy: Policy
-) -> BeforeAfter | None:
+def _compared(name: str, original: pl.Series, shown: pl.Series, classes: Classes, policy: Policy) -> BeforeAfter | None:
     spec = policy.quasi[name]
     if spec.publish == "mean":
         return None  # it has no bins
@@ -79,15 +77,13 @@ def hiding(counts: Ints, k: int) -> tuple[int | None, ...]:
     """
     small = (counts > 0) & (counts < k)
     if np.count_nonzero(small) == 1:
-        others = np.flatnonzero((counts >= k))
+        others = np.flatnonzero(counts >= k)
         if len(others):
             small[others[np.argmin(counts[others])]] = True
     return tuple(None if hide else count for count, hide in zip(counts.tolist(), small.tolist(), strict=True))
 
 
-def _bins(
-    read: Covering, spec: Quasi, original: pl.Series, shown: pl.Series, mass: Floats, policy: Policy
-) -> _Bins:
+def _bins(read: Covering, spec: Quasi, original: pl.Series, shown: pl.Series, mass: Floats, policy: Policy) -> _Bins:
     texts = shown.alias("").cast(pl.String).fill_null("").unique(maintain_order=True).to_list()
     if spec.hierarchy is not None:
         return _labelled(read, texts, mass)
@@ -107,7 +103,9 @@ def _ranges(read: Covering, texts: list[str], mass: Floats) -> _Bins:
     before = np.cumsum(mass[:-1]) - mass[:-1]
     part = before[starts] * MOST_BINS // max(float(mass[:-1].sum()), 1e-9)
     chosen = starts[np.unique(part, return_index=True)[1]]
-    names = [f"from {begins[start]}" if not begins[start].startswith("≤") else begins[start] for start in chosen.tolist()]
+    names = [
+        f"from {begins[start]}" if not begins[start].startswith("≤") else begins[start] for start in chosen.tolist()
+    ]
     of_cell = np.maximum(np.searchsorted(chosen, np.arange(len(mass)), side="right") - 1, 0)
     if read.covers[:, -1].any():
         of_cell[-1] = len(names)

@@ -106,12 +106,19 @@ def distribution(figures: AttributeFigures) -> Spec:
         for name, whole, worst, typical in columns
     ]
     y, title = _names(names), "share of rows"
-    tips = [_tip("name", "value"), _tip("table", "whole table"), _tip("worst", "worst class"), _tip("typical", "typical")]
+    tips = [
+        _tip("name", "value"),
+        _tip("table", "whole table"),
+        _tip("worst", "worst class"),
+        _tip("typical", "typical"),
+    ]
     base = _data(rows).encode(y=y, tooltip=tips)
     chart = (
         base.mark_bar(color=PALE, size=BAND * 0.8).encode(x=_shares(title, "table"))
         + base.mark_bar(color=ACCENT, size=BAND * 0.3).encode(x=_shares(title, "worst"))
-        + base.mark_point(color=INK, filled=False, size=55, strokeWidth=2).encode(x=_shares(title, "typical"))
+        + base.mark_point(color=INK, filled=False, size=55, strokeWidth=2)
+        .transform_filter("datum.typical > 0")  # a ring on the axis would only hide names
+        .encode(x=_shares(title, "typical"))
     )
     return compiled(chart.properties(height=BAND * len(names)))
 
@@ -165,6 +172,7 @@ def histogram(spans: Sequence[Span], *, title: str, line: float | None, name: st
     x = alt.X(
         "low",
         type="quantitative",
+        bin="binned",
         scale=alt.Scale(domain=[min(spans[0].low, end if line is None else line), end], nice=False),
         axis=alt.Axis(title=title, grid=False, tickCount=6),
     )
@@ -174,9 +182,10 @@ def histogram(spans: Sequence[Span], *, title: str, line: float | None, name: st
     if line is not None:
         marker = _data([{"low": line, "name": name}])
         side = "right" if line > (spans[0].low + end) / 2 else "left"
-        chart = chart + marker.mark_rule(strokeWidth=2, strokeDash=[5, 4]).encode(x=x)
+        place = alt.X("low", type="quantitative")
+        chart = chart + marker.mark_rule(strokeWidth=2, strokeDash=[5, 4]).encode(x=place)
         text = marker.mark_text(align=side, dx=-6 if side == "right" else 6, dy=-8, baseline="bottom")
-        chart = chart + text.encode(x=x, y=alt.value(0), text=alt.Text("name", type="nominal"))
+        chart = chart + text.encode(x=place, y=alt.value(0), text=alt.Text("name", type="nominal"))
     return compiled(chart.properties(height=170))
 
 
@@ -220,7 +229,10 @@ def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str)
     data = [{"method": name, "t": t, "loss": loss} for name, t, loss in rows]
     x = alt.X("t", type="quantitative", axis=alt.Axis(title=title, grid=False, tickCount=5))
     y = alt.Y("loss", type="quantitative", axis=alt.Axis(title="detail lost (GCP)", tickCount=5))
-    tips = [alt.Tooltip("method", type="nominal"), *(alt.Tooltip(field, type="quantitative") for field in ("t", "loss"))]
+    tips = [
+        alt.Tooltip("method", type="nominal"),
+        *(alt.Tooltip(field, type="quantitative") for field in ("t", "loss")),
+    ]
 
     def lines(chosen: list[dict[str, Any]], color: str, width: float) -> Any:
         base = _data(chosen).encode(x=x, y=y, detail=alt.Detail("method", type="nominal"), tooltip=tips)
@@ -232,7 +244,9 @@ def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str)
     chart = colored if chart is None else chart + colored
     last = {row["method"]: row for row in data}
     labels = [row for row in last.values() if row["method"] in _spaced(list(last.values()), best)]
-    text = _data(labels).mark_text(align="right", dx=-8, dy=-8).encode(x=x, y=y, text=alt.Text("method", type="nominal"))
+    text = (
+        _data(labels).mark_text(align="right", dx=-8, dy=-8).encode(x=x, y=y, text=alt.Text("method", type="nominal"))
+    )
     return compiled((chart + text).properties(height=340))
 
 

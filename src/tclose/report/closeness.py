@@ -9,7 +9,7 @@ from tclose.report import charts
 from tclose.report.figures import AttributeFigures, TableFigures, by_name
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing
-from tclose.report.wording import MODELS, asked, percent
+from tclose.report.wording import MODELS, asked, level, percent
 from tclose.wording import counted, number
 
 NEAR = {
@@ -28,9 +28,8 @@ def closeness_section(content: Mapping[str, Any], tables: Sequence[TableFigures]
         "that of the whole table, which anybody may know: then the class tells next to nothing about the person."
     )
     parts = [element("p", told), _requirements(content)]
-    for one in by_name(tables):
-        parts.append(_attribute(one, content["sensitive"][one.name], canvas))
-    return Section("closeness", "How close every class is to the whole table", parts)
+    parts += [_attribute(one, content["sensitive"][one.name], canvas) for one in by_name(tables)]
+    return Section("closeness", "How close every class is to the whole table", parts, "Closeness")
 
 
 def _requirements(content: Mapping[str, Any]) -> Html:
@@ -53,8 +52,8 @@ def _attribute(one: AttributeFigures, found: Mapping[str, Any], canvas: Canvas) 
     allowed = "" if t is None else f", where the policy allows {t}"
     told = (
         f"The worst class, number {one.worst.number:,} with {counted(one.worst.rows, 'row')}, is "
-        f"{number(found['closeness'])} away from the whole table (exactly {found['closeness_exact']}){allowed}; half of "
-        f"the classes are within {number(one.typical.closeness)}. Here {NEAR[one.distance]}."
+        f"{number(found['closeness'])} away from the whole table (exactly {found['closeness_exact']}){allowed}; half "
+        f"of the classes are within {number(one.typical.closeness)}. Here {NEAR[one.distance]}."
     )
     pair = element("div", _distribution(one, canvas), *_moves(one, canvas), class_="pair")
     return element("article", element("h3", name), element("p", told), pair, _classes(one, t, canvas))
@@ -68,7 +67,9 @@ def _distribution(one: AttributeFigures, canvas: Canvas) -> Html:
             charts.different(one.groups), one.table, one.worst.shares, one.typical.shares, strict=True
         )
     ]
-    grouped = "" if len(one.groups) == one.values else f" The {one.values:,} values are shown in {len(one.groups)} groups."
+    grouped = (
+        "" if len(one.groups) == one.values else f" The {one.values:,} values are shown in {len(one.groups)} groups."
+    )
     caption = [f"The share of rows that shows each value: whole table, worst class, and a typical class.{grouped}"]
     marks = key(
         ("bar", "pale", "whole table"),
@@ -92,22 +93,16 @@ def _moves(one: AttributeFigures, canvas: Canvas) -> list[Html]:
         "The earth that must move to turn the worst class into the table: from the ring to the arrow's head, the wider "
         f"the more. What it costs is the distance.{rest}"
     ]
-    marks = key(("ring", "accent", "too many rows here"), ("dot", "accent", "too few rows here"))
+    marks = key(("ring", "accent", "too many rows here"), ("arrow", "accent", "too few rows here"))
     figures = listing(label, ("from", "to", "share of rows", "cost"), rows, numbers=2)
     return [canvas.figure(charts.moves(one), label=label, caption=caption, rows=figures, key=marks)]
 
 
 def _classes(one: AttributeFigures, t: Any, canvas: Canvas) -> Html:
     label = f"the closeness of all classes for {shown(one.name)}"
-    line = None if t is None else _level(t)
+    line = None if t is None else level(t)
     against = "" if t is None else f" The dashed line is t = {t}: no class may lie beyond it."
     rows = [(f"{number(span.low)} to {number(span.high)}", f"{span.count:,}") for span in one.closeness]
     figures = listing(label, ("distance from the table", "classes"), rows, numbers=1)
     spec = charts.histogram(one.closeness, title="distance from the whole table", line=line, name=f"t = {t}")
     return canvas.figure(spec, label=label, caption=[f"All classes by their distance.{against}"], rows=figures)
-
-
-def _level(t: Any) -> float:
-    """Read a level as the certificate spells it: a number, or text such as 1/3."""
-    numerator, _, denominator = str(t).partition("/")
-    return float(numerator) / float(denominator or 1)

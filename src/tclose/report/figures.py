@@ -147,10 +147,12 @@ def grouped(column: SensitiveColumn) -> tuple[tuple[str, ...], Ints]:
 
 
 def _run(labels: Sequence[str], run: Ints) -> str:
-    first, last = labels[run[0]], labels[run[-1]]
+    first, last = labels[int(run[0])], labels[int(run[-1])]
     if first == last:
         return first
-    if first[:1] in "([" and last[-1:] == "]":  # bins: from the first one's low end to the last one's high end
+    if first.startswith(("(", "[")) and last.endswith(
+        "]"
+    ):  # bins: from the first one's low end to the last one's high end
         return f"{first.partition(', ')[0]}, {last.partition(', ')[2]}"
     return f"{first} – {last}"
 

@@ -27,6 +27,6 @@ TERMS = {
     "compare them with ones that reached you another way.",
 }
 COMPARED = {
-    "Method": "A published way to put rows into classes. All of them keep the same promise; they differ in what it costs.",
+    "Method": "A published way to put rows into classes. All keep the same promise; they differ in what it costs.",
     "Trade-off": "Protection costs detail. The curve shows how much, for each method: the lower, the better.",
 }

@@ -59,13 +59,18 @@ def table(headings: Iterable[str], rows: Iterable[Iterable[str]], *, caption: st
     figures = len(titles) - numbers
     head = element(
         "tr",
-        *(element("th", title, scope="col", class_="figure" if i >= figures else None) for i, title in enumerate(titles)),
+        *(
+            element("th", title, scope="col", class_="figure" if i >= figures else None)
+            for i, title in enumerate(titles)
+        ),
     )
     body = [
         element(
             "tr",
             *(
-                element("td", cell, class_="figure" if i >= figures else None) if i else element("th", cell, scope="row")
+                element("td", cell, class_="figure" if i >= figures else None)
+                if i
+                else element("th", cell, scope="row")
                 for i, cell in enumerate(row)
             ),
         )

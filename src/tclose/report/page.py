@@ -22,6 +22,7 @@ class Section:
     identity: str
     title: str
     parts: Sequence[Html]
+    short: str
 
     def html(self) -> Html:
         """Return the section."""
@@ -40,7 +41,7 @@ class Canvas:
         self.specs.append(spec)
         number = str(len(self.specs) - 1)
         chart = element("div", element("div", class_="chart", data_chart=number), role="img", aria_label=label)
-        figures = element("details", element("summary", f"The figures: {label}"), rows)
+        figures = element("details", element("summary", "The figures as a table"), rows)
         return element("figure", element("figcaption", *caption), key or Html(), chart, figures)
 
 
@@ -63,6 +64,7 @@ def key(*entries: tuple[str, str, str]) -> Html:
         "thin": '<rect x="0" y="4" width="18" height="4" fill="{0}"/>',
         "ring": '<circle cx="9" cy="6" r="4.5" fill="none" stroke="{0}" stroke-width="2"/>',
         "dot": '<circle cx="9" cy="6" r="5" fill="{0}"/>',
+        "arrow": '<path d="M9 1 15 11 3 11Z" fill="{0}"/>',
         "diamond": '<path d="M9 0 15 6 9 12 3 6Z" fill="{0}"/>',
         "square": '<rect x="4" y="1" width="10" height="10" fill="none" stroke="{0}" stroke-width="2"/>',
     }
@@ -90,7 +92,7 @@ def listing(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]
 def assembled(*, title: str, header: Iterable[Html], sections: Sequence[Section], footer: str, canvas: Canvas) -> str:
     """Put the page together."""
     resources = files("tclose.report")
-    links = (element("li", element("a", one.title, href=f"#{one.identity}")) for one in sections)
+    links = (element("li", element("a", one.short, href=f"#{one.identity}")) for one in sections)
     contents = element("nav", element("ul", *links), aria_label="Contents")
     library, script = drawing_library(), (resources / "page.js").read_text(encoding="utf-8")
     return Template((resources / "page.html").read_text(encoding="utf-8")).substitute(

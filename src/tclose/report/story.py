@@ -19,9 +19,10 @@ from tclose.report.figures import TableFigures, all_kept, figures_of
 from tclose.report.glossary import TERMS
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, assembled, facts, key, listing, tag, words
-from tclose.report.wording import MODELS, in_words, percent
+from tclose.report.wording import MODELS, in_words, level, percent
 from tclose.wording import counted, number
 
+MOST_TOLD = 3  # attributes, one by one, in the lead
 ROLES = {"quasi": "quasi-identifier: published less exactly", "keep": "published exactly, part of the class"}
 
 
@@ -53,13 +54,11 @@ class Story:
             *([] if self.attacks is None else [attack_section(self.attacks, self.canvas, public=self.public)]),
             self._policy(),
             self._certificate(),
-            Section("glossary", "Glossary", [words(TERMS)]),
+            Section("glossary", "Glossary", [words(TERMS)], "Glossary"),
         ]
         footer = f"Made by tclose {self.content['version']}. This page asks no network for anything."
         title = "Release report: holds what its policy asks for"
-        return assembled(
-            title=title, header=self._header(), sections=sections, footer=footer, canvas=self.canvas
-        )
+        return assembled(title=title, header=self._header(), sections=sections, footer=footer, canvas=self.canvas)
 
     def _header(self) -> list[Html]:
         content = self.content
@@ -101,7 +100,7 @@ class Story:
             figures = listing(label, ("rows", "classes"), rows, numbers=1)
             caption = [f"Size of the classes. The dashed line is k = {k}: no class may be smaller."]
             parts.append(self.canvas.figure(spec, label=label, caption=caption, rows=figures))
-        return Section("classes", "How large the classes are", parts)
+        return Section("classes", "How large the classes are", parts, "Classes")
 
     def _detail(self) -> Section:
         kept, parts = all_kept(self.losses), []
@@ -115,13 +114,18 @@ class Story:
         parts += [self._before(one) for one in (() if self.public else self.before)]
         cost = [(one.title, number(self.content["measures"][one.name]), f"{one.better} is better")
                 for one in MEASURES if self.content["measures"].get(one.name) is not None]  # fmt: skip
-        parts.append(listing("What the release costs, by the usual measures", ("measure", "figure", ""), cost, numbers=0))
-        return Section("detail", "What happened to the quasi-identifiers", parts)
+        parts.append(
+            listing("What the release costs, by the usual measures", ("measure", "figure", ""), cost, numbers=0)
+        )
+        return Section("detail", "What happened to the quasi-identifiers", parts, "Detail")
 
     def _before(self, one: BeforeAfter) -> Html:
         name, label = shown(one.name), f"{shown(one.name)} before and after"
         spec = charts.shares(
-            [(text, None if rows is None else rows / one.rows) for text, rows in zip(one.bins, one.before, strict=True)],
+            [
+                (text, None if rows is None else rows / one.rows)
+                for text, rows in zip(one.bins, one.before, strict=True)
+            ],
             title="share of rows",
             marks=one.after.tolist(),
         )
@@ -143,7 +147,9 @@ class Story:
         rows += [(shown(name), f"sensitive, distance {spec.get('distance', '')}", in_words(spec))
                  for name, spec in policy.get("sensitive", {}).items()]  # fmt: skip
         rows += [(shown(name), ROLES["keep"], "") for name in policy.get("keep", ())]
-        rows += [(shown(name), "published exactly and not judged (unlinkable)", "") for name in policy.get("unlinkable", ())]
+        rows += [
+            (shown(name), "published exactly and not judged (unlinkable)", "") for name in policy.get("unlinkable", ())
+        ]
         rows += [(shown(name), "identifier: never published", "") for name in (() if self.public else self.identifiers)]
         k, suppress = policy.get("k", 1), policy.get("suppress", 0)
         told = f"Every class needs at least k = {k} {self.content['counted']}; "
@@ -151,12 +157,20 @@ class Story:
         return Section(
             "policy",
             "What the policy asks for",
-            [element("p", told), listing("Every column and its role", ("column", "role", "asked for"), rows, numbers=0)],
+            [
+                element("p", told),
+                listing("Every column and its role", ("column", "role", "asked for"), rows, numbers=0),
+            ],
+            "Policy",
         )
 
     def _certificate(self) -> Section:
         content = self.content
-        rows = [("method", content["method"]), ("tclose", content["version"]), ("digest of the certificate", self.digest)]
+        rows = [
+            ("method", content["method"]),
+            ("tclose", content["version"]),
+            ("digest of the certificate", self.digest),
+        ]
         files = content.get("tables", ())
         rows += [(f"SHA-256 of {shown(one['file'])}", one["sha256"]) for one in files]
         rows += [] if files else [("SHA-256 of the release", content["sha256"])]
@@ -173,8 +187,9 @@ class Story:
             [
                 element("p", told),
                 element("pre", "tclose verify RELEASE --certificate CERTIFICATE --digest " + self.digest),
-                listing("What is certified", ("", ""), coded, numbers=0),
+                listing("What is certified", ("what", "value"), coded, numbers=0),
             ],
+            "Certificate",
         )
 
 
@@ -238,17 +253,25 @@ def verdict(content: Mapping[str, Any]) -> str:
 def reasons(content: Mapping[str, Any]) -> str:
     """Say what that means, with the figures."""
     rows, classes = counted(content["rows"], "row"), counted(content["classes"], "class")
-    told = f"Its {rows} stand in {classes} of look-alikes, with {_smallest(content):,} {content['counted']} or more in each."
-    close = [
-        f"{shown(name)} by {number(found['closeness'])} (allowed: {found['t']})"
-        for name, found in content["sensitive"].items()
-        if found["t"] is not None
-    ]
-    if close:
-        told += f" At most, a class differs from the whole table in {_listed(close)}."
+    told = (
+        f"Its {rows} stand in {classes} of look-alikes, each with {_smallest(content):,} {content['counted']} or more."
+    )
+    close = {name: found for name, found in content["sensitive"].items() if found["t"] is not None}
+    if len(close) > MOST_TOLD:
+        tightest = max(close, key=lambda name: close[name]["closeness"] / max(level(close[name]["t"]), 1e-9))
+        told += (
+            f" In every class, each of the {len(close)} sensitive attributes is as close to the whole table as asked; "
+        )
+        told += f"nearest to its limit comes {_close(tightest, close[tightest])}."
+    elif close:
+        told += f" At most, a class differs from the whole table in {_listed([_close(*one) for one in close.items()])}."
     further = [one for one in content["models"] if one["model"] not in ("t", "k")]
     names = dict.fromkeys(MODELS[one["model"]] for one in further if one["satisfied"])
     return told + (f" It also keeps to {_listed(list(names))}." if names else "")
+
+
+def _close(name: str, found: Mapping[str, Any]) -> str:
+    return f"{shown(name)} with {number(found['closeness'])} (allowed: {found['t']})"
 
 
 def _smallest(content: Mapping[str, Any]) -> int:

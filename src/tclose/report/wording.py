@@ -44,3 +44,9 @@ def asked(required: Any) -> str:
 def in_words(spec: Mapping[str, Any]) -> str:
     """Spell what is asked of a sensitive attribute."""
     return ", ".join(f"{name} = {asked(spec[name])}" for name in ASKED if spec.get(name) is not None)
+
+
+def level(spelled: Any) -> float:
+    """Read a level as the certificate spells it: a number, or text such as 1/3."""
+    numerator, _, denominator = str(spelled).partition("/")
+    return float(numerator) / float(denominator or 1)
