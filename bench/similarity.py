@@ -87,7 +87,7 @@ def released(adult: pl.DataFrame, method: str, what: str) -> Bar:
         warnings.simplefilter("ignore", tclose.LeakWarning)
         asked = policy(ASKED[what], k=5 if what == "5-anonymous" else 1)
         release = tclose.anonymize(adult, asked, method=method, seed=1)
-    table = encode(release.frame, release.judge.policy)
+    table = encode(release.table, release.certificate.policy)
     return bar(what, f"{method} ({len(table.classes):,} classes)", similar(table, table.classes.labels_by_row()))
 
 

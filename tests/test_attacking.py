@@ -159,8 +159,17 @@ def test_a_register_may_be_read_from_text_and_hold_other_columns(tmp_path: Path)
 def test_frames_of_any_kind_and_releases_are_taken() -> None:
     table, release = frame().to_pandas(), release_of(frame(), policy())
     with_release = tclose.attack(release, original=table, policy=policy(), method="fragmentation")
-    with_frame = tclose.attack(release.frame.to_pandas(), original=table, policy=policy(), method="fragmentation")
+    with_frame = tclose.attack(release.table.to_pandas(), original=table, policy=policy(), method="fragmentation")
     assert with_release.to_dict() == with_frame.to_dict()
+
+
+def test_a_release_of_several_tables_is_attacked_one_by_one() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tclose.LeakWarning)
+        several = tclose.anonymize(frame(), policy(keep=[], others="drop"), method="anatomy", seed=0)
+    assert len(several.tables) == 2
+    with pytest.raises(tclose.InputError, match=r"this release has 2 tables: take one of its \.tables at a time"):
+        attacked(frame(), policy(keep=[], others="drop"), several)
 
 
 def test_answers_are_json_and_hold_no_cell_of_the_table() -> None:
@@ -203,7 +212,7 @@ def test_the_json_has_one_shape_for_every_attack() -> None:
 )
 def test_a_release_of_another_table_is_refused(change: dict[str, pl.Expr], message: str) -> None:
     table, asked = frame(), policy(keep=[], others="drop")
-    other = release_of(table, asked).frame.with_columns(**change)
+    other = release_of(table, asked).table.with_columns(**change)
     with pytest.raises(tclose.InputError, match=r"^the release does not belong to the table: ") as caught:
         attacked(table, asked, other)
     assert message in str(caught.value)
@@ -212,11 +221,11 @@ def test_a_release_of_another_table_is_refused(change: dict[str, pl.Expr], messa
 def test_columns_that_are_not_there_are_named() -> None:
     table, release = frame(), release_of(frame(), policy())
     with pytest.raises(tclose.InputError, match=r"the release cannot be read by this policy: quasi.zip: .* 'zip'"):
-        attacked(table, policy(), release.frame.drop("zip"))
+        attacked(table, policy(), release.table.drop("zip"))
     with pytest.raises(tclose.InputError, match=r"the register has no column 'age' \(did you mean 'Age'\?\)"):
         attacked(table, policy(), release, register=table.rename({"age": "Age"}))
     with pytest.raises(tclose.InputError, match="the second release cannot be read"):
-        attacked(table, policy(), release, second=release.frame.drop("pay"))
+        attacked(table, policy(), release, second=release.table.drop("pay"))
 
 
 def test_rows_without_a_sensitive_value_stay_out() -> None:

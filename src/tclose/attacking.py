@@ -20,10 +20,9 @@ from tclose.judging import Progress
 from tclose.measure.attack import ATTACKS, Attack, Finding, Named, Scene, Secret
 from tclose.measure.attack.base import Ints
 from tclose.policy import MODELS, Policy
-from tclose.publication import Release
 from tclose.release import anonymize
-from tclose.staging import Stage, linked, register_of
-from tclose.table import CodedTable, SensitiveColumn, to_polars
+from tclose.staging import Stage, frame_of, linked, register_of
+from tclose.table import CodedTable, SensitiveColumn
 
 RAW, ANONYMOUS, RELEASE = "raw", "k_anonymous", "release"
 MOST_NAMED = 100
@@ -161,7 +160,7 @@ class _Eye:
     def published(self, given: Any, what: str) -> Scene:
         """See a published table."""
         stage = self.stage
-        seen = stage.published(given.frame if isinstance(given, Release) else to_polars(given), what)
+        seen = stage.published(frame_of(given), what)
         links = seen.own
         if self.register is not None:
             links = linked(stage.coverings(seen.table, self.register), seen.own.sizes)

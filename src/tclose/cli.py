@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from tclose import doctor as health
-from tclose import drafting, talk
+from tclose import drafting, listing, talk
 from tclose.attacking import ANONYMIZER, Attacks
 from tclose.attacking import attack as attack_release
 from tclose.certificate import verify as verify_release
@@ -304,7 +304,7 @@ def compare(
     if as_json:
         _print(comparison.to_dict())
     else:
-        talk.show_comparison(comparison)
+        listing.show_comparison(comparison)
     return comparison.exit_status
 
 
@@ -315,7 +315,7 @@ def methods(as_json: bool) -> int:
     if as_json:
         _print({"methods": [{"name": name, **asdict(method)} for name, method in METHODS.items()]})
     else:
-        talk.show_methods(METHODS)
+        listing.show_methods(METHODS)
     return HOLDS
 
 

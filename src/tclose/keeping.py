@@ -16,10 +16,8 @@ from tclose.measure.detail import Detail, Exact, Kept, Visible
 from tclose.measure.learning import Prediction, predict
 from tclose.measure.utility import DIGITS
 from tclose.policy import Policy
-from tclose.publication import Release
 from tclose.recode.covering import Covering
-from tclose.staging import Published, Stage
-from tclose.table import to_polars
+from tclose.staging import Published, Stage, frame_of
 
 MEASURES: tuple[Kept, ...] = (marginals.MEASURE, correlations.MEASURE, information.KEPT, information.DIVERGENCE)
 
@@ -47,8 +45,7 @@ def detail_of(release: Any, original: Any, policy: Policy) -> Detail:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)  # told when the table was published
         stage = Stage.of(original, policy)
-        frame = release.frame if isinstance(release, Release) else to_polars(release)
-        shown = stage.published(frame, "the release")
+        shown = stage.published(frame_of(release), "the release")
     return Detail(
         visible=[_visible(column, shown) for column in shown.columns],
         sensitive=[

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tclose.errors import InputError, PolicyError, did_you_mean
 from tclose.measure.linkage import Links, packed
 from tclose.policy import Policy, Quasi
+from tclose.publication import Release
 from tclose.recode.covering import Covering, covering, worth_of
 from tclose.recode.reader import reader_policy
 from tclose.table import CodedTable, encode, to_polars
@@ -133,6 +134,15 @@ class Stage:
         _, group = np.unique(both, axis=0, return_inverse=True)
         classes, known = self.table.classes, np.bincount(group[self.frame.height :], minlength=int(group.max()) + 1)
         return np.asarray(known[group[classes.rows[classes.starts]]], dtype=np.int64)
+
+
+def frame_of(given: Any) -> pl.DataFrame:
+    """Return a published table, given as a frame or as a release of one table."""
+    if not isinstance(given, Release):
+        return to_polars(given)
+    if len(given.layout.frames) > 1:
+        raise InputError(f"this release has {len(given.layout.frames)} tables: take one of its .tables at a time")
+    return given.layout.frames[0]
 
 
 def linked(columns: Sequence[Covering], sizes: Ints) -> Links:

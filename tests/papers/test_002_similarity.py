@@ -59,7 +59,7 @@ def published(adult: pl.DataFrame, method: str, **asked: Any) -> Finding:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tclose.LeakWarning)
         release = tclose.anonymize(adult, policy(**asked), method=method, seed=1)
-    table = encode(release.frame, release.judge.policy)
+    table = encode(release.table, release.certificate.policy)
     return similar(table, table.classes.labels_by_row())
 
 

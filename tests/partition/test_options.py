@@ -29,9 +29,9 @@ def test_texts_become_what_the_option_takes(misbehave: None) -> None:
 def test_options_passed_on_to_the_base_method() -> None:
     texts = {"tables": "2", "base": "weave", "effort": "fast"}
     assert from_texts("projections", texts) == {"tables": 2, "base": "weave", "effort": "fast"}
-    assert checked("projections", {"groups": [["pay"], ["ill"]], "sizing": "gcd"})
+    assert checked("projections", {"groups": [["pay"], ["ill"]], "base": "fragmentation", "sizing": "gcd"})
     with pytest.raises(PolicyError, match="method 'projections' has no option 'effort'"):
-        from_texts("projections", {"effort": "fast"})
+        from_texts("projections", {"base": "fragmentation", "effort": "fast"})
     with pytest.raises(
         PolicyError, match="option 'groups' of method 'projections' takes what only Python code can give"
     ):

@@ -228,6 +228,24 @@ def test_progress_only_grows() -> None:
     partition(problem, effort="balanced", progress=told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0
+    assert all(any(low <= share <= low + 0.2 for share in told) for low in (0.0, 0.2, 0.4, 0.6, 0.8))
+
+
+@pytest.mark.parametrize("t", [Fraction(0), Fraction(1, 5), Fraction(1)])
+@pytest.mark.parametrize("quasi", ["ties", "constant", "distinct"])
+@pytest.mark.parametrize("kind", ["equal", "ordered"])
+@pytest.mark.parametrize(("rows", "k"), [(97, 1), (97, 49), (97, 60), (96, 48)])
+def test_the_corners_give_classes(t: Fraction, quasi: str, kind: str, rows: int, k: int) -> None:
+    """Ties, constant quasi-identifiers, a prime number of rows, more than half of the rows in every class."""
+    random = np.random.default_rng(9)
+    points = {"ties": random.integers(0, 3, (rows, 2)) / 2, "constant": np.zeros((rows, 2)), "distinct": None}[quasi]
+    points = random.random((rows, 2)) if points is None else points
+    for values in (2, rows):
+        codes = random.permutation(np.arange(rows) % values)
+        problem = Problem(points, (sensitive(kind, codes, t, values),), k)
+        labels = partition(problem, effort="fast")
+        judge(problem, labels)
+        assert k <= rows / 2 or labels.max() == 0
 
 
 @settings(max_examples=30, deadline=None)

@@ -8,7 +8,6 @@ and carved anew, as long as that lowers the loss which the release pays; every s
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -29,7 +28,6 @@ Progress = Callable[[float], None]
 SMALL = 100  # rows of a table on which several runs cost nothing
 STARTS = 4
 TRIAL = 0.2  # of the steps of one pass, spent on each start before they are compared
-STARTED = 0.25  # of the progress
 
 
 def partition(
@@ -45,7 +43,7 @@ def partition(
     if problem.rows >= 2 * problem.k:
         starts = STARTS if problem.rows <= SMALL and effort != "fast" else 1
         tries = [
-            _woven(cloth, EFFORTS[effort], seed + number, partial(_tell, tell, number / starts, 1 / starts))
+            _woven(cloth, EFFORTS[effort], seed + number, _part_of(tell, number / starts, (number + 1) / starts))
             for number in range(starts)
         ]
         labels = min(tries, key=cloth.loss)
@@ -56,31 +54,32 @@ def partition(
 
 def _woven(cloth: Cloth, effort: Effort, seed: int, tell: Progress) -> Ints:
     """Return the classes of the best start, refined."""
-    share = _best_share(cloth, effort, seed)
-    labels = cloth.start(share, effort, partial(_tell, tell, 0.0, STARTED))
+    share = _best_share(cloth, effort, seed, _part_of(tell, 0.0, effort.chosen))
+    labels = cloth.start(share, effort, _part_of(tell, effort.chosen, effort.started))
     heats = np.geomspace(effort.hot, effort.cold, effort.passes + 1)
+    ends = np.linspace(effort.started, 1.0, effort.passes + 1)
     best, least = labels, cloth.loss(labels)
-    for turn, heat in enumerate(pairwise(heats.tolist())):
-        before, part = STARTED + (1 - STARTED) * turn / effort.passes, (1 - STARTED) / effort.passes
+    for turn, (heat, told) in enumerate(zip(pairwise(heats.tolist()), pairwise(ends.tolist()), strict=True)):
         steps, chance = effort.steps(len(cloth)), _mixed(seed, turn)
-        labels = cloth.refine(labels, effort, steps, heat, chance, partial(_tell, tell, before, part))
+        labels = cloth.refine(labels, effort, steps, heat, chance, _part_of(tell, *told))
         if (loss := cloth.loss(labels)) < least:
             best, least = labels, loss
     return best
 
 
-def _best_share(cloth: Cloth, effort: Effort, seed: int) -> float:
+def _best_share(cloth: Cloth, effort: Effort, seed: int, tell: Progress) -> float:
     """Return the share of t which cells should use up: the one that loses least after a short refinement."""
     if len(effort.shares) == 1:
         return effort.shares[0]
     if len(cloth) > effort.sample:
         chosen = np.random.default_rng(seed).choice(len(cloth), effort.sample, replace=False)
         cloth = cloth.only(np.sort(chosen))
-    losses = []
-    for share in effort.shares:
-        labels = cloth.start(share, effort, _silent)
-        steps = TRIAL * effort.steps(len(cloth))
-        labels = cloth.refine(labels, effort, steps, (effort.hot / 10, effort.cold), _mixed(seed, 0), _silent)
+    losses, ends = [], np.linspace(0.0, 1.0, 2 * len(effort.shares) + 1).tolist()
+    for number, share in enumerate(effort.shares):
+        before, between, after = ends[2 * number : 2 * number + 3]
+        labels = cloth.start(share, effort, _part_of(tell, before, between))
+        steps, heat = TRIAL * effort.steps(len(cloth)), (effort.hot / 10, effort.cold)
+        labels = cloth.refine(labels, effort, steps, heat, _mixed(seed, 0), _part_of(tell, between, after))
         losses.append(cloth.loss(labels))
     return effort.shares[int(np.argmin(losses))]
 
@@ -89,8 +88,9 @@ def _silent(done: float) -> None:
     pass
 
 
-def _tell(tell: Progress, before: float, part: float, done: float) -> None:
-    tell(before + part * done)
+def _part_of(tell: Progress, low: float, high: float) -> Progress:
+    """Return how to tell the progress of a part of the work, which reaches from low to high."""
+    return lambda done: tell(low + (high - low) * done)
 
 
 def _mixed(seed: int, turn: int) -> int:

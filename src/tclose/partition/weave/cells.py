@@ -6,6 +6,8 @@ of the sensitive space, as the fragment methods do. Each node takes the fewest f
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,7 +49,9 @@ def strata_of(aims: Aims) -> Small:
     return path
 
 
-def cells_of(axes: Axes, aims: Aims, views: Small, most: int, share: float) -> list[Small]:
+def cells_of(
+    axes: Axes, aims: Aims, views: Small, most: int, share: float, progress: Callable[[float], None]
+) -> list[Small]:
     """Return the rows of each cell, in the order of the first view.
 
     A cell has as many rows as `most`, or more where no cut leaves both sides within `share` of t.
@@ -65,6 +69,8 @@ def cells_of(axes: Axes, aims: Aims, views: Small, most: int, share: float) -> l
         return [node] if depth < 0 else [(half, depth) for half in _halves(orders, chosen)]
 
     while stack:
+        largest = max(orders.shape[1] for orders, _ in stack)
+        progress(1.0 - np.log2(max(largest / most, 1.0)) / max(np.log2(len(axes.codes) / most), 1.0))
         halves = list(in_threads(halved, stack))
         cells += [node[0][0][0] for node in halves if len(node) == 1]
         stack = [half for node in halves if len(node) == 2 for half in node]

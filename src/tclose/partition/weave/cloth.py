@@ -25,6 +25,7 @@ Small = NDArray[np.int32]
 Rows = NDArray[np.signedinteger[Any]]
 Progress = Callable[[float], None]
 
+PARTED = 0.3  # of the time of a start, spent when the rows are in cells
 REACH = 16  # rows to either side in a view that count as near
 STEPS_PER_ROUND = 10.0  # exchanges tried per row for each class carved anew
 
@@ -58,14 +59,16 @@ class Cloth:
     def start(self, share: float, effort: Effort, progress: Progress) -> Ints:
         """Part the rows into cells that use up a share of t, and carve classes out of each."""
         views = views_of(self.axes)
-        cells = cells_of(self.axes, self.aims, views, effort.cell, share)
+        cells = cells_of(self.axes, self.aims, views, effort.cell, share, lambda done: progress(PARTED * done))
 
         def carved(rows: Small) -> Small:
             mine, labels = self.only(rows), np.zeros(len(rows), dtype=np.int32)
             carve(mine.axes, mine.aims, np.arange(len(rows)), self.k, np.array(effort.prices), len(rows), labels)
             return labels
 
-        return _gathered(len(self), cells, in_threads(carved, cells, progress))
+        return _gathered(
+            len(self), cells, in_threads(carved, cells, lambda done: progress(PARTED + (1 - PARTED) * done))
+        )
 
     def refine(
         self, labels: Ints, effort: Effort, steps: float, heat: tuple[float, float], seed: int, progress: Progress

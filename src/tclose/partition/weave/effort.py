@@ -27,6 +27,8 @@ class Effort:
     cold: float = 0.003
     joined: int = 4  # classes carved anew together
     sample: int = 20_000  # rows on which starts are compared where there are more
+    chosen: float = 0.0  # of the time, spent when the start is chosen
+    started: float = 0.0  # of the time, spent when it is made
     large: int = 100_000  # rows beyond which exchanges gain little: cells are small there
 
     def steps(self, rows: int) -> float:
@@ -36,7 +38,7 @@ class Effort:
 
 
 EFFORTS: dict[str, Effort] = {
-    "fast": Effort((0.7,), (1.0,), 100, 1000, 1, 2.0, 1e6, hot=0.03),
-    "balanced": Effort((0.5, 0.7, 0.9, 1.0), (1.0,), 100, 4000, 4, 40.0, 3e5),
-    "best": Effort((0.5, 0.7, 0.9, 1.0), (0.5, 2.0), 200, 8000, 12, 600.0, 2e6),
+    "fast": Effort((0.7,), (1.0,), 100, 1000, 1, 2.0, 1e6, hot=0.03, started=0.6),
+    "balanced": Effort((0.5, 0.7, 0.9, 1.0), (1.0,), 100, 4000, 4, 40.0, 3e5, chosen=0.3, started=0.45),
+    "best": Effort((0.5, 0.7, 0.9, 1.0), (0.5, 2.0), 200, 8000, 12, 600.0, 2e6, chosen=0.1, started=0.2),
 }
