@@ -8,8 +8,9 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from tclose.attacking import ANONYMIZER, Attacks
 from tclose.attacking import attack as attack_release
 from tclose.certificate import verify as verify_release
 from tclose.comparing import LIMIT_SECONDS, entries
-from tclose.comparing import compare as compare_methods
 from tclose.errors import Infeasible, InputError, LeakWarning, PolicyError, TcloseError
 from tclose.layouts import possible_marks, sibling
 from tclose.partition import DEFAULT_METHOD, METHODS
@@ -35,6 +35,8 @@ from tclose.release import check as judge
 from tclose.release import explain as account
 from tclose.report.charts import libraries as report_libraries
 from tclose.table import read
+from tclose.tradeoff import LEVELS
+from tclose.tradeoff import tradeoff as try_levels
 
 HOLDS, FAILS, BAD, INTERRUPTED, BUG = 0, 1, 2, 130, 70
 
@@ -291,18 +293,42 @@ def init(table: str, out: Path | None, as_json: bool) -> int:
     "--limit", type=float, default=LIMIT_SECONDS, show_default=True, metavar="SECONDS", help="Stop a method after this."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The chance that all methods share.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write a page here, with what protection costs, as HTML.")
+@click.option(
+    "--levels", metavar="A,B", help="For the page: try every t this many times as large; 0.5,1,1.5,2 if absent."
+)
 @click.option("--show-values", is_flag=True, help="Let error messages quote cells.")
 @as_json
 def compare(
-    table: str, policy_file: Path, named: str | None, limit: float, seed: int, show_values: bool, as_json: bool
+    table: str,
+    policy_file: Path,
+    named: str | None,
+    limit: float,
+    seed: int,
+    out: Path | None,
+    levels: str | None,
+    show_values: bool,
+    as_json: bool,
 ) -> int:
-    """Try every method on TABLE and show side by side what each would publish; nothing is written."""
+    """Try every method on TABLE and show side by side what each would publish; no release is written.
+
+    With --out, those that gave a release are tried again with other thresholds, for the page.
+    """
     policy, methods = Policy.load(policy_file), None if named is None else _columns(named)
     entries(methods)  # a misspelt name is told before the table is read
+    if out is None and levels is not None:
+        raise click.UsageError("--levels is about the page that --out writes")
+    if out is not None:
+        report_libraries()
+        check_targets([out], [Path("/dev/stdin" if table == "-" else table), policy_file, *policy.files])
+    tried = _levels(levels) if out is not None else ()
     with Bars() as bars:
-        comparison = compare_methods(read(table), policy, methods=methods, limit=limit, seed=seed, progress=bars)
+        found = try_levels(read(table), policy, methods=methods, levels=tried, limit=limit, seed=seed, progress=bars)
+    comparison = found.comparison
+    if out is not None:
+        found.report(out)
     if as_json:
-        _print(comparison.to_dict())
+        _print(comparison.to_dict() if out is None else found.to_dict())
     else:
         listing.show_comparison(comparison)
     return comparison.exit_status
@@ -372,6 +398,16 @@ def _policy(
         columns[name]["distance"] = kind
     settings: dict[str, Any] = {"quasi": _columns(qi), "sensitive": columns}
     return Policy.from_dict(settings if k is None else {**settings, "k": k}), True
+
+
+def _levels(text: str | None) -> Sequence[Fraction]:
+    """Return by how much every t is multiplied for the page."""
+    if text is None:
+        return LEVELS
+    try:
+        return [Fraction(level.strip()) for level in text.split(",")]
+    except (ValueError, ZeroDivisionError):
+        raise click.UsageError("expected numbers with commas between them, as in --levels 0.5,1,2") from None
 
 
 def _attacks(release: Release, frame: Any, policy: Policy) -> Attacks | None:

@@ -82,7 +82,9 @@ def hostile() -> Told:
 class _Text(HTMLParser):
     """What a reader sees, a line per block."""
 
-    BLOCKS = frozenset("p h1 h2 h3 li tr dt dd figcaption summary caption footer pre div section".split())
+    BLOCKS = frozenset(
+        ("p", "h1", "h2", "h3", "li", "tr", "dt", "dd", "figcaption", "summary", "caption", "footer", "pre", "div")
+    )
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

@@ -15,11 +15,21 @@ import pytest
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="install it with: sudo apt-get install -y chromium")
 BROWSER = "not an origin"  # what Chromium asks for itself, such as updates, has no page behind it
-QUIET = (
-    "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync "
-    "--no-first-run --disable-default-apps --disable-extensions --disable-domain-reliability --enable-logging=stderr "
-    "--virtual-time-budget=20000 --allow-file-access-from-files"
-).split()
+QUIET = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-domain-reliability",
+    "--enable-logging=stderr",
+    "--virtual-time-budget=20000",
+    "--allow-file-access-from-files",
+]
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ def visit(page: Path, folder: Path, *, width: int = 1280) -> Visit:
     return Visit(
         dom=done.stdout,
         console=[line for line in done.stderr.splitlines() if ":CONSOLE:" in line],
-        requests=sorted({one["url"] for one in asked if BROWSER != one.get("initiator", BROWSER) and _far(one["url"])}),
+        requests=sorted({one["url"] for one in asked if one.get("initiator", BROWSER) != BROWSER and _far(one["url"])}),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Callable
@@ -101,7 +102,7 @@ def test_headings_go_down_in_order_and_tables_have_headers(ordinary: Any, tmp_pa
     levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
     assert page.count("<table>") == page.count("<caption>")
     assert not re.search(r"<th(?! scope)", page.replace("<thead", ""))
     charts = page.count('class="chart"')
