@@ -16,20 +16,10 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="install it with: sudo apt-get install -y chromium")
 BROWSER = "not an origin"  # what Chromium asks for itself, such as updates, has no page behind it
 QUIET = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--disable-default-apps",
-    "--disable-extensions",
-    "--disable-domain-reliability",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=20000",
-    "--allow-file-access-from-files",
-]
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run", "--disable-default-apps", "--disable-extensions", "--enable-logging=stderr",
+    "--disable-domain-reliability", "--virtual-time-budget=20000", "--allow-file-access-from-files",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -93,7 +83,8 @@ def test_a_page_draws_everything_and_asks_for_nothing(
 PROBE = """<script>addEventListener("load", function () { setTimeout(function () {
   const wide = Array.from(document.querySelectorAll("main *, header *")).filter(function (one) {
     return !one.closest(".scroll") && one.getBoundingClientRect().right > innerWidth + 1; });
-  const found = { width: innerWidth, fits: document.documentElement.scrollWidth <= innerWidth, wide: wide.length, drawn: +document.documentElement.dataset.drawn,
+  const found = { width: innerWidth, fits: document.documentElement.scrollWidth <= innerWidth,
+    wide: wide.length, drawn: +document.documentElement.dataset.drawn,
     small: Array.from(document.querySelectorAll("svg text")).filter(function (one) {
       return parseFloat(getComputedStyle(one).fontSize) < 11; }).length };
   document.documentElement.dataset.probe = JSON.stringify(found); }, 3000); });</script>"""

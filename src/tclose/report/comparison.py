@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from tclose.partition import METHODS
 from tclose.policy import Policy
 from tclose.report import charts
 from tclose.report.glossary import COMPARED, TERMS
@@ -24,6 +25,7 @@ FIGURES = {
     "query_error": "error of counts",
     "seconds": "seconds",
 }
+MIND = "each table is judged on its own, and anatomy publishes quasi-identifiers as they are."
 WORDS = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row")
 
 
@@ -49,9 +51,7 @@ def comparison_page(found: Mapping[str, Any], policy: Policy, curve: Curve) -> s
     """Return the page."""
     charts.libraries()
     canvas, trials = Canvas(), list(found["methods"])
-    released = sorted(
-        (one for one in trials if one["outcome"] == "released"), key=lambda one: (one["gcp"], one["name"])
-    )
+    released = sorted((one for one in trials if one["outcome"] == "released"), key=_rank)
     sections = [_methods(released, canvas)] if released else []
     if len(curve.levels) > 1:
         sections.insert(0, _curve(curve, released[0]["name"], canvas))
@@ -68,6 +68,11 @@ def comparison_page(found: Mapping[str, Any], policy: Policy, curve: Curve) -> s
     return assembled(title="Methods compared", header=header, sections=sections, footer=footer, canvas=canvas)
 
 
+def _rank(trial: Trial) -> tuple[bool, float, str]:
+    """Put the method that loses least first; what several tables keep is not comparable, so they come last."""
+    return METHODS[trial["method"]].tables != "one", trial["gcp"], trial["name"]
+
+
 def _header(trials: Sequence[Trial], released: Sequence[Trial]) -> list[Html]:
     kicker = element("p", "tclose · methods compared", class_="kicker")
     if not released:
@@ -75,15 +80,15 @@ def _header(trials: Sequence[Trial], released: Sequence[Trial]) -> list[Html]:
     best = released[0]
     title = f"Of the methods that can publish this table, {best['name']} keeps most detail."
     served = (
-        f"{len(released)} of {counted(len(trials), 'method')} gave a release that holds everything that is asked for. "
+        f"{len(released)} of {counted(len(trials), 'method')} gave a release that holds everything that is asked for."
     )
-    lead = f"{served}{best['name']} loses {number(best['gcp'])} of the detail in {counted(best['classes'], 'class')}."
+    lead = f"{served} {best['name']} loses {number(best['gcp'])} of the detail in {counted(best['classes'], 'class')}."
     quickest = min(released, key=lambda one: one["seconds"])
     told = {
         "methods tried": str(len(trials)),
         "releases": str(len(released)),
         "least detail lost": number(best["gcp"]),
-        "most detail lost": number(released[-1]["gcp"]),
+        "most detail lost": number(max(one["gcp"] for one in released)),
         f"seconds of the quickest, {quickest['name']}": number(round(quickest["seconds"], 2)),
     }
     return [kicker, element("h1", title), element("p", lead, class_="lead"), facts(told)]
@@ -116,7 +121,11 @@ def _methods(released: Sequence[Trial], canvas: Canvas) -> Section:
     chart = canvas.figure(spec, label=label, caption=caption, rows=figures)
     lines = [(one["name"], *(_figure(one[name]) for name in FIGURES)) for one in released]
     whole = listing("Every release", ("method", *FIGURES.values()), lines, numbers=len(FIGURES))
-    return Section("methods", "The methods side by side", [chart, whole], "Methods")
+    parts = [chart, whole]
+    if several := [one["name"] for one in released if METHODS[one["method"]].tables != "one"]:
+        told = f"{', '.join(several)}: a release of several tables, listed last. Its figures are not comparable: {MIND}"
+        parts.append(element("p", element("strong", "Mind: "), told, class_="mind"))
+    return Section("methods", "The methods side by side", parts, "Methods")
 
 
 def _figure(figure: float | None) -> str:
@@ -124,9 +133,8 @@ def _figure(figure: float | None) -> str:
 
 
 def _closeness(released: Sequence[Trial], policy: Policy) -> Section:
-    titles = [
-        shown(name) + ("" if spec.t is None else f" ≤ {number(spec.t)}") for name, spec in policy.sensitive.items()
-    ]
+    levels = {name: "" if spec.t is None else f" ≤ {number(spec.t)}" for name, spec in policy.sensitive.items()}
+    titles = [shown(name) + level for name, level in levels.items()]
     rows = [(one["name"], *(number(one["closeness"][name]) for name in policy.sensitive)) for one in released]
     table = listing("The distance of the worst class, by method", ("method", *titles), rows, numbers=len(titles))
     return Section("closeness", "The closeness that each reaches", [table], "Closeness")
