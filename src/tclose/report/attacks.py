@@ -29,9 +29,9 @@ def attack_section(attacks: Mapping[str, Any], canvas: Canvas, *, public: bool) 
 
 def _chart(attacks: Mapping[str, Any], tables: list[str], headings: Mapping[str, str], canvas: Canvas) -> Html:
     worked = [one for one in attacks["attacks"] if one[RELEASE]["figure"] is not None]
-    rows = [(one["title"], table, one[table]["share"]) for one in worked for table in tables]
+    rows = [(_short(one), table, one[table]["share"]) for one in worked for table in tables]
     label = "the share of rows that each attack affects"
-    shares = [(one["title"], *(percent(one[table]["share"]) for table in tables)) for one in worked]
+    shares = [(_short(one), *(percent(one[table]["share"]) for table in tables)) for one in worked]
     figures = listing(label, ("attack", *(headings[table] for table in tables)), shares, numbers=len(tables))
     marks = {"raw": ("diamond", "muted"), "k_anonymous": ("square", "ink"), RELEASE: ("dot", "accent")}
     entries = key(*((*marks[table], headings[table]) for table in tables))
@@ -40,12 +40,16 @@ def _chart(attacks: Mapping[str, Any], tables: list[str], headings: Mapping[str,
     return canvas.figure(charts.attacked(rows, tables=tables), label=label, caption=caption, rows=figures, key=entries)
 
 
+def _short(one: Mapping[str, Any]) -> str:
+    return str(one["name"]).replace("_", " ")
+
+
 def _figures(attacks: Mapping[str, Any], tables: list[str], headings: Mapping[str, str]) -> Html:
     rows = [
-        (one["title"], one["figure"], *(_figure(one, table) for table in tables), f"{one['better']} is better")
+        (_short(one), one["figure"], *(_figure(one, table) for table in tables), one["better"])
         for one in attacks["attacks"]
     ]
-    titles = ("attack", "figure", *(headings[table] for table in tables), "")
+    titles = ("attack", "figure", *(headings[table] for table in tables), "better")
     return listing("The figure of every attack", titles, rows, numbers=0)
 
 
@@ -67,4 +71,11 @@ def _words(one: Mapping[str, Any], *, public: bool) -> Html:
     more = len(one["classes"]) - len(named)
     open_classes = f"Open: {'; '.join(named)}{f'; and {more:,} more' if more else ''}." if named else ""
     listed = element("p", open_classes) if named else Html()
-    return element("div", element("h3", one["title"]), element("p", one["meaning"]), sentence, raw, listed)
+    return element(
+        "div",
+        element("h3", f"{_short(one).capitalize()}: {one['title']}"),
+        element("p", one["meaning"]),
+        sentence,
+        raw,
+        listed,
+    )

@@ -30,7 +30,7 @@ CONFIG = {
         "titleFontWeight": "normal",
         "labelFontSize": 13,
         "titleFontSize": 13,
-        "labelLimit": 150,
+        "labelLimit": 160,
         "gridColor": LINE,
         "domainColor": LINE,
         "tickColor": LINE,
@@ -91,9 +91,9 @@ def _shares(title: str, field: str = "share") -> Any:
     return alt.X(field, type="quantitative", axis=axis, scale=alt.Scale(domainMin=0, nice=True))
 
 
-def _names(names: Sequence[str], *, title: str | None = None, field: str = "name") -> Any:
+def _names(names: Sequence[str], *, field: str = "name", offset: int = 0) -> Any:
     alt = libraries()[0]
-    axis = alt.Axis(title=title, ticks=False, domain=False, grid=False)
+    axis = alt.Axis(title=None, ticks=False, domain=False, grid=False, offset=offset)
     return alt.Y(field, type="nominal", sort=None, scale=alt.Scale(domain=list(names)), axis=axis)
 
 
@@ -116,7 +116,7 @@ def distribution(figures: AttributeFigures) -> Spec:
     chart = (
         base.mark_bar(color=PALE, size=BAND * 0.8).encode(x=_shares(title, "table"))
         + base.mark_bar(color=ACCENT, size=BAND * 0.3).encode(x=_shares(title, "worst"))
-        + base.mark_point(color=INK, filled=False, size=55, strokeWidth=2)
+        + base.mark_point(color=INK, filled=False, size=60, strokeWidth=2, fill="var(--paper)")
         .transform_filter("datum.typical > 0")  # a ring on the axis would only hide names
         .encode(x=_shares(title, "typical"))
     )
@@ -213,7 +213,7 @@ def attacked(rows: Sequence[tuple[str, str, float]], *, tables: Sequence[str]) -
     chart = None
     for table in tables:
         base = _data([row for row in data if row["table"] == table]).mark_point(opacity=1, **looks[table])
-        layer = base.encode(y=_names(names), x=_shares("share of rows affected"), tooltip=tips)
+        layer = base.encode(y=_names(names, offset=10), x=_shares("share of rows affected"), tooltip=tips)
         chart = layer if chart is None else chart + layer
     return compiled(chart.properties(height=(BAND + 4) * len(names)))  # type: ignore[union-attr]
 
@@ -226,8 +226,11 @@ FILLED = {"color": ACCENT, "filled": True, "size": 110, "shape": "circle"}
 def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str) -> Spec:
     """Draw the loss of every method against t; the one that loses least is drawn in colour."""
     alt = libraries()[0]
-    data = [{"method": name, "t": t, "loss": loss} for name, t, loss in rows]
-    x = alt.X("t", type="quantitative", axis=alt.Axis(title=title, grid=False, tickCount=5))
+    data: list[dict[str, Any]] = [{"method": name, "t": t, "loss": loss} for name, t, loss in rows]
+    levels = sorted({t for _, t, _ in rows})
+    room = levels[-1] + 0.3 * (levels[-1] - levels[0])  # for the names
+    axis = alt.Axis(title=title, grid=False, values=levels)
+    x = alt.X("t", type="quantitative", axis=axis, scale=alt.Scale(domain=[levels[0], room], nice=False))
     y = alt.Y("loss", type="quantitative", axis=alt.Axis(title="detail lost (GCP)", tickCount=5))
     tips = [
         alt.Tooltip("method", type="nominal"),
@@ -242,19 +245,16 @@ def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str)
     chart = lines(others, MUTED, 1.2) if others else None
     colored = lines([row for row in data if row["method"] == best], ACCENT, 3)
     chart = colored if chart is None else chart + colored
-    last = {row["method"]: row for row in data}
-    labels = [row for row in last.values() if row["method"] in _spaced(list(last.values()), best)]
-    text = (
-        _data(labels).mark_text(align="right", dx=-8, dy=-8).encode(x=x, y=y, text=alt.Text("method", type="nominal"))
-    )
+    last, highest = {row["method"]: row for row in data}, max(row["loss"] for row in data)
+    labels = [row for row in last.values() if row["method"] in _spaced(list(last.values()), best, highest / 19)]
+    text = _data(labels).mark_text(align="left", dx=9).encode(x=x, y=y, text=alt.Text("method", type="nominal"))
     return compiled((chart + text).properties(height=340))
 
 
-def _spaced(ends: list[dict[str, Any]], best: str) -> set[str]:
+def _spaced(ends: list[dict[str, Any]], best: str, room: float) -> set[str]:
     """Choose the methods whose names do not overlap at the end of their lines, the best first."""
-    span = max(row["loss"] for row in ends) - min(row["loss"] for row in ends)
     kept: list[dict[str, Any]] = []
     for row in sorted(ends, key=lambda row: (row["method"] != best, row["loss"])):
-        if all(abs(row["loss"] - other["loss"]) > span / 14 for other in kept):
+        if all(abs(row["loss"] - other["loss"]) > room for other in kept):
             kept.append(row)
     return {row["method"] for row in kept}

@@ -43,7 +43,7 @@ def _requirements(content: Mapping[str, Any]) -> Html:
         )
         for one in content["models"]
     ]
-    headings = ("attribute", "requirement", "asked", "reached", "")
+    headings = ("attribute", "requirement", "asked", "reached", "verdict")
     return listing("Every requirement of the policy and what the release reaches", headings, rows, numbers=0)
 
 

@@ -17,13 +17,13 @@ from tclose.report.wording import percent
 from tclose.wording import counted, number
 
 Trial = Mapping[str, Any]
-FIGURES = {
-    "gcp": "detail lost (GCP)",
-    "classes": "classes",
-    "smallest_class": "smallest class",
-    "withheld": "withheld",
-    "query_error": "error of counts",
-    "seconds": "seconds",
+FIGURES = {  # and how each is spelled
+    "gcp": ("detail lost (GCP)", ".4f"),
+    "classes": ("classes", ",d"),
+    "smallest_class": ("smallest class", ",d"),
+    "withheld": ("withheld", ",d"),
+    "query_error": ("error of counts", ".4f"),
+    "seconds": ("seconds", ".1f"),
 }
 MIND = "each table is judged on its own, and anatomy publishes quasi-identifiers as they are."
 WORDS = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row")
@@ -89,14 +89,14 @@ def _header(trials: Sequence[Trial], released: Sequence[Trial]) -> list[Html]:
         "releases": str(len(released)),
         "least detail lost": number(best["gcp"]),
         "most detail lost": number(max(one["gcp"] for one in released)),
-        f"seconds of the quickest, {quickest['name']}": number(round(quickest["seconds"], 2)),
+        f"quickest: {quickest['name']}": f"{quickest['seconds']:.1f} s",
     }
     return [kicker, element("h1", title), element("p", lead, class_="lead"), facts(told)]
 
 
 def _curve(curve: Curve, best: str, canvas: Canvas) -> Section:
     names = sorted({name for name, _, _ in curve.points}, key=lambda name: (name != best, name))
-    rows = [(name, *("–" if loss is None else number(loss) for loss in curve.losses(name))) for name in names]
+    rows = [(name, *(_figure(loss) for loss in curve.losses(name))) for name in names]
     label = "the loss of every method against t"
     titles = ("method", *(f"t {'' if curve.title == 't' else '× '}{number(level)}" for level in curve.levels))
     figures = listing(label, titles, rows, numbers=len(curve.levels))
@@ -119,8 +119,10 @@ def _methods(released: Sequence[Trial], canvas: Canvas) -> Section:
     caption = ["How much of the quasi-identifiers' detail each method keeps, under the policy as it is."]
     spec = charts.shares(kept, title="share of detail kept")
     chart = canvas.figure(spec, label=label, caption=caption, rows=figures)
-    lines = [(one["name"], *(_figure(one[name]) for name in FIGURES)) for one in released]
-    whole = listing("Every release", ("method", *FIGURES.values()), lines, numbers=len(FIGURES))
+    lines = [
+        (one["name"], *(_figure(one[name], spelling) for name, (_, spelling) in FIGURES.items())) for one in released
+    ]
+    whole = listing("Every release", ("method", *(title for title, _ in FIGURES.values())), lines, numbers=len(FIGURES))
     parts = [chart, whole]
     if several := [one["name"] for one in released if METHODS[one["method"]].tables != "one"]:
         told = f"{', '.join(several)}: a release of several tables, listed last. Its figures are not comparable: {MIND}"
@@ -128,13 +130,13 @@ def _methods(released: Sequence[Trial], canvas: Canvas) -> Section:
     return Section("methods", "The methods side by side", parts, "Methods")
 
 
-def _figure(figure: float | None) -> str:
-    return "–" if figure is None else number(round(figure, 4))
+def _figure(figure: float | None, spelling: str = ".4f") -> str:
+    return "–" if figure is None else format(figure, spelling)
 
 
 def _closeness(released: Sequence[Trial], policy: Policy) -> Section:
     levels = {name: "" if spec.t is None else f" ≤ {number(spec.t)}" for name, spec in policy.sensitive.items()}
     titles = [shown(name) + level for name, level in levels.items()]
-    rows = [(one["name"], *(number(one["closeness"][name]) for name in policy.sensitive)) for one in released]
+    rows = [(one["name"], *(_figure(one["closeness"][name]) for name in policy.sensitive)) for one in released]
     table = listing("The distance of the worst class, by method", ("method", *titles), rows, numbers=len(titles))
     return Section("closeness", "The closeness that each reaches", [table], "Closeness")

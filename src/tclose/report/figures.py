@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MOST_BARS = 16
 MOST_MOVES = 12
+SPANS = 20  # bars of a histogram, about
 OTHERS = "other values"
 
 
@@ -74,12 +76,7 @@ class TableFigures:
     """One published table that is judged."""
 
     attributes: tuple[AttributeFigures, ...]
-    sizes: Ints
-
-    @property
-    def size_spans(self) -> tuple[Span, ...]:
-        """How many classes there are of which size."""
-        return spans(self.sizes.astype(np.float64), whole=True)
+    sizes: tuple[Span, ...]  # how many classes there are of which size
 
 
 def figures_of(frame: pl.DataFrame, policy: Policy) -> TableFigures:
@@ -87,10 +84,13 @@ def figures_of(frame: pl.DataFrame, policy: Policy) -> TableFigures:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)  # told when the table was published
         table = encode(frame, policy)
-    return TableFigures(tuple(_attribute(column, table) for column in table.sensitive.values()), table.classes.sizes)
+    levels = {name: None if spec.t is None else float(spec.t) for name, spec in policy.sensitive.items()}
+    attributes = (_attribute(column, table, levels[name]) for name, column in table.sensitive.items())
+    sizes = table.classes.sizes
+    return TableFigures(tuple(attributes), size_spans(sizes, min(policy.k, int(sizes.min()))))
 
 
-def _attribute(column: SensitiveColumn, table: CodedTable) -> AttributeFigures:
+def _attribute(column: SensitiveColumn, table: CodedTable, t: float | None) -> AttributeFigures:
     counts, distance = counts_of(column, table.classes), distance_of(column)
     ratios = distance.emd(counts, column.reference)
     closeness = ratios.floats()
@@ -113,7 +113,7 @@ def _attribute(column: SensitiveColumn, table: CodedTable) -> AttributeFigures:
         typical=of_class(typical),
         moves=moves,
         other_cost=rest,
-        closeness=spans(closeness),
+        closeness=distance_spans(closeness, t),
     )
 
 
@@ -171,22 +171,35 @@ def _moves(column: SensitiveColumn, counts: Counts, index: int, group_of: Ints) 
     return moves, float(whole - sum((between[pair][1] for pair in chosen), Fraction(0)))
 
 
-def spans(values: Floats, *, whole: bool = False, most: int = 20) -> tuple[Span, ...]:
-    """Count values in at most `most` spans of equal and round width; a span holds its lower end."""
-    high = float(values.max())
-    width = max(_round_width(high / most), 1.0 if whole else 0.0) or 1.0
-    number = int(high / width) + 1
-    found = np.bincount(np.minimum((values / width).astype(np.int64), number - 1), minlength=number)
-    first = int(np.flatnonzero(found)[0])
-    return tuple(Span(round(i * width, 9), round((i + 1) * width, 9), int(found[i])) for i in range(first, number))
+def distance_spans(values: Floats, line: float | None) -> tuple[Span, ...]:
+    """Count distances in spans of equal width, each with its upper end: what lies on the line is not beyond it."""
+    high = max(float(values.max()), 1e-9)
+    if line is None or line <= 0:
+        width = _round_width(high / SPANS)
+    else:
+        width = line / min(SPANS * math.ceil(line / high / 2), 10 * SPANS)
+    place = np.maximum(np.ceil(values / width - 1e-6).astype(np.int64) - 1, 0)
+    return _counted(place, 0.0, width)
+
+
+def size_spans(sizes: Ints, smallest: int) -> tuple[Span, ...]:
+    """Count sizes in spans that begin at the smallest that is allowed."""
+    width = math.ceil(_round_width((int(sizes.max()) - smallest + 1) / SPANS))
+    return _counted((sizes - smallest) // width, smallest, width)
+
+
+def _counted(place: Ints, low: float, width: float) -> tuple[Span, ...]:
+    found = np.bincount(place)
+    return tuple(
+        Span(round(low + i * width, 9), round(low + (i + 1) * width, 9), count)
+        for i, count in enumerate(found.tolist())
+    )
 
 
 def _round_width(width: float) -> float:
     """Return the next larger of 1, 2 and 5 times a power of ten."""
-    if width <= 0:
-        return 0.0
-    power = 10.0 ** np.floor(np.log10(width))
-    return float(next(step * power for step in (1, 2, 5, 10) if step * power >= width * (1 - 1e-9)))
+    power = 10.0 ** math.floor(math.log10(width))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= width * (1 - 1e-9))
 
 
 def by_name(tables: Sequence[TableFigures]) -> Iterator[AttributeFigures]:

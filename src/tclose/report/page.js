@@ -9,7 +9,4 @@
     document.documentElement.dataset.drawn = String(drawn.length);
     document.documentElement.dataset.milliseconds = String(Math.round(performance.now()));
   });
-  addEventListener("beforeprint", function () {
-    document.querySelectorAll("details").forEach(function (one) { one.open = true; });
-  });
 })();

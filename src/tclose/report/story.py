@@ -95,8 +95,8 @@ class Story:
         parts = [element("p", told)]
         for place, one in enumerate(self.tables, start=1):
             label = "how many classes are of which size" + (f", table {place}" if len(self.tables) > 1 else "")
-            spec = charts.histogram(one.size_spans, title="rows in a class", line=k, name=f"k = {k}")
-            rows = [(f"{span.low:,.0f} to {span.high - 1:,.0f}", f"{span.count:,}") for span in one.size_spans]
+            spec = charts.histogram(one.sizes, title="rows in a class", line=k, name=f"k = {k}")
+            rows = [(f"{span.low:,.0f} to {span.high - 1:,.0f}", f"{span.count:,}") for span in one.sizes]
             figures = listing(label, ("rows", "classes"), rows, numbers=1)
             caption = [f"Size of the classes. The dashed line is k = {k}: no class may be smaller."]
             parts.append(self.canvas.figure(spec, label=label, caption=caption, rows=figures))
@@ -112,10 +112,10 @@ class Story:
             spec = charts.shares(list(kept.items()), title="share of detail kept")
             parts.append(self.canvas.figure(spec, label=label, caption=caption, rows=figures))
         parts += [self._before(one) for one in (() if self.public else self.before)]
-        cost = [(one.title, number(self.content["measures"][one.name]), f"{one.better} is better")
+        cost = [(one.title, number(self.content["measures"][one.name]), one.better)
                 for one in MEASURES if self.content["measures"].get(one.name) is not None]  # fmt: skip
         parts.append(
-            listing("What the release costs, by the usual measures", ("measure", "figure", ""), cost, numbers=0)
+            listing("What the release costs, by the usual measures", ("measure", "figure", "better"), cost, numbers=0)
         )
         return Section("detail", "What happened to the quasi-identifiers", parts, "Detail")
 
