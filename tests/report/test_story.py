@@ -50,7 +50,9 @@ def test_every_figure_is_the_certificates(ordinary: Any, tmp_path: Path, text_of
         assert f"| {model['required']} | {number(model['reached'])} | holds" in text
     for figure in ("gcp", "discernibility", "c_avg"):
         assert f"| {number(content['measures'][figure])} | lower" in text
-    assert f"{content['classes']:,} classes of look-alikes" in text
+    assert (
+        f"{content['classes']:,} classes of look-alikes, each with {content['smallest_class']} rows at least." in text
+    )
     assert ordinary.release.certificate.digest in text
     assert content["sha256"] in text
 

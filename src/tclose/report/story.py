@@ -57,7 +57,7 @@ class Story:
             Section("glossary", "Glossary", [words(TERMS)], "Glossary"),
         ]
         footer = f"Made by tclose {self.content['version']}. This page asks no network for anything."
-        title = "Release report: holds what its policy asks for"
+        title = "Release report · tclose"
         return assembled(title=title, header=self._header(), sections=sections, footer=footer, canvas=self.canvas)
 
     def _header(self) -> list[Html]:
@@ -253,9 +253,8 @@ def verdict(content: Mapping[str, Any]) -> str:
 def reasons(content: Mapping[str, Any]) -> str:
     """Say what that means, with the figures."""
     rows, classes = counted(content["rows"], "row"), counted(content["classes"], "class")
-    told = (
-        f"Its {rows} stand in {classes} of look-alikes, each with {_smallest(content):,} {content['counted']} or more."
-    )
+    least = counted(_smallest(content), content["counted"].removesuffix("s"))
+    told = f"Its {rows} stand{'s' * (content['rows'] == 1)} in {classes} of look-alikes, each with {least} at least."
     close = {name: found for name, found in content["sensitive"].items() if found["t"] is not None}
     if len(close) > MOST_TOLD:
         tightest = max(close, key=lambda name: close[name]["closeness"] / max(level(close[name]["t"]), 1e-9))
@@ -264,14 +263,15 @@ def reasons(content: Mapping[str, Any]) -> str:
         )
         told += f"nearest to its limit comes {_close(tightest, close[tightest])}."
     elif close:
-        told += f" At most, a class differs from the whole table in {_listed([_close(*one) for one in close.items()])}."
+        reached = _listed([_close(*one) for one in close.items()])
+        told += f" The largest distance of a class from the whole table: {reached}."
     further = [one for one in content["models"] if one["model"] not in ("t", "k")]
     names = dict.fromkeys(MODELS[one["model"]] for one in further if one["satisfied"])
     return told + (f" It also keeps to {_listed(list(names))}." if names else "")
 
 
 def _close(name: str, found: Mapping[str, Any]) -> str:
-    return f"{shown(name)} with {number(found['closeness'])} (allowed: {found['t']})"
+    return f"{shown(name)} {number(found['closeness'])} (allowed: {found['t']})"
 
 
 def _smallest(content: Mapping[str, Any]) -> int:
