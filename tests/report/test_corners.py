@@ -59,7 +59,6 @@ def test_a_page_of_several_tables(method: str, make_table: Any, tmp_path: Path, 
 def test_a_page_of_one_row(tmp_path: Path, text_of: Text) -> None:
     frame = pl.DataFrame({"age": [3], "ill": ["a"]})
     text = text_of(written(frame, Policy(quasi=["age"], sensitive={"ill": {"t": 0.1}}), tmp_path, "mondrian"))
-    assert "Its 1 row stand" not in text
     assert "Its 1 row stands in 1 class" in text
 
 

@@ -247,7 +247,9 @@ def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str)
     chart = colored if chart is None else chart + colored
     last, highest = {row["method"]: row for row in data}, max(row["loss"] for row in data)
     labels = [row for row in last.values() if row["method"] in _spaced(list(last.values()), best, highest / 19)]
-    text = _data(labels).mark_text(align="left", dx=9).encode(x=x, y=y, text=alt.Text("method", type="nominal"))
+    text = (
+        _data(labels).mark_text(align="left", dx=9, limit=110).encode(x=x, y=y, text=alt.Text("method", type="nominal"))
+    )
     return compiled((chart + text).properties(height=340))
 
 

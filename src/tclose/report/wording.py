@@ -24,7 +24,7 @@ ASKED = ("t", "n", "l", "entropy_l", "recursive", "alpha", "beta", "enhanced_bet
 def percent(share: float) -> str:
     """Spell a share; what is not nothing never reads as 0, nor what is not all as 100 %.
 
-    >>> percent(0.7155), percent(0.0), percent(0.0001), percent(0.99999)
+    >>> percent(0.716), percent(0.0), percent(0.0001), percent(0.99999)
     ('71.6 %', '0 %', 'under 0.1 %', 'over 99.9 %')
     """
     if share in (0, 1):
