@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,29 @@ def against_polars() -> list[Measurement]:
     ]
 
 
+def rivals() -> list[Measurement]:
+    """How long the rivals that should scale take on half a million rows, beside weave in the same run."""
+    case = case_named("sal500k t=0.088")
+    asked = problem(case.table(), case.policy)
+    ours = seconds(lambda: woven(asked, "balanced"))
+    found = []
+    for name in ("mondrian", "sabre"):
+        method = method_named(name)
+        method(asked, seed=1)  # warm-up
+        taken = seconds(partial(method, asked, seed=1))
+        found.append(at_most(f"sal500k, {name} / weave balanced: time", taken / ours, 10))
+    return found
+
+
+def compared() -> Measurement:
+    """Every method on Adult, with the default time limits."""
+    case = case_named("adult equal t=0.2")
+    frame = case.table()
+    return at_most(
+        "adult, compare with every method: seconds", seconds(lambda: tclose.compare(frame, case.policy)), 120
+    )
+
+
 def gcp(case: Case, effort: str) -> float:
     """Return the loss of a release."""
     content = tclose.anonymize(case.table(), case.policy, seed=1, effort=effort).certificate.content
@@ -149,7 +173,7 @@ def main() -> None:
     warnings.simplefilter("ignore", tclose.LeakWarning)
     for effort in ("fast", "balanced", "best"):
         woven(problem(patients(1000), HOSPITAL), effort)
-    shared = [*against_polars(), *fast_on_adult(), first_call()] if DATA.exists() else []
+    shared = [*against_polars(), *fast_on_adult(), first_call(), *rivals(), compared()] if DATA.exists() else []
     found = [*shared, memory(), million()]
     print(f"\n{machine()}\n\n{table(found)}")
 

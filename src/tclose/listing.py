@@ -77,12 +77,17 @@ def _share(figure: float | None) -> str:
 
 
 def show_methods(methods: Mapping[str, Method]) -> None:
-    """Print the methods, one after the other, with what each can serve."""
+    """Print the methods, one after the other, with what each can serve: a line each, folded to fit a terminal."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        for name, method in methods.items():
+            console.print(Text(f"{name:16}  {method.what}; {_about(method)}"), soft_wrap=True)
+        return
     table = Table.grid(padding=(0, 2))
     for name, method in methods.items():
         table.add_row(Text(name, "bold"), Text(method.what))
         table.add_row("", Text(_about(method), "dim"))
-    Console(highlight=False).print(table)
+    console.print(table)
 
 
 def _about(method: Method) -> str:

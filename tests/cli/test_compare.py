@@ -166,11 +166,11 @@ def test_no_process_outlives_the_question(
 def test_methods(tclose: Run) -> None:
     outcome = tclose("methods")
     assert (outcome.status, outcome.err) == (0, "")
-    told = " ".join(outcome.out.split())
-    for name, method in METHODS.items():
-        assert f"{name} {method.what} {method.who}, {method.year}; " in told
-        assert f"time grows as {method.growth}" in told
-    assert "--option effort=balanced|fast|best" in told
+    lines = outcome.out.splitlines()
+    for line, (name, method) in zip(lines, METHODS.items(), strict=True):
+        assert " ".join(line.split()).startswith(f"{name} {method.what}; {method.who}, {method.year}; ")
+        assert f"time grows as {method.growth}" in line
+    assert "--option effort=balanced|fast|best" in lines[0]
 
 
 def test_methods_as_json_load_no_kernels(folder: Path) -> None:

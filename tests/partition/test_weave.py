@@ -186,6 +186,28 @@ def test_very_many_values_are_judged_in_stretches() -> None:
     assert labels.max() > 300
 
 
+@pytest.mark.parametrize("k", [26, 60, 200])
+def test_large_k(k: int) -> None:
+    """Cells were once halved below k."""
+    random = np.random.default_rng(2)
+    problem = Problem(
+        random.integers(0, 9, (1000, 3)) / 8, (sensitive("equal", random.integers(0, 3, 1000), Fraction(1, 2)),), k
+    )
+    labels = partition(problem, effort="fast")
+    judge(problem, labels)
+    assert labels.max() > 0
+
+
+def test_very_many_values_without_an_order_end_soon() -> None:
+    """A class within 1/2 needs half of all values; carving and exchanging would take minutes."""
+    random = np.random.default_rng(2)
+    guarded = Sensitive(random.permutation(20_000), np.ones(20_000, dtype=np.int64), Equal(), Fraction(4, 5))
+    problem = Problem(random.random((20_000, 2)), (guarded,), 2)
+    labels = partition(problem)
+    judge(problem, labels)
+    assert labels.max() == 3
+
+
 def test_huge_magnitudes_stay_exact() -> None:
     random = np.random.default_rng(2)
     positions = np.array([0, 1, 10**6, 10**12, 10**17], dtype=object)

@@ -33,7 +33,7 @@ METHODS = {
         choices=("balanced", "fast", "best"),
     ),
     "fragmentation": Method(
-        "fragments of the sensitive space, shared out evenly", "Bagai, Weber & Gowda; bounds mended by tclose", 2024
+        "fragments of the sensitive space, shared out evenly", "Bagai, Weber & Gowda; bounds mended by tclose", 2023
     ),
     "mondrian": Method(
         "halves at the median of the widest quasi-identifier, as long as both sides are admitted",

@@ -53,7 +53,9 @@ def partition(
 
 
 def _woven(cloth: Cloth, effort: Effort, seed: int, tell: Progress) -> Ints:
-    """Return the classes of the best start, refined."""
+    """Return the classes of the best start, refined; of a wide cloth the cells themselves."""
+    if cloth.wide:
+        return cloth.start(1.0, effort, tell)
     share = _best_share(cloth, effort, seed, _part_of(tell, 0.0, effort.chosen))
     labels = cloth.start(share, effort, _part_of(tell, effort.chosen, effort.started))
     heats = np.geomspace(effort.hot, effort.cold, effort.passes + 1)

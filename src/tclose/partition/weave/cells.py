@@ -39,22 +39,31 @@ def strata_of(aims: Aims) -> Small:
     path = np.zeros(rows, dtype=np.int32)
     if not attributes:
         return path
+    orders = [np.argsort(column, kind="stable") for column in aims.codes.T]
     for level in range(DEPTH):
-        order = np.lexsort((aims.codes[:, level % attributes], path))
-        sizes = np.bincount(path)
-        first = np.cumsum(sizes) - sizes
-        place = np.empty(rows, dtype=np.int64)
-        place[order] = np.arange(rows)
-        path = (2 * path + (2 * (place - first[path]) >= sizes[path])).astype(np.int32)
+        path = _deeper(path, orders[level % attributes])
     return path
 
 
+@kernel
+def _deeper(path: Small, order: Ints) -> Small:
+    """Halve every stratum in the order of one attribute."""
+    sizes = np.bincount(path)
+    seen = np.zeros_like(sizes)
+    deeper = np.empty_like(path)
+    for row in order:
+        stratum = path[row]
+        deeper[row] = 2 * stratum + (2 * seen[stratum] >= sizes[stratum])
+        seen[stratum] += 1
+    return deeper
+
+
 def cells_of(
-    axes: Axes, aims: Aims, views: Small, most: int, share: float, progress: Callable[[float], None]
+    axes: Axes, aims: Aims, views: Small, k: int, most: int, share: float, progress: Callable[[float], None]
 ) -> list[Small]:
     """Return the rows of each cell, in the order of the first view.
 
-    A cell has as many rows as `most`, or more where no cut leaves both sides within `share` of t.
+    A cell has as many rows as `most`, or more where no cut leaves both sides with k rows within `share` of t.
     """
     strata = strata_of(aims)
     tried, chosen = np.zeros((2, len(axes.codes)), dtype=np.bool_)  # a node of the bisection writes to its rows alone
@@ -65,7 +74,7 @@ def cells_of(
         orders, depth = node
         if orders.shape[1] <= most:
             return [node]
-        depth = _halve(axes, aims, orders, strata, depth, share, tried, chosen)
+        depth = _halve(axes, aims, orders, strata, depth, k, share, tried, chosen)
         return [node] if depth < 0 else [(half, depth) for half in _halves(orders, chosen)]
 
     while stack:
@@ -79,7 +88,7 @@ def cells_of(
 
 @kernel
 def _halve(
-    axes: Axes, aims: Aims, orders: Small, strata: Small, depth: int, share: float, tried: Sides, chosen: Sides
+    axes: Axes, aims: Aims, orders: Small, strata: Small, depth: int, k: int, share: float, tried: Sides, chosen: Sides
 ) -> int:
     """Choose which rows go right; return with how many halvings of the sensitive space, -1 where no cut passes.
 
@@ -89,7 +98,7 @@ def _halve(
     for bits in range(depth, DEPTH + 1, 2):
         for q in range(len(orders)):
             _send(axes, orders[q], strata, bits, q, tried)
-            if _passes(aims, orders[0], tried, share):
+            if _passes(aims, orders[0], tried, k, share):
                 scatter = _scatter(axes, orders[0], tried)
                 if scatter < least:
                     least = scatter
@@ -161,8 +170,8 @@ def _label_change(axes: Axes, order: Small, q: int) -> int:
 
 
 @kernel
-def _passes(aims: Aims, rows: Small, right: Sides, share: float) -> bool:
-    """Tell whether both sides are within their share of every t."""
+def _passes(aims: Aims, rows: Small, right: Sides, k: int, share: float) -> bool:
+    """Tell whether both sides have k rows and are within their share of every t."""
     values = np.zeros((2, aims.value[-1]), dtype=np.int64)
     sizes = np.zeros(2, dtype=np.int64)
     for row in rows:
@@ -170,7 +179,7 @@ def _passes(aims: Aims, rows: Small, right: Sides, share: float) -> bool:
         sizes[here] += 1
         for a in range(len(aims.kinds)):
             values[here, aims.value[a] + aims.codes[row, a]] += 1
-    if sizes.min() == 0:
+    if sizes.min() < k:
         return False
     for here in range(2):
         counts = beyond(aims, values[here])

@@ -26,6 +26,7 @@ Rows = NDArray[np.signedinteger[Any]]
 Progress = Callable[[float], None]
 
 PARTED = 0.3  # of the time of a start, spent when the rows are in cells
+WIDE = 4096  # values of an attribute that is no line
 REACH = 16  # rows to either side in a view that count as near
 STEPS_PER_ROUND = 10.0  # exchanges tried per row for each class carved anew
 
@@ -46,6 +47,11 @@ class Cloth:
     def __len__(self) -> int:
         return len(self.axes.codes)
 
+    @property
+    def wide(self) -> bool:
+        """Whether some attribute has so many values that classes must be large and every look at one takes long."""
+        return bool((np.diff(self.aims.edge) > WIDE).any())
+
     def only(self, rows: Rows) -> Cloth:
         """Return some of the rows, in this order."""
         axes = self.axes._replace(codes=np.ascontiguousarray(self.axes.codes[rows]))
@@ -58,8 +64,10 @@ class Cloth:
 
     def start(self, share: float, effort: Effort, progress: Progress) -> Ints:
         """Part the rows into cells that use up a share of t, and carve classes out of each."""
-        views = views_of(self.axes)
-        cells = cells_of(self.axes, self.aims, views, effort.cell, share, lambda done: progress(PARTED * done))
+        views, most = views_of(self.axes), 2 * self.k if self.wide else max(effort.cell, 2 * self.k)
+        cells = cells_of(self.axes, self.aims, views, self.k, most, share, lambda done: progress(PARTED * done))
+        if self.wide:
+            return _gathered(len(self), cells, (np.zeros(len(rows), dtype=np.int32) for rows in cells))
 
         def carved(rows: Small) -> Small:
             mine, labels = self.only(rows), np.zeros(len(rows), dtype=np.int32)

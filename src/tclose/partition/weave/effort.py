@@ -29,7 +29,7 @@ class Effort:
     sample: int = 20_000  # rows on which starts are compared where there are more
     chosen: float = 0.0  # of the time, spent when the start is chosen
     started: float = 0.0  # of the time, spent when it is made
-    large: int = 100_000  # rows beyond which exchanges gain little: cells are small there
+    large: int = 10**9  # rows beyond which exchanges grow with the root of the rows only
 
     def steps(self, rows: int) -> float:
         """Return the exchanges to try per row and pass."""
@@ -37,8 +37,23 @@ class Effort:
         return min(self.per_row, in_all / max(rows, 1)) / self.passes
 
 
+SHARES = (0.5, 0.7, 0.9, 1.0)
 EFFORTS: dict[str, Effort] = {
-    "fast": Effort((0.7,), (1.0,), 100, 1000, 1, 2.0, 1e6, hot=0.03, started=0.6),
-    "balanced": Effort((0.5, 0.7, 0.9, 1.0), (1.0,), 100, 4000, 4, 40.0, 3e5, chosen=0.3, started=0.45),
-    "best": Effort((0.5, 0.7, 0.9, 1.0), (0.5, 2.0), 200, 8000, 12, 600.0, 2e6, chosen=0.1, started=0.2),
+    "fast": Effort((0.7,), (1.0,), cell=100, group=1000, passes=1, per_row=2.0, in_all=1e6, hot=0.03, started=0.6),
+    "balanced": Effort(
+        SHARES,
+        (1.0,),
+        cell=100,
+        group=4000,
+        passes=4,
+        per_row=40.0,
+        in_all=3e5,
+        sample=10_000,
+        chosen=0.25,
+        started=0.4,
+        large=100_000,
+    ),
+    "best": Effort(
+        SHARES, (0.5, 2.0), cell=200, group=8000, passes=12, per_row=600.0, in_all=2e6, chosen=0.1, started=0.2
+    ),
 }
