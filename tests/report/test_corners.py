@@ -78,3 +78,8 @@ def test_what_lies_on_the_line_is_not_beyond_it() -> None:
     sizes = size_spans(np.array([5, 5, 9, 300]), 5)
     assert sizes[0].low == 5
     assert sum(span.count for span in sizes) == 4
+
+
+def test_a_page_says_which_columns_have_no_chart(make_table: Any, tmp_path: Path, text_of: Text) -> None:
+    text = text_of(written(make_table(), Policy(**CORNERS["bins published, means"]), tmp_path, "mondrian"))
+    assert "Without a chart, before and after: age." in text

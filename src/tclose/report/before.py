@@ -20,6 +20,7 @@ from tclose.table.values import values_of
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MOST_BINS = 12
+MOST_PAIRS = 2**28  # of published texts and different cells, each of which takes a byte
 ELSE, MISSING = "anything else", "missing"
 
 
@@ -59,6 +60,8 @@ def _compared(name: str, original: pl.Series, shown: pl.Series, classes: Classes
     spec = policy.quasi[name]
     if spec.publish == "mean":
         return None  # it has no bins
+    if original.n_unique() * shown.n_unique() > MOST_PAIRS:
+        return None
     read = covering(name, spec, policy.missing, original=original, register=original, shown=shown)
     mass = np.bincount(read.text_of_class, weights=classes.sizes, minlength=len(read.covers)) @ read.spread()
     bins = _bins(read, spec, original, shown, mass, policy)

@@ -22,6 +22,7 @@ from tclose.report.page import Canvas, Section, assembled, facts, key, listing, 
 from tclose.report.wording import MODELS, in_words, level, percent
 from tclose.wording import counted, number
 
+NO_CHART = "The release tells nothing of it, or publishes means, or it has too many different values."
 MOST_TOLD = 3  # attributes, one by one, in the lead
 ROLES = {"quasi": "quasi-identifier: published less exactly", "keep": "published exactly, part of the class"}
 
@@ -35,6 +36,7 @@ class Story:
     tables: Sequence[TableFigures]
     losses: Sequence[Mapping[str, float]]
     before: Sequence[BeforeAfter] = ()  # of the raw table
+    compared: bool = False  # whether there was a raw table to compare with
     attacks: Mapping[str, Any] | None = None
     identifiers: Sequence[str] = ()
     public: bool = True
@@ -111,7 +113,10 @@ class Story:
             caption = ["How exact each quasi-identifier still is: 100 % is as it was, 0 % tells nothing any more."]
             spec = charts.shares(list(kept.items()), title="share of detail kept")
             parts.append(self.canvas.figure(spec, label=label, caption=caption, rows=figures))
-        parts += [self._before(one) for one in (() if self.public else self.before)]
+        if self.compared and not self.public:
+            parts += [self._before(one) for one in self.before]
+            if left := [shown(name) for name in kept if name not in {one.name for one in self.before}]:
+                parts.append(element("p", f"Without a chart, before and after: {', '.join(left)}. {NO_CHART}"))
         cost = [(one.title, number(self.content["measures"][one.name]), one.better)
                 for one in MEASURES if self.content["measures"].get(one.name) is not None]  # fmt: skip
         parts.append(
@@ -236,6 +241,7 @@ def told(
         tables=[figures_of(sheet.frame, sheet.judge.policy) for sheet in sheets],
         losses=[sheet.losses for sheet in sheets],
         before=before_and_after(original, sheets[0].frame, policy) if compared and original is not None else (),
+        compared=compared,
         attacks=attacks,
         identifiers=policy.identifiers,
         public=public,
