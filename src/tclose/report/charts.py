@@ -248,7 +248,7 @@ def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str)
     last, highest = {row["method"]: row for row in data}, max(row["loss"] for row in data)
     labels = [row for row in last.values() if row["method"] in _spaced(list(last.values()), best, highest / 19)]
     text = (
-        _data(labels).mark_text(align="left", dx=9, limit=110).encode(x=x, y=y, text=alt.Text("method", type="nominal"))
+        _data(labels).mark_text(align="left", dx=9, limit=90).encode(x=x, y=y, text=alt.Text("method", type="nominal"))
     )
     return compiled((chart + text).properties(height=340))
 
