@@ -19,10 +19,17 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(READY)
 
+# The page is tested in a real browser: Debian's, where we may install it; elsewhere those tests skip and say how.
+.venv/.browser: $(READY)
+	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing chromium for the tests of the page ..."; \
+	  (apt-get update && apt-get install --yes --no-install-recommends chromium) >/dev/null 2>&1 || true; fi
+	@touch $@
+
 demo: $(READY)
 	@$(BIN)/tclose demo
 
-test: $(READY)
+test: $(READY) .venv/.browser
 	@$(BIN)/python -m pytest -n auto
 
 lint: $(READY)
@@ -45,6 +52,7 @@ bench: $(READY) .bench-venv/.ready
 	@$(BIN)/python bench/release.py
 	@$(BIN)/python bench/quality.py best
 	@$(BIN)/python bench/speed.py
+	@$(BIN)/python bench/report.py
 
 clean:
 	rm -rf .venv .bench-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tclose-demo

@@ -19,6 +19,7 @@ LAYERS = [  # a module imports only from layers before its own, and from its own
     "errors", "wording", "settings", "policy", "table", "distance", "privacy", "findings", "judging", "partition",
     "recode", "measure", "feasibility", "splitting", "sheets", "layouts", "certificate", "report", "several",
     "publication", "release", "staging", "attacking", "keeping", "counting", "trial", "supervising", "comparing",
+    "tradeoff",
     "drafting", "doctor", "progress", "talk", "listing", "examples", "cli",
 ]  # fmt: skip
 FRAMES = {"polars", "narwhals", "pandas", "pyarrow"}

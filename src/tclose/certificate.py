@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tclose.errors import InputError, PolicyError
 from tclose.findings import AttributeFinding, CheckResult
 from tclose.judging import judge, supersets_of, verdicts
 from tclose.layouts import combined, group_policy, join_problems, projection_policy, sibling
 from tclose.policy import Policy
+from tclose.recode.guard import cells_unguarded, unguarded
 from tclose.recode.output import check_targets, pending, publish, sha256
 from tclose.table import CodedTable, encode
 from tclose.table.files import parse, read_bytes
@@ -24,6 +26,7 @@ from tclose.wording import counted
 
 FORMAT = "tclose-certificate-1"
 MOST_LISTED = 100
+GUARD = "guard_formulas"  # whether text that a spreadsheet would run has an apostrophe in front
 
 
 @dataclass(frozen=True)
@@ -133,8 +136,18 @@ def verify(release: str | Path, certificate: str | Path, *, digest: str | None =
         return replace(found, problems=(*problems, *found.problems))
     data = read_bytes(release)
     problems += _fingerprint_problems(data, promised.content)
-    more, result = _examined(data, lambda: promised.policy, promised.content)
+    more, result = _examined(partial(_read, data, promised), lambda: promised.policy, promised.content)
     return Verification((*problems, *more), result)
+
+
+def _read(data: bytes, promised: Certificate) -> pl.DataFrame:
+    """Read a published table, without the apostrophes that guard it."""
+    frame = parse(data)
+    if promised.content.get(GUARD) is not True:
+        return frame
+    if missed := cells_unguarded(frame):
+        raise InputError(f"{counted(missed, 'cell')} not as the guard against formulas writes them")
+    return unguarded(frame)
 
 
 def _fingerprint_problems(data: bytes, content: Mapping[str, Any]) -> list[str]:
@@ -143,12 +156,12 @@ def _fingerprint_problems(data: bytes, content: Mapping[str, Any]) -> list[str]:
 
 
 def _examined(
-    data: bytes, policy_of: Callable[[], Policy], content: Mapping[str, Any]
+    read: Callable[[], pl.DataFrame], policy_of: Callable[[], Policy], content: Mapping[str, Any]
 ) -> tuple[list[str], CheckResult | None]:
     """Judge one table, and compare with what was promised of it."""
     try:
         policy = policy_of()
-        table = encode(parse(data), policy)
+        table = encode(read(), policy)
     except (InputError, PolicyError) as error:
         return [f"the release cannot be judged as the certificate says: {error}"], None
     result = judge(table, policy, lambda share, what: None)
@@ -185,7 +198,9 @@ def _projections(promised: Certificate, data: Mapping[str, bytes]) -> tuple[list
     problems, results = [], []
     for number, table in enumerate(promised.content["tables"]):
         if (name := table["file"]) in data:
-            more, result = _examined(data[name], partial(_projection_policy, promised, number), table)
+            more, result = _examined(
+                partial(_read, data[name], promised), partial(_projection_policy, promised, number), table
+            )
             problems += _of(name, more)
             results += [] if result is None else [result]
     shared = [name for result in results for name in result.sensitive]
@@ -213,12 +228,15 @@ def _anatomy(promised: Certificate, data: Mapping[str, bytes]) -> tuple[list[str
     files = [data.get(table["file"]) for table in content["tables"]]
     if len(files) != 2 or files[0] is None or files[1] is None:
         return ["the groups cannot be judged: they take two tables"], None
-    problems, result = _examined(files[1], lambda: group_policy(promised.policy, content["group"]), content)
+    read = partial(_read, promised=promised)
+    problems, result = _examined(
+        partial(read, files[1]), lambda: group_policy(promised.policy, content["group"]), content
+    )
     problems = _of(content["tables"][1]["file"], problems)
     if content.get("identity_protected") is not False:
         problems.append("the certificate does not say that identity is not protected")
     try:
-        problems += join_problems(parse(files[0]), parse(files[1]), promised.policy, content["group"])
+        problems += join_problems(read(files[0]), read(files[1]), promised.policy, content["group"])
     except (InputError, PolicyError) as error:
         problems.append(f"the tables cannot be joined: {error}")
     return problems, result

@@ -8,8 +8,9 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +18,25 @@ import click
 
 from tclose import doctor as health
 from tclose import drafting, listing, talk
-from tclose.attacking import ANONYMIZER
+from tclose.attacking import ANONYMIZER, Attacks
 from tclose.attacking import attack as attack_release
 from tclose.certificate import verify as verify_release
 from tclose.comparing import LIMIT_SECONDS, entries
-from tclose.comparing import compare as compare_methods
-from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
+from tclose.errors import Infeasible, InputError, LeakWarning, PolicyError, TcloseError
 from tclose.layouts import possible_marks, sibling
 from tclose.partition import DEFAULT_METHOD, METHODS
 from tclose.partition.options import from_texts
 from tclose.policy import Policy
 from tclose.progress import Bar, Bars
+from tclose.publication import Release
 from tclose.recode.output import check_targets, format_of
 from tclose.release import anonymize as publish
 from tclose.release import check as judge
 from tclose.release import explain as account
+from tclose.report.charts import libraries as report_libraries
 from tclose.table import read
+from tclose.tradeoff import LEVELS
+from tclose.tradeoff import tradeoff as try_levels
 
 HOLDS, FAILS, BAD, INTERRUPTED, BUG = 0, 1, 2, 130, 70
 
@@ -147,6 +151,11 @@ def explain(table: str, attribute: str, class_number: int, as_json: bool, **aske
 )
 @click.option("--certificate", type=click.Path(path_type=Path), help="Write what was proved here.")
 @click.option("--record", type=click.Path(path_type=Path), help="Write the seed here, readable by you alone.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write a page here that shows the release, as HTML.")
+@click.option("--public", is_flag=True, help="Leave out of the page what is about the raw table.")
+@click.option(
+    "--guard-formulas", is_flag=True, help="Put ' before text that a spreadsheet would run; verify takes it away again."
+)
 @click.option("--show-values", is_flag=True, help="Let error messages quote cells.")
 @as_json
 def anonymize(
@@ -161,6 +170,9 @@ def anonymize(
     seed: int | None,
     certificate: Path | None,
     record: Path | None,
+    report: Path | None,
+    public: bool,
+    guard_formulas: bool,
     show_values: bool,
     as_json: bool,
 ) -> int:
@@ -169,10 +181,25 @@ def anonymize(
     format_of(out)
     options = _options(method, given, effort=effort, tables=tables, base=base)
     files = [sibling(out, mark) for mark in possible_marks(method, len(policy.sensitive))]
-    check_targets([path for path in (*files, certificate, record) if path], [source, policy_file, *policy.files])
+    if public and report is None:
+        raise click.UsageError("--public is about the page that --report writes")
+    if report is not None:
+        report_libraries()  # what is missing is told before the work begins
+    targets = [path for path in (*files, certificate, record, report) if path]
+    check_targets(targets, [source, policy_file, *policy.files])
     with Bar() as bar:
-        release = publish(read(table), policy, method=method, seed=seed, progress=bar, **options)
-        proof = release.write(out, certificate=certificate, record=record)
+        frame = read(table)
+        release = publish(frame, policy, method=method, seed=seed, progress=bar, **options)
+        if report is None:
+            del frame  # the file is read back whole before it gets its name: make room
+            found = None
+        else:
+            bar(1.0, "attacks")
+            found = _attacks(release, frame, policy)
+        proof = release.write(out, certificate=certificate, record=record, guard_formulas=guard_formulas)
+        if report is not None:
+            bar(1.0, "report")
+            release.report(report, original=frame, attacks=found, certificate=proof, public=public)
     if as_json:
         _print({"release": str(out), **proof.content, "digest": proof.digest})
     else:
@@ -266,18 +293,42 @@ def init(table: str, out: Path | None, as_json: bool) -> int:
     "--limit", type=float, default=LIMIT_SECONDS, show_default=True, metavar="SECONDS", help="Stop a method after this."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The chance that all methods share.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write a page here, with what protection costs, as HTML.")
+@click.option(
+    "--levels", metavar="A,B", help="For the page: try every t this many times as large; 0.5,1,1.5,2 if absent."
+)
 @click.option("--show-values", is_flag=True, help="Let error messages quote cells.")
 @as_json
 def compare(
-    table: str, policy_file: Path, named: str | None, limit: float, seed: int, show_values: bool, as_json: bool
+    table: str,
+    policy_file: Path,
+    named: str | None,
+    limit: float,
+    seed: int,
+    out: Path | None,
+    levels: str | None,
+    show_values: bool,
+    as_json: bool,
 ) -> int:
-    """Try every method on TABLE and show side by side what each would publish; nothing is written."""
+    """Try every method on TABLE and show side by side what each would publish; no release is written.
+
+    With --out, those that gave a release are tried again with other thresholds, for the page.
+    """
     policy, methods = Policy.load(policy_file), None if named is None else _columns(named)
     entries(methods)  # a misspelt name is told before the table is read
+    if out is None and levels is not None:
+        raise click.UsageError("--levels is about the page that --out writes")
+    if out is not None:
+        report_libraries()
+        check_targets([out], [Path("/dev/stdin" if table == "-" else table), policy_file, *policy.files])
+    tried = _levels(levels) if out is not None else ()
     with Bars() as bars:
-        comparison = compare_methods(read(table), policy, methods=methods, limit=limit, seed=seed, progress=bars)
+        found = try_levels(read(table), policy, methods=methods, levels=tried, limit=limit, seed=seed, progress=bars)
+    comparison = found.comparison
+    if out is not None:
+        found.report(out)
     if as_json:
-        _print(comparison.to_dict())
+        _print(comparison.to_dict() if out is None else found.to_dict())
     else:
         listing.show_comparison(comparison)
     return comparison.exit_status
@@ -347,6 +398,28 @@ def _policy(
         columns[name]["distance"] = kind
     settings: dict[str, Any] = {"quasi": _columns(qi), "sensitive": columns}
     return Policy.from_dict(settings if k is None else {**settings, "k": k}), True
+
+
+def _levels(text: str | None) -> Sequence[Fraction]:
+    """Return by how much every t is multiplied for the page."""
+    if text is None:
+        return LEVELS
+    try:
+        return [Fraction(level.strip()) for level in text.split(",")]
+    except (ValueError, ZeroDivisionError):
+        raise click.UsageError("expected numbers with commas between them, as in --levels 0.5,1,2") from None
+
+
+def _attacks(release: Release, frame: Any, policy: Policy) -> Attacks | None:
+    """Attack a release for its page; where that cannot be done, say so."""
+    if len(release.layout.frames) > 1:
+        talk.show_warning("the page shows no attacks: they are on releases of one table")
+        return None
+    try:
+        return attack_release(release, original=frame, policy=policy)
+    except Infeasible as error:
+        talk.show_warning(f"the page shows no attacks: there is no k-anonymous table to compare with ({error})")
+        return None
 
 
 def _options(

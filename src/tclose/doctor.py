@@ -8,7 +8,7 @@ import platform
 from typing import Any
 
 NEEDED = ("numpy", "polars", "narwhals", "numba", "click", "rich")
-EXTRAS = {"scipy": "solve", "scikit-learn": "learn"}
+EXTRAS = {"scipy": "solve", "scikit-learn": "learn", "altair": "report", "vl-convert-python": "report"}
 
 
 def examine() -> dict[str, Any]:

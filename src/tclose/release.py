@@ -110,7 +110,7 @@ def anonymize(
         "counted": "rows" if possible.table.persons is None else "persons",
     }
     tell(1.0, "done")
-    return Release(layout, results, found, chance, kind_of(frame), policy.visible)
+    return Release(layout, results, found, chance, kind_of(frame), policy)
 
 
 def _given(seed: int) -> int:

@@ -26,11 +26,11 @@ from tclose.layouts import (
     projection_policy,
 )
 from tclose.measure.anatomy import reconstruction_error
-from tclose.measure.utility import MEASURES, class_sizes, measured
+from tclose.measure.utility import MEASURES, Outcome, class_sizes, measured
 from tclose.partition import DEFAULT_METHOD
 from tclose.policy import Policy
 from tclose.recode.frame import ordered, recoded
-from tclose.sheets import Ints, Judge, Options, Sheet, Work, outcome_of, sheet
+from tclose.sheets import Ints, Judge, Options, Sheet, Work, losses_of, outcome_of, sheet
 from tclose.splitting import problem_of
 from tclose.table.classes import classes_of
 
@@ -56,6 +56,10 @@ class Layout(Protocol):
     def marks(self) -> tuple[str, ...]:
         """What is added to the release's name for each table."""
 
+    @property
+    def sheets(self) -> tuple[Sheet, ...]:
+        """The tables whose classes are judged."""
+
     def confirm(self, frames: Sequence[pl.DataFrame]) -> tuple[CheckResult, ...]:
         """Judge tables, these or those read back; what does not hold must never be released."""
 
@@ -74,6 +78,11 @@ class OneTable:
     def frames(self) -> tuple[pl.DataFrame, ...]:
         """The table."""
         return (self.sheet.frame,)
+
+    @property
+    def sheets(self) -> tuple[Sheet, ...]:
+        """The table."""
+        return (self.sheet,)
 
     def confirm(self, frames: Sequence[pl.DataFrame]) -> tuple[CheckResult, ...]:
         """Judge the table."""
@@ -183,7 +192,13 @@ class Anatomy:
     policy: Policy
     group: str
     measures: Mapping[str, Any]
+    losses: Mapping[str, float]
     marks = ANATOMY_MARKS
+
+    @property
+    def sheets(self) -> tuple[Sheet, ...]:
+        """The sensitive table, whose classes are the groups."""
+        return (Sheet(self.frames[1], self.judge, self.measures, self.losses),)
 
     def confirm(self, frames: Sequence[pl.DataFrame]) -> tuple[CheckResult, ...]:
         """Judge the groups, and that the tables fit together."""
@@ -219,7 +234,9 @@ def anatomy(work: Work, method: str, options: Options) -> Anatomy:
     first, _ = ordered(rows.drop(sensitive).with_columns(numbers))
     second, order = ordered(pl.DataFrame([numbers, *rows[sensitive].iter_columns()]))
     judge = Judge(group_policy(work.own_policy, group), work.persons(order))
-    return Anatomy((first, second), judge, work.own_policy, group, _anatomy_measures(work, rows, labels))
+    shown = outcome_of(work, classes_of(rows[list(work.policy.quasi) or list(work.policy.visible)]))
+    measures = _anatomy_measures(work, shown, labels)
+    return Anatomy((first, second), judge, work.own_policy, group, measures, losses_of(work, shown))
 
 
 def _renumbered(labels: Ints, seed: int) -> Ints:
@@ -237,10 +254,8 @@ def _new_name(columns: Sequence[str]) -> str:
     return name
 
 
-def _anatomy_measures(work: Work, rows: pl.DataFrame, labels: Ints) -> Found:
+def _anatomy_measures(work: Work, shown: Outcome, labels: Ints) -> Found:
     """Measure detail on quasi-identifiers as they stand, sizes on groups, and what the parting itself costs."""
-    alike = list(work.policy.quasi) or list(work.policy.visible)
-    shown = outcome_of(work, classes_of(rows[alike]))
     groups = replace(shown, sizes=np.bincount(labels), labels=labels, losses=[])
     detail, sizes = measured(shown), measured(groups)
     columns = work.possible.table.sensitive.values()

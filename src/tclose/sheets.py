@@ -15,7 +15,7 @@ from tclose.errors import InternalError, LeakWarning
 from tclose.feasibility import Publishable
 from tclose.findings import CheckResult
 from tclose.judging import judge
-from tclose.measure.utility import Outcome, class_sizes, measured
+from tclose.measure.utility import DIGITS, Outcome, class_sizes, gcp, measured
 from tclose.policy import Policy
 from tclose.recode.frame import ordered, recoded
 from tclose.recode.reader import reader_policy
@@ -83,13 +83,16 @@ class Sheet:
     frame: pl.DataFrame  # rows in an order that depends on published values only
     judge: Judge
     measures: Mapping[str, Any]
+    losses: Mapping[str, float]  # the mean NCP of each quasi-identifier; GCP is the mean of these
 
 
 def sheet(work: Work, method: str, options: Options) -> Sheet:
     """Split the rows by a method, and publish one common value per class."""
     rows = _recoded(work, work.split(method, options))
     frame, order = ordered(rows)
-    return Sheet(frame, Judge(work.own_policy, work.persons(order)), _measures(work, rows))
+    outcome = outcome_of(work, classes_of(rows[list(work.policy.visible)]))
+    measures = {**measured(outcome), "class_sizes": class_sizes(outcome)}
+    return Sheet(frame, Judge(work.own_policy, work.persons(order)), measures, losses_of(work, outcome))
 
 
 def _recoded(work: Work, labels: Ints) -> pl.DataFrame:
@@ -105,12 +108,6 @@ def _recoded(work: Work, labels: Ints) -> pl.DataFrame:
             return rows
 
 
-def _measures(work: Work, rows: pl.DataFrame) -> dict[str, Any]:
-    """Measure what the release costs, class by class as a reader sees them."""
-    outcome = outcome_of(work, classes_of(rows[list(work.policy.visible)]))
-    return {**measured(outcome), "class_sizes": class_sizes(outcome)}
-
-
 def outcome_of(work: Work, classes: Classes) -> Outcome:
     """Return a partition as measures see it."""
     numeric = [column.points() for column in work.quasi if isinstance(column, NumberColumn)]
@@ -122,3 +119,11 @@ def outcome_of(work: Work, classes: Classes) -> Outcome:
         labels=classes.labels_by_row(),
         points=np.stack(numeric, axis=1) if numeric else np.zeros((len(classes.rows), 0)),
     )
+
+
+def losses_of(work: Work, outcome: Outcome) -> dict[str, float]:
+    """Return what each quasi-identifier lost, between 0 and 1."""
+    return {
+        column.name: round(gcp(replace(outcome, losses=[loss])), DIGITS)
+        for column, loss in zip(work.quasi, outcome.losses, strict=True)
+    }

@@ -1,0 +1,1 @@
+"""Step 5, tell: one self-contained HTML page about a release, or about methods compared."""

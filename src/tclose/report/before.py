@@ -1,0 +1,148 @@
+"""A quasi-identifier before and after: the raw table in the bins that the release itself shows.
+
+Nothing here names a value that the release does not, and a bin of fewer than k rows stays hidden, together with a
+second one where it stood alone: else the total would tell it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.policy import Policy, Quasi
+from tclose.recode.covering import RANGE, Covering, covering
+from tclose.table.classes import Classes, classes_of
+from tclose.table.values import values_of
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+MOST_BINS = 12
+MOST_PAIRS = 2**28  # of published texts and different cells, each of which takes a byte
+ELSE, MISSING = "anything else", "missing"
+
+
+@dataclass(frozen=True, eq=False)
+class BeforeAfter:
+    """One quasi-identifier: the rows in each bin, none where hidden, and the share that a reader would expect."""
+
+    name: str
+    bins: tuple[str, ...]
+    before: tuple[int | None, ...]
+    after: Floats
+    rows: int
+
+    @property
+    def hidden(self) -> int:
+        """How many bins are too small to be shown."""
+        return self.before.count(None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Bins:
+    """Names of bins, and the bin of every cell; the last cell stands for "missing"."""
+
+    names: tuple[str, ...]
+    of_cell: Ints
+
+
+def before_and_after(original: pl.DataFrame, published: pl.DataFrame, policy: Policy) -> list[BeforeAfter]:
+    """Compare every quasi-identifier of which the release tells more than nothing."""
+    classes = classes_of(published[list(policy.visible)])
+    shown = published[classes.rows[classes.starts]]
+    found = (_compared(name, original[name], shown[name], classes, policy) for name in policy.quasi)
+    return [one for one in found if one is not None]
+
+
+def _compared(name: str, original: pl.Series, shown: pl.Series, classes: Classes, policy: Policy) -> BeforeAfter | None:
+    spec = policy.quasi[name]
+    if spec.publish == "mean":
+        return None  # it has no bins
+    if original.n_unique() * shown.n_unique() > MOST_PAIRS:
+        return None
+    read = covering(name, spec, policy.missing, original=original, register=original, shown=shown)
+    mass = np.bincount(read.text_of_class, weights=classes.sizes, minlength=len(read.covers)) @ read.spread()
+    bins = _bins(read, spec, original, shown, mass, policy)
+    if len(bins.names) < 2:
+        return None
+    counts = np.bincount(bins.of_cell[read.cell_of_row], minlength=len(bins.names))
+    after = np.bincount(bins.of_cell, weights=mass, minlength=len(bins.names)) / mass.sum()
+    return BeforeAfter(name, bins.names, hiding(counts, max(policy.k, 2)), after, len(original))
+
+
+def hiding(counts: Ints, k: int) -> tuple[int | None, ...]:
+    """Hide counts below k; one that is hidden alone would follow from the total, so a second goes with it.
+
+    >>> hiding(np.array([50, 3, 20, 0]), 5)
+    (50, None, None, 0)
+    """
+    small = (counts > 0) & (counts < k)
+    if np.count_nonzero(small) == 1:
+        others = np.flatnonzero(counts >= k)
+        if len(others):
+            small[others[np.argmin(counts[others])]] = True
+    return tuple(None if hide else count for count, hide in zip(counts.tolist(), small.tolist(), strict=True))
+
+
+def _bins(read: Covering, spec: Quasi, original: pl.Series, shown: pl.Series, mass: Floats, policy: Policy) -> _Bins:
+    texts = shown.alias("").cast(pl.String).fill_null("").unique(maintain_order=True).to_list()
+    if spec.hierarchy is not None:
+        return _labelled(read, texts, mass)
+    if read.numbers is not None:
+        return _ranges(read, texts, mass)
+    cells = values_of(original.alias("").cast(pl.String), policy.missing).texts
+    return _largest([(cells[i], np.array([i])) for i in range(len(cells)) if read.covers[:, i].any()], read, mass)
+
+
+def _ranges(read: Covering, texts: list[str], mass: Floats) -> _Bins:
+    """Cut numbers where published ranges begin, into bins that hold about as much each."""
+    covers = read.covers[:, :-1]
+    begins = {int(row.argmax()): _low(text) for row, text in zip(covers, texts, strict=True) if row.any()}
+    starts = np.array(sorted(begins), dtype=np.int64)
+    if not len(starts):
+        return _Bins((), np.zeros(len(mass), dtype=np.int64))
+    before = np.cumsum(mass[:-1]) - mass[:-1]
+    part = before[starts] * MOST_BINS // max(float(mass[:-1].sum()), 1e-9)
+    chosen = starts[np.unique(part, return_index=True)[1]]
+    names = [
+        f"from {begins[start]}" if not begins[start].startswith("≤") else begins[start] for start in chosen.tolist()
+    ]
+    of_cell = np.maximum(np.searchsorted(chosen, np.arange(len(mass)), side="right") - 1, 0)
+    if read.covers[:, -1].any():
+        of_cell[-1] = len(names)
+        names.append(MISSING)
+    return _Bins(tuple(names), of_cell)
+
+
+def _low(text: str) -> str:
+    bare = text.removesuffix(" or missing")
+    found = RANGE.fullmatch(bare)
+    return found[1] if found else bare
+
+
+def _labelled(read: Covering, texts: list[str], mass: Floats) -> _Bins:
+    """Take the most general labels that the release shows, other than one for everything."""
+    covers = read.covers[:, :-1]
+    chosen: list[tuple[str, Ints]] = []
+    taken = np.zeros(covers.shape[1], dtype=bool)
+    for row in np.argsort(-covers.sum(axis=1), kind="stable").tolist():
+        if covers[row].any() and not covers[row].all() and not (covers[row] & taken).any():
+            chosen.append((texts[row].removesuffix(" or missing"), np.flatnonzero(covers[row])))
+            taken |= covers[row]
+    return _largest(chosen, read, mass)
+
+
+def _largest(chosen: list[tuple[str, Ints]], read: Covering, mass: Floats) -> _Bins:
+    """Keep the bins that hold most; everything else is one bin."""
+    if read.covers[:, -1].any():
+        chosen = [*chosen, (MISSING, np.array([len(mass) - 1]))]
+    kept = sorted(chosen, key=lambda one: -float(mass[one[1]].sum()))[: MOST_BINS - 1]
+    of_cell = np.full(len(mass), len(kept), dtype=np.int64)
+    for number, (_, cells) in enumerate(kept):
+        of_cell[cells] = number
+    if not (read.cell_of_row == len(mass) - 1).any():
+        of_cell[-1] = 0  # nothing is missing, so it needs no bin
+    names = tuple(name for name, _ in kept)
+    return _Bins((*names, ELSE) if (of_cell == len(kept)).any() else names, of_cell)

@@ -1,0 +1,262 @@
+"""The page's charts, as Altair makes them and compiled for the one drawing library that the page carries.
+
+Colours are the page's own CSS variables, so that a chart follows light, dark and print without being drawn again.
+Fields have fixed names: a column's name or a value is only ever data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from tclose.errors import MissingExtra
+from tclose.report.figures import AttributeFigures, Move, Span
+from tclose.report.markup import shown
+
+Spec = dict[str, Any]
+Bars = Sequence[tuple[str, float | None]]
+INK, MUTED, LINE, PALE, ACCENT = "var(--ink)", "var(--muted)", "var(--line)", "var(--pale)", "var(--accent)"
+BAND = 24  # pixels per bar
+PERCENT = ".0%"
+CONFIG = {
+    "background": "transparent",
+    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": INK,
+        "titleColor": MUTED,
+        "titleFontWeight": "normal",
+        "labelFontSize": 13,
+        "titleFontSize": 13,
+        "labelLimit": 160,
+        "gridColor": LINE,
+        "domainColor": LINE,
+        "tickColor": LINE,
+    },
+    "bar": {"color": ACCENT},
+    "rule": {"color": INK},
+    "text": {"color": INK, "fontSize": 13},
+}
+
+
+def libraries() -> tuple[Any, Any]:
+    """Return Altair and its compiler, or say how to install them."""
+    try:
+        import altair
+        import vl_convert
+    except ImportError as missing:
+        raise MissingExtra("altair and vl-convert-python", "report", "a report") from missing
+    return altair, vl_convert
+
+
+@cache
+def drawing_library() -> str:
+    """Return the script that draws charts: Vega, whole, without a request to any network."""
+    script = str(libraries()[1].javascript_bundle("window.draw = vegaEmbed;")).replace("</script", "<\\/script")
+    return f"(function () {{{script}\n}})();"
+
+
+def compiled(chart: Any) -> Spec:
+    """Return what the page's script draws."""
+    altair, compiler = libraries()
+    version = ".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    whole = chart.properties(width="container").configure(**CONFIG).to_dict()
+    spec = compiler.vegalite_to_vega(whole, vl_version=version)
+    return dict(json.loads(spec)) if isinstance(spec, str) else dict(spec)
+
+
+def different(names: Sequence[str]) -> list[str]:
+    """Spell names so that no two are alike, although long ones are cut.
+
+    >>> different(["a", "a", "b"])
+    ['a', 'a (2)', 'b']
+    """
+    seen: dict[str, int] = {}
+    found = []
+    for name in map(shown, names):
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found
+
+
+def _data(rows: list[dict[str, Any]]) -> Any:
+    return libraries()[0].Chart(libraries()[0].Data(values=rows))
+
+
+def _shares(title: str, field: str = "share") -> Any:
+    alt = libraries()[0]
+    axis = alt.Axis(format=PERCENT, tickCount=4, title=title)
+    return alt.X(field, type="quantitative", axis=axis, scale=alt.Scale(domainMin=0, nice=True))
+
+
+def _names(names: Sequence[str], *, field: str = "name", offset: int = 0) -> Any:
+    alt = libraries()[0]
+    axis = alt.Axis(title=None, ticks=False, domain=False, grid=False, offset=offset)
+    return alt.Y(field, type="nominal", sort=None, scale=alt.Scale(domain=list(names)), axis=axis)
+
+
+def distribution(figures: AttributeFigures) -> Spec:
+    """Draw the table's distribution as pale bars, the worst class upon them, a typical class as rings."""
+    names = different(figures.groups)
+    columns = zip(names, figures.table, figures.worst.shares, figures.typical.shares, strict=True)
+    rows = [
+        {"name": name, "table": float(whole), "worst": float(worst), "typical": float(typical)}
+        for name, whole, worst, typical in columns
+    ]
+    y, title = _names(names), "share of rows"
+    tips = [
+        _tip("name", "value"),
+        _tip("table", "whole table"),
+        _tip("worst", "worst class"),
+        _tip("typical", "typical"),
+    ]
+    base = _data(rows).encode(y=y, tooltip=tips)
+    chart = (
+        base.mark_bar(color=PALE, size=BAND * 0.8).encode(x=_shares(title, "table"))
+        + base.mark_bar(color=ACCENT, size=BAND * 0.3).encode(x=_shares(title, "worst"))
+        + base.mark_point(color=INK, filled=False, size=60, strokeWidth=2, fill="var(--paper)")
+        .transform_filter("datum.typical > 0")  # a ring on the axis would only hide names
+        .encode(x=_shares(title, "typical"))
+    )
+    return compiled(chart.properties(height=BAND * len(names)))
+
+
+def _tip(field: str, title: str) -> Any:
+    alt = libraries()[0]
+    return alt.Tooltip(field, title=title, type="nominal" if field == "name" else "quantitative", format=_format(field))
+
+
+def _format(field: str) -> Any:
+    return libraries()[0].Undefined if field == "name" else ".1%"
+
+
+def moves(figures: AttributeFigures) -> Spec:
+    """Draw the earth that moves: from a ring to an arrow's head, the wider the more."""
+    alt, names = libraries()[0], different(figures.groups)
+    rows = [_move(order, move, names) for order, move in enumerate(figures.moves, start=1)]
+    axis = alt.Axis(title="moves, the costliest first", labelAngle=0, grid=False, labelFontSize=12)
+    x = alt.X("order", type="ordinal", axis=axis)
+    width = alt.StrokeWidth("mass", type="quantitative", legend=None, scale=alt.Scale(domainMin=0, range=[1.5, 9]))
+    shape = alt.Shape("direction", type="nominal", legend=None, scale=alt.Scale(
+        domain=["down", "up"], range=["triangle-down", "triangle-up"]
+    ))  # fmt: skip
+    tips = [alt.Tooltip(field, type="nominal") for field in ("from", "to", "share")]
+    base = _data(rows).encode(x=x, tooltip=tips)
+    y, target = _names(names, field="from"), _names(names, field="to")
+    chart = (
+        base.mark_rule(color=ACCENT, opacity=0.75).encode(y=y, y2=alt.Y2("to", bandPosition=0.5), strokeWidth=width)
+        + base.mark_point(color=ACCENT, filled=False, size=50, strokeWidth=2, fill="var(--paper)").encode(y=y)
+        + base.mark_point(color=ACCENT, filled=True, size=130, opacity=1).encode(y=target, shape=shape)
+    )
+    return compiled(chart.properties(height=BAND * len(names)))
+
+
+def _move(order: int, move: Move, names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "order": order,
+        "from": names[move.source],
+        "to": names[move.target],
+        "mass": move.mass,
+        "share": f"{move.mass:.2%}",
+        "direction": "down" if move.target > move.source else "up",
+    }
+
+
+def histogram(spans: Sequence[Span], *, title: str, line: float | None, name: str) -> Spec:
+    """Draw how many classes lie in each span, and the line that they must keep to."""
+    alt = libraries()[0]
+    rows = [{"low": span.low, "high": span.high, "classes": span.count} for span in spans]
+    end = max(spans[-1].high, 0 if line is None else line)
+    x = alt.X(
+        "low",
+        type="quantitative",
+        bin="binned",
+        scale=alt.Scale(domain=[min(spans[0].low, end if line is None else line), end], nice=False),
+        axis=alt.Axis(title=title, grid=False, tickCount=6),
+    )
+    y = alt.Y("classes", type="quantitative", axis=alt.Axis(title="classes", tickCount=4, tickMinStep=1, format=",d"))
+    tips = [alt.Tooltip(field, type="quantitative", format=",") for field in ("low", "high", "classes")]
+    chart = _data(rows).mark_bar(binSpacing=1).encode(x=x, x2="high", y=y, tooltip=tips)
+    if line is not None:
+        marker = _data([{"low": line, "name": name}])
+        side = "right" if line > (spans[0].low + end) / 2 else "left"
+        place = alt.X("low", type="quantitative")
+        chart = chart + marker.mark_rule(strokeWidth=2, strokeDash=[5, 4]).encode(x=place)
+        text = marker.mark_text(align=side, dx=-6 if side == "right" else 6, dy=-8, baseline="bottom")
+        chart = chart + text.encode(x=place, y=alt.value(0), text=alt.Text("name", type="nominal"))
+    return compiled(chart.properties(height=170))
+
+
+def shares(bars: Bars, *, title: str, marks: Sequence[float] | None = None) -> Spec:
+    """Draw shares as bars, and further shares as rings upon them; a share that is hidden has no bar."""
+    alt, names = libraries()[0], different([name for name, _ in bars])
+    rows = [{"name": name, "share": share} for name, (_, share) in zip(names, bars, strict=True)]
+    tips = [alt.Tooltip("name", type="nominal"), alt.Tooltip("share", type="quantitative", format=".1%")]
+    color = ACCENT if marks is None else PALE
+    chart = _data(rows).mark_bar(size=BAND * 0.7, color=color).encode(y=_names(names), x=_shares(title), tooltip=tips)
+    if marks is not None:
+        rings = [{"name": name, "share": float(mark)} for name, mark in zip(names, marks, strict=True)]
+        base = _data(rings).encode(y=_names(names), x=_shares(title), tooltip=tips)
+        chart = chart + base.mark_point(color=ACCENT, filled=True, size=70, opacity=1)
+    return compiled(chart.properties(height=BAND * len(names)))
+
+
+def attacked(rows: Sequence[tuple[str, str, float]], *, tables: Sequence[str]) -> Spec:
+    """Draw, per attack, the share of rows affected in each table: the release is the filled mark."""
+    alt, names = libraries()[0], list(dict.fromkeys(name for name, _, _ in rows))
+    data = [{"name": name, "table": table, "share": share} for name, table, share in rows]
+    tips = [alt.Tooltip(field, type="nominal") for field in ("name", "table")]
+    tips.append(alt.Tooltip("share", type="quantitative", format=".1%"))
+    looks = dict(zip(("raw", "k_anonymous", "release"), (PALE_MARK, HOLLOW, FILLED), strict=True))
+    chart = None
+    for table in tables:
+        base = _data([row for row in data if row["table"] == table]).mark_point(opacity=1, **looks[table])
+        layer = base.encode(y=_names(names, offset=10), x=_shares("share of rows affected"), tooltip=tips)
+        chart = layer if chart is None else chart + layer
+    return compiled(chart.properties(height=(BAND + 4) * len(names)))  # type: ignore[union-attr]
+
+
+PALE_MARK = {"color": MUTED, "filled": True, "size": 90, "shape": "diamond"}
+HOLLOW = {"color": INK, "filled": False, "size": 90, "strokeWidth": 2, "shape": "square"}
+FILLED = {"color": ACCENT, "filled": True, "size": 110, "shape": "circle"}
+
+
+def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str) -> Spec:
+    """Draw the loss of every method against t; the one that loses least is drawn in colour."""
+    alt = libraries()[0]
+    data: list[dict[str, Any]] = [{"method": name, "t": t, "loss": loss} for name, t, loss in rows]
+    levels = sorted({t for _, t, _ in rows})
+    room = levels[-1] + 0.3 * (levels[-1] - levels[0])  # for the names
+    axis = alt.Axis(title=title, grid=False, values=levels)
+    x = alt.X("t", type="quantitative", axis=axis, scale=alt.Scale(domain=[levels[0], room], nice=False))
+    y = alt.Y("loss", type="quantitative", axis=alt.Axis(title="detail lost (GCP)", tickCount=5))
+    tips = [
+        alt.Tooltip("method", type="nominal"),
+        *(alt.Tooltip(field, type="quantitative") for field in ("t", "loss")),
+    ]
+
+    def lines(chosen: list[dict[str, Any]], color: str, width: float) -> Any:
+        base = _data(chosen).encode(x=x, y=y, detail=alt.Detail("method", type="nominal"), tooltip=tips)
+        return base.mark_line(color=color, strokeWidth=width) + base.mark_point(color=color, filled=True, size=45)
+
+    others = [row for row in data if row["method"] != best]
+    chart = lines(others, MUTED, 1.2) if others else None
+    colored = lines([row for row in data if row["method"] == best], ACCENT, 3)
+    chart = colored if chart is None else chart + colored
+    last, highest = {row["method"]: row for row in data}, max(row["loss"] for row in data)
+    labels = [row for row in last.values() if row["method"] in _spaced(list(last.values()), best, highest / 19)]
+    text = (
+        _data(labels).mark_text(align="left", dx=9, limit=90).encode(x=x, y=y, text=alt.Text("method", type="nominal"))
+    )
+    return compiled((chart + text).properties(height=340))
+
+
+def _spaced(ends: list[dict[str, Any]], best: str, room: float) -> set[str]:
+    """Choose the methods whose names do not overlap at the end of their lines, the best first."""
+    kept: list[dict[str, Any]] = []
+    for row in sorted(ends, key=lambda row: (row["method"] != best, row["loss"])):
+        if all(abs(row["loss"] - other["loss"]) > room for other in kept):
+            kept.append(row)
+    return {row["method"] for row in kept}

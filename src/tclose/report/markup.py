@@ -1,0 +1,93 @@
+"""HTML that cannot be broken by what it shows: every text is escaped where it becomes part of the page.
+
+Only `Html` counts as markup, and only this module and the page's own template make any.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Iterable
+from typing import Any
+
+LONGEST = 60  # letters of a name or a value; the rest is told by an ellipsis
+EMPTY = frozenset({"br", "meta"})
+
+
+class Html(str):
+    """Markup that is ready for the page."""
+
+    __slots__ = ()
+
+
+def shown(text: str) -> str:
+    r"""Spell a name or a value for people: nothing invisible, nothing that turns the line around, nothing endless.
+
+    >>> shown("blood\npressure"), len(shown("x" * 1000))
+    ('blood\\npressure', 60)
+    """
+    printable = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text[: 2 * LONGEST])
+    return printable if len(printable) <= LONGEST else printable[: LONGEST - 1] + "…"
+
+
+def element(name: str, *children: str, **attributes: str | None) -> Html:
+    """Return an element; its children are escaped unless they are markup themselves.
+
+    >>> element("p", "a < b", element("b", "&"), class_="note")
+    '<p class="note">a &lt; b<b>&amp;</b></p>'
+    """
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    if name in EMPTY:
+        return Html(f"<{name}{told}>")
+    return Html(f"<{name}{told}>{joined(children)}</{name}>")
+
+
+def joined(children: Iterable[str]) -> Html:
+    """Put pieces one after the other; those that are not markup are escaped."""
+    return Html("".join(child if isinstance(child, Html) else html.escape(child) for child in children))
+
+
+def table(headings: Iterable[str], rows: Iterable[Iterable[str]], *, caption: str, numbers: int = 0) -> Html:
+    """Return a table whose first column names the row; the last `numbers` columns are figures."""
+    titles = list(headings)
+    figures = len(titles) - numbers
+    head = element(
+        "tr",
+        *(
+            element("th", title, scope="col", class_="figure" if i >= figures else None)
+            for i, title in enumerate(titles)
+        ),
+    )
+    body = [
+        element(
+            "tr",
+            *(
+                element("td", cell, class_="figure" if i >= figures else None)
+                if i
+                else element("th", cell, scope="row")
+                for i, cell in enumerate(row)
+            ),
+        )
+        for row in rows
+    ]
+    whole = element("table", element("caption", caption), element("thead", head), element("tbody", *body))
+    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def data_block(content: Any, *, identity: str) -> Html:
+    """Return JSON for the page's own script; nothing in it can end the block, or begin a comment."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)  # in ASCII, so line separators are spelled out
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Html(f'<script type="application/json" id="{html.escape(identity)}">{text}</script>')
+
+
+def script_hash(script: str) -> str:
+    """Return what a content security policy calls a script that may run."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

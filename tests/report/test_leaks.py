@@ -1,0 +1,105 @@
+"""Nothing of the raw table that the release does not show, and nothing of the data that the page would run."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tclose import Policy
+from tclose.report.before import hiding
+from tclose.report.markup import data_block, element, shown
+
+
+def own_words(page: str) -> str:
+    """Return the page without the drawing library, text and data spelled as a reader gets them."""
+    before, _, rest = page.partition("<script>(function () {")
+    return html.unescape(before.replace("\\u003c", "<").replace("\\u003e", ">").replace("\\u0026", "&") + rest[-3000:])
+
+
+def cells(frame: pl.DataFrame) -> set[str]:
+    return {str(cell) for column in frame.iter_columns() for cell in column.to_list()}
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_no_raw_cell_that_the_release_does_not_show(ordinary: Any, tmp_path: Path, public: bool) -> None:
+    page = own_words(ordinary.page(tmp_path / "r.html", public=public))
+    published = " ".join(cells(ordinary.release.frame))
+    hidden = {cell for cell in cells(ordinary.frame) if cell not in published}
+    assert len(hidden) > 300  # names, and most ages
+    assert not [cell for cell in hidden if re.search(rf"(?<![\d.]){re.escape(cell)}(?![\d.])", page)]
+
+
+def test_no_value_of_a_withheld_row(told: Any, make_table: Any, tmp_path: Path) -> None:
+    """A hierarchy knows values that no published row has; one of them may be somebody's."""
+    frame = make_table().with_columns(
+        pl.when(pl.int_range(pl.len()) == 7).then(pl.lit(None)).otherwise(pl.col("pay")).alias("pay"),
+        pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("kuru")).otherwise(pl.col("disease")).alias("disease"),
+    )
+    leaves = [*sorted(frame["disease"].unique().to_list()), "scurvy"]
+    policy = Policy(
+        identifiers=["name"],
+        quasi={"age": {}, "zip": {}, "sex": {}},
+        sensitive={
+            "pay": {"t": 0.3, "missing": "suppress"},
+            "disease": {"t": 0.5, "hierarchy": {"rows": [[leaf, "*"] for leaf in leaves]}},
+        },
+        k=4,
+        suppress=0.1,
+    )
+    page = own_words(told(frame, policy).page(tmp_path / "r.html"))
+    assert "gastritis" in page
+    assert "kuru" not in page
+    assert "scurvy" not in page
+
+
+def test_names_and_values_cannot_become_markup(hostile: Any, evil: tuple[str, str], tmp_path: Path) -> None:
+    page = hostile.page(tmp_path / "r.html")
+    own = page.partition("<script>(function () {")[0]
+    name, formula = evil
+    assert "<script>alert" not in page
+    assert "<b>f</b>" not in page
+    assert "<!--" not in own
+    assert html.escape(shown(name)) in own
+    assert html.escape(shown(formula)) in own
+    assert re.findall(r"<script[^>]*>", own) == ['<script type="application/json" id="charts">']
+
+
+@given(st.text(), st.text())
+def test_elements_hold_any_text(text: str, value: str) -> None:
+    made = element("p", text, title=value)
+    assert made.count("<") == 2
+    assert made.count(">") == 2
+    assert html.unescape(made[made.index(">") + 1 : -len("</p>")]) == text.replace("\r", "\r")
+
+
+@given(st.recursive(st.text() | st.floats(allow_nan=False, allow_infinity=False), st.lists, max_leaves=5))
+def test_data_holds_any_text(content: Any) -> None:
+    made = data_block({"content": content}, identity="x")
+    inside = made[made.index(">") + 1 : -len("</script>")]
+    assert json.loads(inside) == {"content": content}
+    assert not set("<>&\u2028\u2029") & set(inside)
+
+
+@given(st.text())
+def test_what_is_shown_is_printable_and_short(text: str) -> None:
+    assert shown(text).isprintable()
+    assert len(shown(text)) <= 60
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=8), st.integers(2, 10))
+def test_hidden_counts_do_not_follow_from_the_total(counts: list[int], k: int) -> None:
+    told = hiding(np.array(counts), k)
+    assert all(before == after for before, after in zip(counts, told, strict=True) if after is not None)
+    assert all(after is None or after == 0 or after >= k for after in told)
+    small = sum(0 < count < k for count in counts)
+    if small and sum(count > 0 for count in counts) > 1:
+        assert told.count(None) >= 2
