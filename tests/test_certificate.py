@@ -227,8 +227,32 @@ def test_an_edited_certificate(pair: Pair, change: Any) -> None:
     said(pair.verify(digest=pair.proof.digest), "its digest differs from --digest")
 
 
-def test_a_weakened_policy_holds_but_is_not_the_one_you_were_told_of(pair: Pair) -> None:
+def weaken(content: dict[str, Any]) -> None:
+    """Ask for less, wherever it is said."""
+    content["policy"]["sensitive"]["pay"]["t"] = 0.9
+    content["sensitive"]["pay"]["t"] = 0.9
+    for model in content["models"]:
+        if (model["model"], model["attribute"]) == ("t", "pay"):
+            model["required"] = 0.9
+
+
+def test_a_certificate_that_contradicts_itself(pair: Pair) -> None:
     pair.rewrite(lambda content: content["policy"]["sensitive"]["pay"].update(t=0.9), sign=True)
+    said(pair.verify(), "what the certificate says about 'pay' is not what was found", "about the models")
+
+
+def test_figures_beside_the_exact_ones_are_compared_too(pair: Pair) -> None:
+    pair.rewrite(lambda content: content["sensitive"]["pay"].update(closeness=0.001), sign=True)
+    said(pair.verify(), "what the certificate says about 'pay' is not what was found")
+
+
+def test_a_promised_level_that_was_not_judged(pair: Pair) -> None:
+    pair.rewrite(lambda content: content["models"][0].update(required=50), sign=True)
+    said(pair.verify(), "what the certificate says about the models is not what was found")
+
+
+def test_a_weakened_policy_holds_but_is_not_the_one_you_were_told_of(pair: Pair) -> None:
+    pair.rewrite(weaken, sign=True)
     assert pair.verify().holds
     found = pair.verify(digest=pair.proof.digest)
     assert found.problems == ("this is not the certificate that you were told of: its digest differs from --digest",)

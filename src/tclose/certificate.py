@@ -26,6 +26,7 @@ from tclose.wording import counted
 
 FORMAT = "tclose-certificate-1"
 MOST_LISTED = 100
+BY_ROWS = ("distance", "closeness", "worst_class")  # of an attribute: the same whether or not persons are told apart
 GUARD = "guard_formulas"  # whether text that a spreadsheet would run has an apostrophe in front
 
 
@@ -278,18 +279,22 @@ def _failures(table: CodedTable, policy: Policy) -> list[str]:
 
 
 def _closeness_problems(content: Mapping[str, Any], result: CheckResult) -> list[str]:
-    return [
-        f"'{name}' is {_fraction(found)}-close, which is not what the certificate says (class {found.worst_class:,})"
-        for name, found in result.sensitive.items()
-        if _promised_closeness(content, name) != _fraction(found)
-    ]
-
-
-def _promised_closeness(content: Mapping[str, Any], name: str) -> object:
-    try:
-        return content["sensitive"][name]["closeness_exact"]
-    except (KeyError, TypeError):
-        return None
+    """Compare everything that was found about each attribute, and about each model where it counts rows."""
+    promised, rows = content.get("sensitive"), content.get("counted") == "rows"
+    problems = []
+    for name, found in result.sensitive.items():
+        said = promised.get(name) if isinstance(promised, dict) else None
+        if not isinstance(said, dict) or said.get("closeness_exact") != _fraction(found):
+            what = f"'{name}' is {_fraction(found)}-close, which is not what the certificate says"
+            problems.append(f"{what} (class {found.worst_class:,})")
+        elif any(said.get(key) != figure for key, figure in found.to_dict().items() if rows or key in BY_ROWS):
+            problems.append(f"what the certificate says about '{name}' is not what was found")
+    whole = result.to_dict()
+    if rows and content.get("satisfied") != whole["satisfied"]:
+        problems.append("whether everything holds is not what the certificate says")
+    if rows and content.get("models") != whole["models"]:
+        problems.append("what the certificate says about the models is not what was found")
+    return problems
 
 
 def _fraction(found: AttributeFinding) -> str:
