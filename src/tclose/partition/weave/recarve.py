@@ -65,6 +65,59 @@ def _loss_of(axes: Axes, rows: Ints, labels: Small, classes: int) -> float:
 
 
 @kernel
+def _members(woven: Weft, classes: Small) -> Ints:
+    """Return the rows of some classes."""
+    rows = np.empty(np.sum(woven.size[classes]), dtype=np.int64)
+    place = 0
+    for c in classes:
+        for i in range(woven.size[c]):
+            rows[place] = woven.member[c, i]
+            place += 1
+    return rows
+
+
+@kernel
+def _arranged(rows: Ints, where: Small, chance: State) -> Ints:
+    """Return the rows in an order from which seeds are taken: by chance, or along a view, one way or the other."""
+    _shuffle(rows, chance)
+    if uniform(chance) < 0.5:
+        rows = rows[np.argsort(where[rows])]
+        if uniform(chance) < 0.5:
+            rows = rows[::-1].copy()
+    return rows
+
+
+@kernel
+def _few(woven: Weft, classes: Small) -> int:
+    """Return how many of the classes, the first ones, can be carved anew together."""
+    few, rows = 0, 0
+    while few < len(classes) and rows + woven.size[classes[few]] <= MOST_ROWS:
+        rows += woven.size[classes[few]]
+        few += 1
+    return few
+
+
+@kernel
+def _replace(
+    axes: Axes, aims: Aims, woven: Weft, old: Small, rows: Ints, labels: Small, new: int, free: list[np.int64]
+) -> None:
+    """Put other classes in the place of some; `free` holds the numbers of classes without rows."""
+    for row in rows:
+        leave(aims, woven, row)
+    names = [np.int64(c) for c in old]
+    while len(names) < new:
+        names.append(free.pop())
+    while len(names) > new:
+        empty = names.pop()
+        free.append(empty)
+        look_again(axes, aims, woven, int(empty))
+    for i in range(len(rows)):
+        join(aims, woven, rows[i], int(names[labels[i]]))
+    for c in names:
+        look_again(axes, aims, woven, int(c))
+
+
+@kernel
 def recarve(axes: Axes, aims: Aims, woven: Weft, views: Small, k: int, rounds: int, joined: int, seed: int) -> int:
     """Carve anew around random rows; return how often that was better."""
     chance = seeded(seed)
@@ -73,7 +126,7 @@ def recarve(axes: Axes, aims: Aims, woven: Weft, views: Small, k: int, rounds: i
     for v in range(len(views)):
         for i in range(rows):
             where[v, views[v, i]] = i
-    mine = np.empty(joined, dtype=np.int32)
+    found = np.empty(joined, dtype=np.int32)
     free = [np.int64(c) for c in range(len(woven.size)) if woven.size[c] == 0]
     prices = np.empty(1)
     for _ in range(rounds):
@@ -81,46 +134,20 @@ def recarve(axes: Axes, aims: Aims, woven: Weft, views: Small, k: int, rounds: i
         if woven.loss[woven.label[row]] == 0.0:
             continue
         view = below(chance, len(views))
-        classes = _neighbours(woven, views[view], where[view], row, joined, mine)
-        before, total, few = 0.0, 0, 0
-        while few < classes and total + woven.size[mine[few]] <= MOST_ROWS:
-            before += woven.size[mine[few]] * woven.loss[mine[few]]
-            total += woven.size[mine[few]]
-            few += 1
-        classes = few
-        if total < 2 * k:
+        classes = found[: _neighbours(woven, views[view], where[view], row, joined, found)]
+        classes = classes[: _few(woven, classes)]
+        mine = _members(woven, classes)
+        if len(mine) < 2 * k:
             continue
-        order = np.empty(total, dtype=np.int64)
-        place = 0
-        for i in range(classes):
-            for j in range(woven.size[mine[i]]):
-                order[place] = woven.member[mine[i], j]
-                place += 1
-        _shuffle(order, chance)
-        if uniform(chance) < 0.5:
-            order = order[np.argsort(where[view][order])]
-            if uniform(chance) < 0.5:
-                order = order[::-1].copy()
+        mine = _arranged(mine, where[view], chance)
         prices[0] = CHEAP * (DEAR / CHEAP) ** uniform(chance)
-        labels = np.zeros(total, dtype=np.int32)
-        new = carve(axes, aims, order, k, prices, total, labels)
-        if new > classes + len(free) or _loss_of(axes, order, labels, new) >= before - 1e-9:
+        labels = np.zeros(len(mine), dtype=np.int32)
+        new = carve(axes, aims, mine, k, prices, len(mine), labels)
+        before = np.sum(woven.size[classes] * woven.loss[classes])
+        if new > len(classes) + len(free) or _loss_of(axes, mine, labels, new) >= before - 1e-9:
             continue
         if np.bincount(labels).max() > woven.member.shape[1]:
             continue
         better += 1
-        for i in range(total):
-            leave(aims, woven, order[i])
-        names = [np.int64(c) for c in mine[:classes]]
-        while len(names) < new:
-            names.append(free.pop())
-        while len(names) > new:
-            free.append(names.pop())
-        for i in range(total):
-            join(aims, woven, order[i], int(names[labels[i]]))
-        for c in names:
-            look_again(axes, aims, woven, int(c))
-        for i in range(classes):
-            if woven.size[mine[i]] == 0:
-                look_again(axes, aims, woven, mine[i])
+        _replace(axes, aims, woven, classes, mine, labels, new, free)
     return better
