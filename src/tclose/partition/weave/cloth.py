@@ -28,6 +28,7 @@ Progress = Callable[[float], None]
 
 PARTED = 0.3  # of the time of a start, spent when the rows are in cells
 WIDE = 4096  # values of an attribute that is no line
+USUAL = 4  # times k
 REACH = 16  # rows to either side in a view that count as near
 STEPS_PER_ROUND = 10.0  # exchanges tried per row for each class carved anew
 
@@ -39,13 +40,14 @@ class Cloth:
     axes: Axes
     aims: Aims
     k: int
+    usual: int  # rows of a class, to begin with
 
     @classmethod
     def of(cls, problem: Problem) -> Cloth:
         """Lay a problem out in flat arrays; where t is strict, small classes are ruled out at once."""
         aims = aims_of(problem.sensitive, problem.rows)
         k = smallest_class(aims, problem.k, max(problem.rows // 2 + 1, problem.k))
-        return cls(flat_axes(problem.all_axes, problem.rows), aims, k)
+        return cls(flat_axes(problem.all_axes, problem.rows), aims, k, USUAL * problem.k)
 
     def __len__(self) -> int:
         return len(self.axes.codes)
@@ -59,7 +61,7 @@ class Cloth:
         """Return some of the rows, in this order."""
         axes = self.axes._replace(codes=np.ascontiguousarray(self.axes.codes[rows]))
         aims = self.aims._replace(codes=np.ascontiguousarray(self.aims.codes[rows]))
-        return Cloth(axes, aims, self.k)
+        return Cloth(axes, aims, self.k, self.usual)
 
     def loss(self, labels: Ints) -> float:
         """Return what the classes lose, summed over rows and axes."""
@@ -74,7 +76,7 @@ class Cloth:
 
         def carved(rows: Small) -> Small:
             mine, labels = self.only(rows), np.zeros(len(rows), dtype=np.int32)
-            carve(mine.axes, mine.aims, np.arange(len(rows)), self.k, np.array(effort.prices), len(rows), labels)
+            carve(mine.axes, mine.aims, np.arange(len(rows)), self.k, self.usual, np.array(effort.prices), labels)
             return labels
 
         return _gathered(
@@ -96,7 +98,7 @@ class Cloth:
             spare = len(known) // 2 + 8
             threads = weft(mine.axes, mine.aims, named.astype(np.int32), len(known) + spare)
             rounds = int(steps * len(known) / STEPS_PER_ROUND)
-            recarve(mine.axes, mine.aims, threads, views, self.k, rounds, effort.joined, chance)
+            recarve(mine.axes, mine.aims, threads, views, self.k, self.usual, rounds, effort.joined, chance)
             anneal(mine.axes, mine.aims, threads, views, self.k, int(steps * len(rows)), *heat, REACH, chance)
             return threads.label
 

@@ -118,7 +118,9 @@ def _replace(
 
 
 @kernel
-def recarve(axes: Axes, aims: Aims, woven: Weft, views: Small, k: int, rounds: int, joined: int, seed: int) -> int:
+def recarve(
+    axes: Axes, aims: Aims, woven: Weft, views: Small, k: int, usual: int, rounds: int, joined: int, seed: int
+) -> int:
     """Carve anew around random rows; return how often that was better."""
     chance = seeded(seed)
     rows, better = len(woven.label), 0
@@ -142,7 +144,7 @@ def recarve(axes: Axes, aims: Aims, woven: Weft, views: Small, k: int, rounds: i
         mine = _arranged(mine, where[view], chance)
         prices[0] = CHEAP * (DEAR / CHEAP) ** uniform(chance)
         labels = np.zeros(len(mine), dtype=np.int32)
-        new = carve(axes, aims, mine, k, prices, len(mine), labels)
+        new = carve(axes, aims, mine, k, usual, prices, labels)
         before = np.sum(woven.size[classes] * woven.loss[classes])
         if new > len(classes) + len(free) or _loss_of(axes, mine, labels, new) >= before - 1e-9:
             continue
