@@ -241,3 +241,15 @@ def test_the_hospital(tmp_path: Path) -> None:
     found = attacked(table, asked)
     assert found["similarity"].found["release"].rows <= found["similarity"].found["raw"].rows
     assert found["prosecutor"].found["release"].figure <= 1 / asked.k  # type: ignore[operator]
+
+
+def test_rows_are_not_taken_for_persons(tmp_path: Path) -> None:
+    """Forty people with five rows each, all of different ages: everybody is alone, not hidden among five."""
+    ages = [age for age in range(40) for _ in range(5)]
+    table = pl.DataFrame({"ssn": ages, "age": ages, "ill": [i % 3 for i in range(200)]})
+    asked = tclose.Policy(identifiers=["ssn"], person="ssn", k=2, quasi=["age"], sensitive={"ill": {"t": 0.6}})
+    found = attacked(table, asked)
+    for name in ("prosecutor", "journalist", "marketer", "uniqueness", "minimality"):
+        assert found[name].found["raw"].figure is None
+        assert "takes every row for a person" in found[name].found["release"].sentence
+    assert found["homogeneity"].found["raw"].figure is not None

@@ -18,7 +18,7 @@ import polars as pl
 from tclose.errors import LeakWarning
 from tclose.judging import Progress
 from tclose.measure.attack import ATTACKS, Attack, Finding, Named, Scene, Secret
-from tclose.measure.attack.base import Ints
+from tclose.measure.attack.base import Ints, nothing
 from tclose.policy import MODELS, Policy
 from tclose.release import anonymize
 from tclose.staging import Stage, frame_of, linked, register_of
@@ -27,6 +27,11 @@ from tclose.table import CodedTable, SensitiveColumn
 RAW, ANONYMOUS, RELEASE = "raw", "k_anonymous", "release"
 MOST_NAMED = 100
 ANONYMIZER = "mondrian"  # makes the k-anonymous table
+COUNT_PEOPLE = {"prosecutor", "journalist", "marketer", "uniqueness", "minimality", "rarity"}  # and take rows for them
+SEVERAL_ROWS = (
+    "The policy tells persons apart who have several rows; this attack takes every row for a person and would make the "
+    "risk look smaller than it is, so it is left out."
+)
 
 
 @dataclass(frozen=True)
@@ -114,10 +119,12 @@ def attack(
         mild = _merely_anonymous(policy, eye.crowd)
         plain = anonymize(original, mild, method=method, seed=0, progress=lambda share, _: tell(0.1 + share / 2, "…"))
         scenes = {RAW: eye.raw(), ANONYMOUS: eye.published(plain, "the k-anonymous table"), RELEASE: seen}
-    comparisons = []
+    comparisons, several = [], _several_rows(eye.stage.frame, policy)
     for done, one in enumerate(ATTACKS):
         tell(0.7 + 0.3 * done / len(ATTACKS), one.title)
-        comparisons.append(Comparison(one, {name: one.run(scene) for name, scene in scenes.items()}))
+        misled = several and one.name in COUNT_PEOPLE
+        found = {name: nothing(scene, SEVERAL_ROWS) if misled else one.run(scene) for name, scene in scenes.items()}
+        comparisons.append(Comparison(one, found))
     tell(1.0, "done")
     return Attacks(
         tables={name: _size(scene) for name, scene in scenes.items()},
@@ -125,6 +132,13 @@ def attack(
         register_rows=eye.stage.frame.height if known is None else known.height,
         comparisons=tuple(comparisons),
     )
+
+
+def _several_rows(frame: pl.DataFrame, policy: Policy) -> bool:
+    """Tell whether some person has more than one row."""
+    if policy.person is None:
+        return False
+    return policy.person not in frame.columns or frame[policy.person].n_unique() < frame.height
 
 
 def _merely_anonymous(policy: Policy, k: int) -> Policy:

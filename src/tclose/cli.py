@@ -20,6 +20,7 @@ from tclose import doctor as health
 from tclose import drafting, listing, talk
 from tclose.attacking import ANONYMIZER, Attacks
 from tclose.attacking import attack as attack_release
+from tclose.certificate import Certificate
 from tclose.certificate import verify as verify_release
 from tclose.comparing import LIMIT_SECONDS, entries
 from tclose.errors import Infeasible, InputError, LeakWarning, PolicyError, TcloseError
@@ -29,6 +30,7 @@ from tclose.partition.options import from_texts
 from tclose.policy import Policy
 from tclose.progress import Bar, Bars
 from tclose.publication import Release
+from tclose.recode.guard import unguarded
 from tclose.recode.output import check_targets, format_of
 from tclose.release import anonymize as publish
 from tclose.release import check as judge
@@ -192,14 +194,10 @@ def anonymize(
         release = publish(frame, policy, method=method, seed=seed, progress=bar, **options)
         if report is None:
             del frame  # the file is read back whole before it gets its name: make room
-            found = None
-        else:
-            bar(1.0, "attacks")
-            found = _attacks(release, frame, policy)
         proof = release.write(out, certificate=certificate, record=record, guard_formulas=guard_formulas)
         if report is not None:
             bar(1.0, "report")
-            release.report(report, original=frame, attacks=found, certificate=proof, public=public)
+            _report(report, release, frame, policy, proof, public=public)
     if as_json:
         _print({"release": str(out), **proof.content, "digest": proof.digest})
     else:
@@ -232,6 +230,7 @@ def verify(release: str, certificate: Path, digest: str | None, show_values: boo
 @click.option("--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="A policy in TOML.")
 @click.option("--register", metavar="FILE", help="People whom the adversary knows; without it, those of the table.")
 @click.option("--method", default=ANONYMIZER, show_default=True, help="Makes the k-anonymous table to compare with.")
+@click.option("--guard-formulas", is_flag=True, help="The release was written with --guard-formulas.")
 @click.option("--show-values", is_flag=True, help="Let error messages quote cells.")
 @as_json
 def attack(
@@ -241,6 +240,7 @@ def attack(
     policy_file: Path,
     register: str | None,
     method: str,
+    guard_formulas: bool,
     show_values: bool,
     as_json: bool,
 ) -> int:
@@ -249,12 +249,16 @@ def attack(
     With a SECOND release of the same table, also what both tell together.
     """
     policy = Policy.load(policy_file)
+
+    def published(path: str) -> Any:
+        return unguarded(read(path)) if guard_formulas else read(path)
+
     with Bar() as bar:
         found = attack_release(
-            read(release),
+            published(release),
             original=read(original),
             policy=policy,
-            second=None if second is None else read(second),
+            second=None if second is None else published(second),
             register=None if register is None else read(register),
             method=method,
             progress=bar,
@@ -408,6 +412,15 @@ def _levels(text: str | None) -> Sequence[Fraction]:
         return [Fraction(level.strip()) for level in text.split(",")]
     except (ValueError, ZeroDivisionError):
         raise click.UsageError("expected numbers with commas between them, as in --levels 0.5,1,2") from None
+
+
+def _report(path: Path, release: Release, frame: Any, policy: Policy, proof: Certificate, *, public: bool) -> None:
+    """Make the page of a release that is written already: what fails here must not take it away."""
+    try:
+        found = _attacks(release, frame, policy)
+        release.report(path, original=frame, attacks=found, certificate=proof, public=public)
+    except MemoryError:
+        raise InputError("the release is written, but its page does not fit into memory: leave out --report") from None
 
 
 def _attacks(release: Release, frame: Any, policy: Policy) -> Attacks | None:

@@ -150,7 +150,7 @@ def show_release(path: Path, certificate: Path | None, proof: Certificate) -> No
     for heading in ("asked", "reached"):
         table.add_column(heading, justify="right")
     for name, found in content["sensitive"].items():
-        table.add_row(Text(name), "" if found["t"] is None else f"≤ {found['t']}", f"{found['closeness']:.4f}")
+        table.add_row(Text(plain(name)), "" if found["t"] is None else f"≤ {found['t']}", f"{found['closeness']:.4f}")
     console.print(table)
     console.print("\nWhat it cost:")
     for measure in MEASURES:

@@ -16,6 +16,19 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{ending}"
 
 
+LONGEST_NAME = 60  # letters; the rest is told by an ellipsis
+
+
+def legible(name: str) -> str:
+    r"""Spell a name for people: nothing invisible, nothing that turns the line around, nothing endless.
+
+    >>> legible("blood\npressure"), len(legible("x" * 1000))
+    ('blood\\npressure', 60)
+    """
+    shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in name[: 2 * LONGEST_NAME])
+    return shown if len(shown) <= LONGEST_NAME else shown[: LONGEST_NAME - 1] + "…"
+
+
 def number(level: int | float | Fraction) -> str:
     """Spell a level for people: four digits are enough, and a whole number stays whole.
 

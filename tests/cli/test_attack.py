@@ -133,3 +133,14 @@ def test_a_cell_is_quoted_on_request_alone(files: Path, tclose: Any) -> None:
 
 def test_what_is_needed_is_asked_for(files: Path, tclose: Any) -> None:
     tclose("attack", "r.csv").refuses("--original", usage=True)
+
+
+def test_a_guarded_release_is_attacked_as_it_was(files: Path, tclose: Any) -> None:
+    rows = [f"{20 + i % 7},{'=1+1' if i % 2 else 'fine'}" for i in range(40)]
+    Path("g.csv").write_text("\n".join(["age,ill", *rows]) + "\n")
+    Path("g.toml").write_text("k = 2\nquasi = ['age']\n[sensitive.ill]\nt = 0.5\n")
+    made = ("anonymize", "g.csv", "--policy", "g.toml", "--out", "gr.csv", "--method", "mondrian", "--guard-formulas")
+    assert tclose(*made).status == 0
+    asked = ("attack", "gr.csv", "--original", "g.csv", "--policy", "g.toml")
+    assert tclose(*asked).status == 2
+    assert tclose(*asked, "--guard-formulas").status == 0

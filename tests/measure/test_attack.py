@@ -126,11 +126,11 @@ def test_linkage() -> None:
 
 
 def test_background_join() -> None:
-    # in class 1 every salary leads to one disease; in class 2 all share both, so that the class alone tells
+    # in class 1 every salary leads to one disease; in class 2 all share both, which gives them away, too
     pay, ill = secret([0, 1, 1, 2, 2], "pay"), secret([0, 1, 1, 0, 0], "ill")
     found = RUN["background_join"](scene([0, 0, 0, 1, 1], pay, ill))
     assert found.figure == pytest.approx(1 / 5)
-    assert found.rows == 3
+    assert found.rows == 5
     assert RUN["background_join"](scene([0, 0], secret([0, 1]))).figure is None
 
 

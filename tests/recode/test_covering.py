@@ -158,3 +158,10 @@ def test_every_row_fits_what_its_class_publishes(kind: str, spec: dict[str, Any]
     shown = pl.Series("q", published(read_quasi(column, Quasi(**spec), MISSING), Classes.from_labels(labels)))
     found = covering("q", Quasi(**spec), MISSING, original=column, register=column, shown=shown)
     assert found.covers[found.text_of_class[labels], found.cell_of_row].all()
+
+
+def test_an_end_that_would_fill_the_memory_is_no_end() -> None:
+    spec = Quasi()
+    numbers = pl.Series("q", ["1", "2", "3"])
+    with pytest.raises(InputError, match="could not have published"):
+        covering("q", spec, (), original=numbers, register=numbers, shown=pl.Series("q", ["[1e400000000, 3]"]))

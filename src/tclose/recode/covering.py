@@ -31,6 +31,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 OR_MISSING = f" or {MISSING}"
+ENDLESS = re.compile(r"[eE][+-]?[0-9]{5}")  # an exponent whose number would fill the memory
 RANGE = re.compile(r"\[(.+), (.+)\]")
 ELEMENT = re.compile(r'("(?:[^"\\]|\\.)*"|[^",{}]+)(?:, |$)')
 
@@ -181,6 +182,8 @@ class _Reader:
         """Return the least and the largest value that an end stands for, none where it is open, if it can be read."""
         bare = text.lstrip("≤≥")
         try:
+            if ENDLESS.search(bare):
+                return None
             number = exact_values([bare], "date")[0] if self.values.kind == "date" else Fraction(bare)
         except (ValueError, ZeroDivisionError):
             return None

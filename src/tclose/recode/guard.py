@@ -1,6 +1,6 @@
 """A guard for spreadsheet users: text that a spreadsheet would run as a formula gets an apostrophe in front.
 
-A spreadsheet runs a cell that begins with = + - @, a tab or a carriage return. What reads as a number is none of
+A spreadsheet runs a cell that begins with = + - @, a tab or a line's end. What reads as a number is none of
 these, and stays. Text that already has apostrophes before such a letter gets one more, so that taking one away gives
 back every cell exactly.
 """
@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import polars as pl
 
-STARTS_FORMULA = r"^'*[=+\-@\t\r]"
-IS_GUARDED = r"^'+[=+\-@\t\r]"
+STARTS_FORMULA = r"^'*[=+\-@\t\r\n]"
+IS_GUARDED = r"^'+[=+\-@\t\r\n]"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 

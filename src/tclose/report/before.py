@@ -1,7 +1,8 @@
 """A quasi-identifier before and after: the raw table in the bins that the release itself shows.
 
-Nothing here names a value that the release does not, and a bin of fewer than k rows stays hidden, together with a
-second one where it stood alone: else the total would tell it.
+Nothing here names a value that the release does not. A bin of fewer than k people stays hidden, together with others
+until those hidden are k and more than one bin; what is shown is rounded to multiples of k, so that subtracting it from
+the total tells nothing exact.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tclose.table.values import values_of
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MOST_BINS = 12
-MOST_PAIRS = 2**28  # of published texts and different cells, each of which takes a byte
+MOST_PAIRS = 2**25  # of published texts and different cells, each of which takes eight bytes
 ELSE, MISSING = "anything else", "missing"
 
 
@@ -33,6 +34,7 @@ class BeforeAfter:
     before: tuple[int | None, ...]
     after: Floats
     rows: int
+    unit: int  # to whose multiples rows are rounded
 
     @property
     def hidden(self) -> int:
@@ -52,11 +54,14 @@ def before_and_after(original: pl.DataFrame, published: pl.DataFrame, policy: Po
     """Compare every quasi-identifier of which the release tells more than nothing."""
     classes = classes_of(published[list(policy.visible)])
     shown = published[classes.rows[classes.starts]]
-    found = (_compared(name, original[name], shown[name], classes, policy) for name in policy.quasi)
+    persons = None if policy.person is None else original[policy.person].rank("dense").fill_null(0).to_numpy()
+    found = (_compared(name, original[name], shown[name], classes, policy, persons) for name in policy.quasi)
     return [one for one in found if one is not None]
 
 
-def _compared(name: str, original: pl.Series, shown: pl.Series, classes: Classes, policy: Policy) -> BeforeAfter | None:
+def _compared(
+    name: str, original: pl.Series, shown: pl.Series, classes: Classes, policy: Policy, persons: Ints | None
+) -> BeforeAfter | None:
     spec = policy.quasi[name]
     if spec.publish == "mean":
         return None  # it has no bins
@@ -67,23 +72,35 @@ def _compared(name: str, original: pl.Series, shown: pl.Series, classes: Classes
     bins = _bins(read, spec, original, shown, mass, policy)
     if len(bins.names) < 2:
         return None
-    counts = np.bincount(bins.of_cell[read.cell_of_row], minlength=len(bins.names))
+    bin_of_row = bins.of_cell[read.cell_of_row]
+    counts = np.bincount(bin_of_row, minlength=len(bins.names))
+    people = counts if persons is None else _different(bin_of_row, persons, len(bins.names))
+    before = hiding(counts, people, max(policy.k, 2))
+    if len(before) - before.count(None) < 2:
+        return None
     after = np.bincount(bins.of_cell, weights=mass, minlength=len(bins.names)) / mass.sum()
-    return BeforeAfter(name, bins.names, hiding(counts, max(policy.k, 2)), after, len(original))
+    return BeforeAfter(name, bins.names, before, after, len(original), max(policy.k, 2))
 
 
-def hiding(counts: Ints, k: int) -> tuple[int | None, ...]:
-    """Hide counts below k; one that is hidden alone would follow from the total, so a second goes with it.
+def _different(bins: Ints, persons: Ints, many: int) -> Ints:
+    """Count the different persons in each bin."""
+    pairs = np.unique(np.stack([bins, persons.astype(np.int64)], axis=1), axis=0)
+    return np.bincount(pairs[:, 0], minlength=many)
 
-    >>> hiding(np.array([50, 3, 20, 0]), 5)
-    (50, None, None, 0)
+
+def hiding(counts: Ints, people: Ints, k: int) -> tuple[int | None, ...]:
+    """Hide bins of fewer than k people, and the smallest others until k hide together; round others to multiples of k.
+
+    >>> hiding(np.array([51, 3, 20, 30]), np.array([51, 3, 20, 30]), 5)
+    (50, None, None, 30)
     """
-    small = (counts > 0) & (counts < k)
-    if np.count_nonzero(small) == 1:
-        others = np.flatnonzero(counts >= k)
-        if len(others):
-            small[others[np.argmin(counts[others])]] = True
-    return tuple(None if hide else count for count, hide in zip(counts.tolist(), small.tolist(), strict=True))
+    small = people < k
+    for other in np.argsort(people, kind="stable").tolist():
+        if not small.any() or (small.sum() > 1 and people[small].sum() >= k):
+            break
+        small[other] = True
+    rounded = (counts + k // 2) // k * k
+    return tuple(None if hide else count for count, hide in zip(rounded.tolist(), small.tolist(), strict=True))
 
 
 def _bins(read: Covering, spec: Quasi, original: pl.Series, shown: pl.Series, mass: Floats, policy: Policy) -> _Bins:

@@ -97,10 +97,18 @@ class Story:
         parts = [element("p", told)]
         for place, one in enumerate(self.tables, start=1):
             label = "how many classes are of which size" + (f", table {place}" if len(self.tables) > 1 else "")
-            spec = charts.histogram(one.sizes, title="rows in a class", line=k, name=f"k = {k}")
+            by_rows = self.content["counted"] == "rows"
+            spec = charts.histogram(
+                one.sizes, title="rows in a class", line=k if by_rows else None, name=f"k = {k}" if by_rows else ""
+            )
             rows = [(f"{span.low:,.0f} to {span.high - 1:,.0f}", f"{span.count:,}") for span in one.sizes]
             figures = listing(label, ("rows", "classes"), rows, numbers=1)
-            caption = [f"Size of the classes. The dashed line is k = {k}: no class may be smaller."]
+            least = (
+                f"The dashed line is k = {k}: no class may be smaller."
+                if by_rows
+                else f"Each has {k} persons at least."
+            )
+            caption = [f"Size of the classes, in rows. {least}"]
             parts.append(self.canvas.figure(spec, label=label, caption=caption, rows=figures))
         return Section("classes", "How large the classes are", parts, "Classes")
 
@@ -140,6 +148,7 @@ class Story:
         ]
         figures = listing(label, ("published bin", "raw table", "release"), rows, numbers=2)
         hidden = f" {counted(one.hidden, 'bin')} of the raw table too small to show." if one.hidden else ""
+        hidden += f" Shares of the raw table are rounded to multiples of {one.unit:,} rows."
         caption = (tag(), f" {name}: the raw table, and what a reader of the release would expect who shares each "
                    f"published value out evenly.{hidden}")  # fmt: skip
         marks = key(("bar", "pale", "raw table"), ("dot", "accent", "release"))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.measure.linkage import Links
-from tclose.wording import counted
+from tclose.wording import counted, legible
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -174,7 +174,7 @@ def columns(names: Sequence[str]) -> str:
     >>> columns(["pay", "disease"])
     "'pay' and 'disease'"
     """
-    quoted = [f"'{name}'" for name in names]
+    quoted = [f"'{legible(name)}'" for name in names]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.distance import Counts
-from tclose.measure.attack.base import Attack, Bools, Finding, Ints, Scene, Secret, nothing, percent, rows_of
+from tclose.measure.attack.base import Attack, Bools, Finding, Ints, Scene, Secret, columns, nothing, percent, rows_of
 
 
 def run(scene: Scene) -> Finding:
@@ -23,12 +23,12 @@ def run(scene: Scene) -> Finding:
         single = np.bincount(group)[group] == 1
         best = max(best, (float(single.mean()), known.name))
         for other in scene.secrets:
-            if other is not known:
-                learnt |= _agree(group, other) & ~_agree(scene.labels, other)
+            if other is not known and np.ptp(other.cells):
+                learnt |= _agree(group, other)
     share, name = best
     told = (
-        f"Who knows somebody's class and '{name}' singles out {percent(share, 1)} of the rows; for "
-        f"{rows_of(int(learnt.sum()), rows)} one known value gives away another that the class alone does not."
+        f"Who knows somebody's class and {columns([name])} singles out {percent(share, 1)} of the rows; for "
+        f"{rows_of(int(learnt.sum()), rows)} the class and one known value give away another."
     )
     return Finding(share, int(learnt.sum()), rows, told)
 

@@ -18,6 +18,7 @@ from tclose.measure.attack.base import (
     Scene,
     Secret,
     classes_opened,
+    columns,
     nothing,
     rows_of,
 )
@@ -44,7 +45,8 @@ def run(scene: Scene) -> Finding:
         opened.append(Opened(secret, believed, words))
         best = max(best, (float(gain.max()), secret.name, int(gain.argmax()) + 1))
     figure, name, where = best
-    told = f"At most a value of '{name}' is {number(figure)} times as likely (class {where:,}) as in the whole table"
+    likely = f"{number(figure)} times as likely (class {where:,}) as in the whole table"
+    told = f"At most a value of {columns([name])} is {likely}"
     found = classes_opened(scene, figure, opened)
     if found.rows:
         told += f"; for {rows_of(found.rows, found.of)} a class makes a value an even bet that is not one in the table"
