@@ -12,7 +12,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-LONGEST = 60  # letters of a name or a value; the rest is told by an ellipsis
+from tclose.wording import legible
+
+shown = legible  # names and values of the data, for people
 EMPTY = frozenset({"br", "meta"})
 
 
@@ -20,16 +22,6 @@ class Html(str):
     """Markup that is ready for the page."""
 
     __slots__ = ()
-
-
-def shown(text: str) -> str:
-    r"""Spell a name or a value for people: nothing invisible, nothing that turns the line around, nothing endless.
-
-    >>> shown("blood\npressure"), len(shown("x" * 1000))
-    ('blood\\npressure', 60)
-    """
-    printable = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text[: 2 * LONGEST])
-    return printable if len(printable) <= LONGEST else printable[: LONGEST - 1] + "…"
 
 
 def element(name: str, *children: str, **attributes: str | None) -> Html:
