@@ -21,9 +21,9 @@ import polars as pl
 import tclose
 from cases import DATA, HOSPITAL, Case, cases, patients
 from measure import Measurement, at_most, machine, seconds, table
-from tclose.feasibility import publishable
 from tclose.partition import Problem, method_named
-from tclose.splitting import problem_of
+from tclose.partition.split import problem_of
+from tclose.privacy.feasibility import publishable
 from tclose.table.quasi import read_quasis
 
 FIRST_CALL = """

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tclose.partition.methods import METHODS
+from tclose.partition.registry import METHODS
 
 MISBEHAVING = '''
 """Python imports this module whenever it starts: here it adds methods that no user would want."""
 import os, signal, sys, threading, types
 from pathlib import Path
 from tclose.errors import Infeasible, InternalError, MissingExtra, Unsuited
-from tclose.partition.methods import METHODS, Method
+from tclose.partition.registry import METHODS, Method
 
 def raising(error):
     def partition(problem, *, seed=0, progress=None):

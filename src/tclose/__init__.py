@@ -1,8 +1,7 @@
 """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
-from tclose.attacking import Attacks, attack
-from tclose.certificate import Certificate, Verification, verify
-from tclose.comparing import Comparison, compare
+from tclose.compare.comparison import Comparison, compare
+from tclose.engine.memory import anonymize, check, explain
 from tclose.errors import (
     Infeasible,
     InputError,
@@ -13,10 +12,11 @@ from tclose.errors import (
     TcloseError,
     Unsuited,
 )
-from tclose.findings import AttributeFinding, CheckResult, Explanation, ModelFinding
 from tclose.policy import Policy, Quasi, Sensitive
-from tclose.publication import Release
-from tclose.release import anonymize, check, explain
+from tclose.privacy.results import AttributeFinding, CheckResult, Explanation, ModelFinding
+from tclose.release.attacking import Attacks, attack
+from tclose.release.certificate import Certificate, Verification, verify
+from tclose.release.release import Release
 from tclose.table import read
 
 __all__ = [

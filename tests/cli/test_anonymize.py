@@ -22,8 +22,8 @@ import polars as pl
 import pytest
 
 from tclose import Policy, anonymize, verify
-from tclose.certificate import load
 from tclose.examples import hospital
+from tclose.release.certificate import load
 
 Run = Callable[..., Any]
 TABLE = """name,age,ward,zip,pay,ill
@@ -237,7 +237,7 @@ def breaks(problem: Any, **_: Any) -> Any:
 def test_a_wrong_method_releases_nothing(
     tclose: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, method: Run
 ) -> None:
-    monkeypatch.setattr("tclose.splitting.method_named", lambda name: method)
+    monkeypatch.setattr("tclose.partition.split.method_named", lambda name: method)
     (folder / "r.csv").write_text("old")
     outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
     assert (outcome.status, outcome.out) == (70, "")

@@ -154,7 +154,7 @@ def test_doctor(tclose: Run) -> None:
 
 
 def test_doctor_tells_what_is_not_there(tclose: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tclose.doctor._version", lambda name: None if name in ("scipy", "numpy") else "1.0")
+    monkeypatch.setattr("tclose.engine.doctor._version", lambda name: None if name in ("scipy", "numpy") else "1.0")
     outcome = tclose("doctor")
     assert outcome.status == 2
     assert "scipy is not installed: pip install 'tclose[solve]'" in outcome.out

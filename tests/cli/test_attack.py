@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tclose.attacking import ANONYMIZER
+from tclose.release.attacking import ANONYMIZER
 
 SECRET = "S3CR3T"  # as in conftest
 POLICY = """

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tclose.partition.methods import METHODS
+from tclose.partition.registry import METHODS
 
 Run = Callable[..., Any]
 SECRET = "S3CR3T"

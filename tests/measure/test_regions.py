@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tclose.measure.regions import spread_of
 from tclose.policy import Quasi
-from tclose.recode.published import published
+from tclose.recode.spelling import published
 from tclose.table.classes import Classes
 from tclose.table.quasi import QuasiColumn, read_quasi
 

@@ -17,12 +17,12 @@ import polars as pl
 import pytest
 
 import tclose
-from tclose.judging import distance_of
 from tclose.measure.attack import Finding, Scene, Secret
 from tclose.measure.attack.similarity import run
 from tclose.partition import Problem, Sensitive
-from tclose.partition.axes import Tree
 from tclose.partition.incognito import labels_at, minimal_solutions
+from tclose.partition.shared.axes import Tree
+from tclose.privacy.judge import distance_of
 from tclose.privacy.ldiversity import EntropyL
 from tclose.table import CodedTable, encode
 from tclose.table.quasi import LabelColumn, read_quasis

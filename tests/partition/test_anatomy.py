@@ -162,7 +162,7 @@ def test_several_attributes_need_exchanges(monkeypatch: pytest.MonkeyPatch) -> N
     columns = chance.integers(0, 20, (4, 600))
     asked = problem(*(attribute(column, "0.12", distance=Ordered(20)) for column in columns))
     many = partition(asked).max() + 1
-    monkeypatch.setattr("tclose.partition.exchanging.Exchange.run", lambda exchange: None)
+    monkeypatch.setattr("tclose.partition.shared.exchanging.Exchange.run", lambda exchange: None)
     assert many >= 1.5 * (partition(asked).max() + 1)
 
 

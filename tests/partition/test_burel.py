@@ -15,7 +15,7 @@ from tclose.distance import Counts, Equal, Ordered
 from tclose.errors import Infeasible, PolicyError, Unsuited
 from tclose.partition.burel import bucketize, limits_of, partition
 from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.redistribution import NEARS, leaves
+from tclose.partition.shared.redistribution import NEARS, leaves
 from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
 
 brief = settings(max_examples=60, deadline=None)

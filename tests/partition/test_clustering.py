@@ -13,8 +13,8 @@ from tclose.distance import Equal, Ordered
 from tclose.partition import pca
 from tclose.partition.clustering import clusters, partition
 from tclose.partition.clustering.clusters import Clusters
-from tclose.partition.embedding import Embedding
 from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.shared.embedding import Embedding
 
 VALUES = 40
 

@@ -10,22 +10,21 @@ from functools import cache
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import GapWarning, Infeasible, MissingExtra, PolicyError, Unsuited
 from tclose.partition import METHODS, method_named
-from tclose.partition.axes import Line, Set, Tree
 from tclose.partition.exact import partition, solve
 from tclose.partition.exact.network import network_of
 from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.stars import columns_of, star_cost
+from tclose.partition.shared.axes import Line, Set, Tree
+from tclose.partition.shared.stars import columns_of, star_cost
 from tclose.partition.weave.loss import flat_axes, total_loss
 from tclose.privacy.alpha import Alpha
 from tclose.privacy.ldiversity import DistinctL
 from tclose.privacy.likeness import BetaLikeness
+from tclose.types import Ints
 
-Ints = NDArray[np.int64]
 TREE = (np.arange(5), np.array([0, 0, 1, 1, 1]), np.zeros(5, dtype=np.int64))
 COSTS = np.array([[0, 2, 3, 1, 2], [2, 0, 2, 1, 3], [3, 2, 0, 2, 4], [1, 1, 2, 0, 2], [2, 3, 4, 2, 0]])
 DISTANCES: list[Distance] = [

@@ -16,11 +16,11 @@ from tclose import Policy, anonymize
 from tclose.distance import Counts, Equal, Ordered
 from tclose.errors import Infeasible, Unsuited
 from tclose.partition import incognito
-from tclose.partition.axes import Line, Set, Tree
 from tclose.partition.incognito import labels_at, minimal_solutions, partition, tops
 from tclose.partition.incognito.frequencies import Frequencies, numbered
 from tclose.partition.incognito.ladder import Ladder
 from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.shared.axes import Line, Set, Tree
 from tclose.privacy import EntropyL, Model
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.int64))

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from tclose import Policy, anonymize, check
 from tclose.distance import Equal
 from tclose.errors import Infeasible, MissingExtra, Unsuited
-from tclose.partition.axes import Set
 from tclose.partition.kanonymity import partition
 from tclose.partition.kanonymity.approximation import approximate
 from tclose.partition.kanonymity.matching import MOST_TYPES, two_diverse
 from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.stars import star_cost
+from tclose.partition.shared.axes import Set
+from tclose.partition.shared.stars import star_cost
 from tclose.privacy import Alpha, DistinctL, Model
 
 

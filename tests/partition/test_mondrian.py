@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tclose import Policy, anonymize, check
 from tclose.distance import Equal, Ordered
 from tclose.errors import Infeasible, PolicyError
-from tclose.partition.axes import Axis, Line, Set, Tree
 from tclose.partition.mondrian import partition
 from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.shared.axes import Axis, Line, Set, Tree
 from tclose.privacy import DistinctL
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.int64))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, PolicyError
-from tclose.partition.axes import Axis, Line, Set, Tree
 from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.shared.axes import Axis, Line, Set, Tree
 from tclose.partition.weave import partition
 from tclose.partition.weave.aims import aims_of
 from tclose.partition.weave.cells import beyond

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tclose.distance import Counts, Equal, Ordered
-from tclose.partition.axes import Line, Set
 from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.shared.axes import Line, Set
 from tclose.partition.weave import partition
 from tclose.partition.weave.loss import flat_axes, total_loss
 

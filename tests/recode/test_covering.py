@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tclose import InputError, Quasi
 from tclose.recode.covering import covering
-from tclose.recode.published import published
+from tclose.recode.spelling import published
 from tclose.table.classes import Classes
 from tclose.table.quasi import read_quasi
 

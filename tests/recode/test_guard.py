@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import Policy, Release, anonymize, verify
-from tclose.certificate import Certificate
 from tclose.recode.guard import cells_unguarded, guarded, unguarded
+from tclose.release.certificate import Certificate
 
 TEXT = st.text() | st.text(alphabet="'=+-@\t\r1.e", max_size=6)
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.LeakWarning")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tclose import Policy, PolicyError
+from tclose.compare.tradeoff import Tradeoff, tradeoff
 from tclose.report.comparison import Curve, comparison_page
-from tclose.tradeoff import Tradeoff, tradeoff
 
 Text = Callable[[str], str]
 NAMES = {"name": "x", "choice": "", "reason": "", "withheld": 0, "query_error": 0.25}

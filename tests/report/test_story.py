@@ -14,7 +14,7 @@ import pytest
 
 from tclose import InputError, explain
 from tclose.report.figures import figures_of
-from tclose.wording import number
+from tclose.words import number
 
 SNAPSHOT = Path(__file__).with_name("page.txt")
 Text = Callable[[str], str]

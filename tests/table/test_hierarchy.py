@@ -7,7 +7,7 @@ import pytest
 
 from tclose import InputError
 from tclose.policy import Builder
-from tclose.settings import exact
+from tclose.policy.settings import exact
 from tclose.table.builders import build
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.values import values_of

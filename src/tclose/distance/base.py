@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Protocol
 
-from tclose.distance.counts import Counts, Ints
+from tclose.distance.counts import Counts
 from tclose.distance.exact import Ratios
 from tclose.distance.plan import Move
+from tclose.types import Ints
 
 
 class Distance(Protocol):

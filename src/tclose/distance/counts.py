@@ -13,7 +13,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Ints = NDArray[np.int64]
+from tclose.types import Ints
+
 BLOCK = 100_000  # entries
 
 

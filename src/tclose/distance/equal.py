@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance.counts import Counts, Ints
+from tclose.distance.counts import Counts
 from tclose.distance.exact import Integers, Ratios, largest_of, widened
 from tclose.distance.plan import Move, extras, in_order
+from tclose.types import Ints
 
 
 def surplus(counts: Counts, reference: Ints) -> Integers:

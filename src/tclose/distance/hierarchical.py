@@ -12,10 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance.counts import Counts, Ints
+from tclose.distance.counts import Counts
 from tclose.distance.equal import surplus
 from tclose.distance.exact import Ratios, largest_of, widened
 from tclose.distance.plan import Move, extras, in_order
+from tclose.types import Ints
 
 
 @dataclass(frozen=True, eq=False)

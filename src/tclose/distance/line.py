@@ -12,9 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance.counts import Counts, Ints
+from tclose.distance.counts import Counts
 from tclose.distance.exact import Integers, Ratios, combine, largest_of, widened
 from tclose.distance.plan import Move, extras, in_order
+from tclose.types import Ints
 
 
 def emd_on_line(counts: Counts, reference: Ints, positions: Integers) -> Ratios:

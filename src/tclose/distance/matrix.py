@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance.counts import Counts, Ints
+from tclose.distance.counts import Counts
 from tclose.distance.exact import Ratios
 from tclose.distance.plan import Move, extras
 from tclose.distance.transport import cheapest_flow
+from tclose.types import Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose.distance.counts import Ints
+from tclose.types import Ints
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tclose.distance.exact import Integers, widened
 from tclose.distance.plan import in_order
 from tclose.errors import MissingExtra
+from tclose.types import Ints
 
-Ints = NDArray[np.int64]
 Objects = NDArray[np.object_]
 
 

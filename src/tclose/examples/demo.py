@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 
-from tclose import talk
-from tclose.certificate import verify
+from tclose.cli import show as talk
+from tclose.cli.progress import Bar
+from tclose.engine.memory import anonymize, check
 from tclose.examples.hospital import hospital
 from tclose.policy import Policy
-from tclose.progress import Bar
-from tclose.release import anonymize, check
+from tclose.release.certificate import verify
 from tclose.table import read
 
 

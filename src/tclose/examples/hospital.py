@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from tclose.types import Floats
+
 Codes = NDArray[np.int64]
 
 AGES = np.arange(96)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from tclose.types import Ints
 
 
 def reconstruction_error(labels: Ints, codes: Ints) -> float:

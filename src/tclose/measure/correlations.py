@@ -9,11 +9,9 @@ import math
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.measure.detail import Detail, Kept
-
-Floats = NDArray[np.float64]
+from tclose.types import Floats
 
 
 def correlation(one: Floats, other: Floats) -> float | None:

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.measure.linkage import Links
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

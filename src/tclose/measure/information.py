@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tclose.measure.detail import Detail, Exact, Kept, joint
 from tclose.measure.linkage import BLOCK
+from tclose.types import Floats
 
-Floats = NDArray[np.float64]
 VALUES = 1024  # of an attribute, looked at together
 
 

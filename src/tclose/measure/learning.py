@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import MissingExtra
 from tclose.measure.detail import Detail, Exact, Visible
+from tclose.types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MOST_COLUMNS = 100  # of a category; the rarest beyond are left out
 
 

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from tclose.types import Bools, Ints
+
 Bits = NDArray[np.uint8]
 BLOCK = 8_000_000  # cells of a rows × classes block
 

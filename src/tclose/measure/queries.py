@@ -19,8 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints
 
 SELECTIVITIES = (0.01, 0.05, 0.2)  # the share of rows that a query would find, were its columns independent
 MOST_PREDICATES = 3  # on quasi-identifiers

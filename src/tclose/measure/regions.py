@@ -13,14 +13,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.measure.queries import Members, Spread, Stretch
-from tclose.recode.published import MISSING
-from tclose.settings import exact
+from tclose.policy.settings import exact
+from tclose.recode.spelling import MISSING
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn, SetColumn
-
-Floats = NDArray[np.float64]
 
 FINEST = 2**52  # steps between a column's ends; more of them, and a float could not tell them apart
 AMONG = f" or {MISSING}"

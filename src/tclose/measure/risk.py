@@ -7,9 +7,8 @@ as many as possible. `sizes` are the rows of each published class, `people` the 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from tclose.types import Ints
 
 
 def prosecutor(sizes: Ints) -> float:

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
+from tclose.types import Floats, Ints
 
 DIGITS = 4  # a longer figure could be solved for cells that are not published
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from tclose.distance.counts import Ints
 from tclose.errors import PolicyError, did_you_mean
-from tclose.partition.merging import merged
-from tclose.partition.methods import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.registry import DEFAULT_METHOD, METHODS, Method
+from tclose.partition.shared.merging import merged
+from tclose.types import Ints
 
 __all__ = ["DEFAULT_METHOD", "METHODS", "Method", "Problem", "Sensitive", "merged", "method_called", "method_named"]
 

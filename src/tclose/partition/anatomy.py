@@ -21,14 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.partition.exchanging import Exchange, strains
-from tclose.partition.merging import along_curve
 from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.shared.exchanging import Exchange, strains
+from tclose.partition.shared.merging import along_curve
 from tclose.privacy.alpha import Alpha
 from tclose.privacy.ldiversity import DistinctL
+from tclose.types import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Chance = np.random.Generator
 MOST_FAILING = 0.5  # with a larger share of failing groups, joining them is worse than starting with fewer
 HOPELESS = 0.8  # by how much groups may fail, on average, for exchanges to mend them

@@ -13,20 +13,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import Unsuited
-from tclose.partition.kernels import kernel
-from tclose.partition.merging import merged
 from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.redistribution import Near, check_near, filled, leaves, within
+from tclose.partition.shared.kernels import kernel
+from tclose.partition.shared.merging import merged
+from tclose.partition.shared.redistribution import Near, check_near, filled, leaves, within
 from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
+from tclose.types import Bools, Floats, Ints
 
 __all__ = ["partition"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Progress = Callable[[float], None]
 
 LIKENESS = (BetaLikeness, EnhancedBetaLikeness)

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.errors import PolicyError, did_you_mean
-from tclose.partition.axes import Axis, Line, Set, Tree
 from tclose.partition.problem import Problem
+from tclose.partition.shared.axes import Axis, Line, Set, Tree
+from tclose.types import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Cuts: TypeAlias = Literal["strict", "relaxed"]
 
 CUTS = ("strict", "relaxed")

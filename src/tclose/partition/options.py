@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tclose.errors import PolicyError, did_you_mean
 from tclose.partition import DEFAULT_METHOD, METHODS, method_named
-from tclose.settings import exact
+from tclose.policy.settings import exact
 
 PASSED_ON = inspect.Parameter.VAR_KEYWORD
 COMMON = ("problem", "seed", "progress")

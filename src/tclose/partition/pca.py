@@ -9,13 +9,11 @@ not clear from its review (Weber's thesis, section 2.4.2); see `embedding`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.buckets import Progress, Size, spread
-from tclose.partition.embedding import Embedding
 from tclose.partition.problem import Problem
-
-Ints = NDArray[np.int64]
+from tclose.partition.shared.buckets import Progress, Size, spread
+from tclose.partition.shared.embedding import Embedding
+from tclose.types import Ints
 
 
 def partition(problem: Problem, *, size: Size = "searched", seed: int = 0, progress: Progress | None = None) -> Ints:

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance
 from tclose.errors import Infeasible, InternalError
-from tclose.partition.axes import Axis, Line, part_of
+from tclose.partition.shared.axes import Axis, Line, part_of
 from tclose.privacy.base import Model
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

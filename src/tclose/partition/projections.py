@@ -18,14 +18,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.distance.counts import Ints
 from tclose.errors import PolicyError, Unsuited
 from tclose.partition import DEFAULT_METHOD, METHODS, method_named
 from tclose.partition.problem import Problem, Sensitive
+from tclose.types import Floats, Ints
 
-Floats = NDArray[np.float64]
 Groups = tuple[tuple[int, ...], ...]
 LINES = ("ordered", "value")
 TENTHS = 10

@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.distance import Counts, Ratios
-from tclose.distance.counts import Ints
 from tclose.privacy.base import Judgement
+from tclose.types import Ints
 
 
 @dataclass(frozen=True)

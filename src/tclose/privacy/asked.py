@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tclose.distance import Distance
-from tclose.distance.counts import Ints
 from tclose.policy import Sensitive
 from tclose.privacy.alpha import Alpha
 from tclose.privacy.base import Model
@@ -14,6 +13,7 @@ from tclose.privacy.ldiversity import DistinctL, EntropyL, RecursiveCL
 from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
 from tclose.privacy.ntcloseness import NTCloseness
 from tclose.privacy.tcloseness import TCloseness
+from tclose.types import Ints
 
 
 def distribution_models(spec: Sensitive, distance: Distance, supersets: Sequence[Ints]) -> list[Model]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts
-from tclose.distance.counts import Ints
+from tclose.types import Ints
 
 Level = int | float | Fraction
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tclose.distance import Counts
-from tclose.distance.counts import Ints
 from tclose.privacy.base import Judgement
+from tclose.types import Ints
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
-from tclose.distance.counts import Ints
 from tclose.privacy.base import Judgement, Level
 from tclose.privacy.logarithms import beside, sign_of_log_sum
+from tclose.types import Ints
 
 NEAR = 1e-9  # in nats per row: floats decide only beyond this
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
-from tclose.distance.counts import Ints
 from tclose.distance.exact import largest_of, widened
 from tclose.privacy.base import Judgement
 from tclose.privacy.logarithms import sign_of_log_minus
+from tclose.types import Ints
 
 NEAR = 1e-9  # floats decide only beyond this
 

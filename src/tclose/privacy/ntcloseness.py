@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance
-from tclose.distance.counts import Ints
 from tclose.distance.exact import FAR
 from tclose.privacy.base import Judgement, Level
+from tclose.types import Ints
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tclose.distance import Counts, Distance
-from tclose.distance.counts import Ints
 from tclose.privacy.base import Judgement
+from tclose.types import Ints
 
 
 @dataclass(frozen=True)

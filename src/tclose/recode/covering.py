@@ -17,19 +17,16 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tclose.errors import InputError
 from tclose.policy import Builder, Quasi
-from tclose.recode.published import MISSING
+from tclose.recode.spelling import MISSING
 from tclose.table import builders
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.values import Values, exact_values, values_of
-from tclose.wording import counted
+from tclose.types import Bools, Floats, Ints
+from tclose.words import counted
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 OR_MISSING = f" or {MISSING}"
 ENDLESS = re.compile(r"[eE][+-]?[0-9]{5}")  # an exponent whose number would fill the memory
 RANGE = re.compile(r"\[(.+), (.+)\]")

@@ -6,17 +6,16 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tclose.errors import InputError
 from tclose.policy import Policy
-from tclose.recode.published import published
+from tclose.recode.spelling import published
 from tclose.table import SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING
+from tclose.types import Ints
 
-Ints = NDArray[np.int64]
 INLINE = 12  # bytes: polars keeps shorter texts in the column itself, longer ones in memory that columns share
 
 

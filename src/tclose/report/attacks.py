@@ -9,7 +9,7 @@ from tclose.report import charts
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing, tag
 from tclose.report.wording import percent
-from tclose.wording import counted, number
+from tclose.words import counted, number
 
 RELEASE = "release"
 MOST_NAMED = 10

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tclose.policy import Policy, Quasi
 from tclose.recode.covering import RANGE, Covering, covering
 from tclose.table.classes import Classes, classes_of
 from tclose.table.values import values_of
+from tclose.types import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MOST_BINS = 12
 MOST_PAIRS = 2**25  # of published texts and different cells, each of which takes eight bytes
 ELSE, MISSING = "anything else", "missing"

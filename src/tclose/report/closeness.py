@@ -10,7 +10,7 @@ from tclose.report.figures import AttributeFigures, TableFigures, by_name
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing
 from tclose.report.wording import MODELS, asked, level, percent
-from tclose.wording import counted, number
+from tclose.words import counted, number
 
 NEAR = {
     "ordered": "values count as near when few others lie between them",

@@ -14,7 +14,7 @@ from tclose.report.glossary import COMPARED, TERMS
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, assembled, facts, key, listing, words
 from tclose.report.wording import percent
-from tclose.wording import counted, number
+from tclose.words import counted, number
 
 Trial = Mapping[str, Any]
 FIGURES = {  # and how each is spelled

@@ -10,16 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.errors import LeakWarning
-from tclose.judging import counts_of, distance_of
 from tclose.policy import Policy
+from tclose.privacy.judge import counts_of, distance_of
 from tclose.table import CodedTable, SensitiveColumn, encode
+from tclose.types import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MOST_BARS = 16
 MOST_MOVES = 12
 SPANS = 20  # bars of a histogram, about

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tclose.wording import legible
+from tclose.words import legible
 
 shown = legible  # names and values of the data, for people
 EMPTY = frozenset({"br", "meta"})

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from tclose.recode.output import check_targets, pending, publish
+from tclose.release.files import check_targets, pending, publish
 from tclose.report.charts import Spec, drawing_library
 from tclose.report.markup import Html, data_block, element, joined, script_hash, table
 

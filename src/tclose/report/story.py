@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from tclose.certificate import Certificate
 from tclose.measure.utility import MEASURES
 from tclose.policy import Policy
+from tclose.release.certificate import Certificate
 from tclose.report import charts
 from tclose.report.attacks import attack_section
 from tclose.report.before import BeforeAfter, before_and_after
@@ -20,7 +20,7 @@ from tclose.report.glossary import TERMS
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, assembled, facts, key, listing, tag, words
 from tclose.report.wording import MODELS, in_words, level, percent
-from tclose.wording import counted, number
+from tclose.words import counted, number
 
 NO_CHART = "The release tells nothing of it, or publishes means, or it has too many different values."
 MOST_TOLD = 3  # attributes, one by one, in the lead

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tclose.errors import InputError
+from tclose.types import Ints
 
-Ints = NDArray[np.int64]
 SMALL = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)  # these fit into 64 bits, signed
 
 

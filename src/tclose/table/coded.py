@@ -10,18 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.policy import Policy, Sensitive
-from tclose.settings import join
+from tclose.policy.settings import join
 from tclose.table.classes import Classes, classes_of
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import codes_in
 from tclose.table.sensitive import SensitiveColumn, read_sensitive
 from tclose.table.values import values_of
+from tclose.types import Ints
 
-Ints = NDArray[np.int64]
 MOST_SUPERSETS = 1024
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.errors import InputError, PolicyError
 from tclose.policy import CostTable
-from tclose.settings import exact
+from tclose.policy.settings import exact
 from tclose.table.hierarchy import read_rows
 
 LARGEST = 2**53  # so that a walk over many values still fits into 64 bits

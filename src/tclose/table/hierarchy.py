@@ -14,11 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import InputError
-
-Ints = NDArray[np.int64]
+from tclose.types import Ints
 
 
 @dataclass(frozen=True, eq=False)

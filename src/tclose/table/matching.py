@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.errors import InputError
 from tclose.table.values import Values, exact_values
-from tclose.wording import counted
+from tclose.words import counted
 
 
 def codes_in(known: Sequence[str], values: Values, *, misses: str) -> NDArray[np.int64]:

@@ -17,16 +17,14 @@ from numpy.typing import NDArray
 
 from tclose.errors import PolicyError
 from tclose.policy import Policy, Quasi
-from tclose.settings import join
+from tclose.policy.settings import join
 from tclose.table import builders
 from tclose.table.builders import spell
 from tclose.table.classes import Classes
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import codes_in
 from tclose.table.values import Values, values_of
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,9 @@ from tclose.table.costs import Costs
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import codes_in
 from tclose.table.values import Kind, Values, exact_values, values_of
-from tclose.wording import counted
+from tclose.types import Ints
+from tclose.words import counted
 
-Ints = NDArray[np.int64]
 MISSING = "(missing)"
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tclose.errors import InputError
 from tclose.table import numbers
-from tclose.wording import counted
+from tclose.words import counted
 
 Kind = Literal["number", "date", "boolean", "text", "mixed"]
 

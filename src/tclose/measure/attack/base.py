@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.measure.linkage import Links
-from tclose.wording import counted, legible
+from tclose.types import Bools, Ints
+from tclose.words import counted, legible
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 MOST_NAMED = 1000  # classes of an attribute
 
 

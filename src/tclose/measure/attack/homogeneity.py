@@ -7,7 +7,6 @@ import numpy as np
 from tclose.measure.attack.base import (
     NO_SECRET,
     Attack,
-    Bools,
     Finding,
     Opened,
     Scene,
@@ -18,7 +17,8 @@ from tclose.measure.attack.base import (
     open_for_any,
     rows_of,
 )
-from tclose.wording import counted
+from tclose.types import Bools
+from tclose.words import counted
 
 
 def run(scene: Scene) -> Finding:

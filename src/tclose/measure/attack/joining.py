@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.distance import Counts
-from tclose.measure.attack.base import Attack, Bools, Finding, Ints, Scene, Secret, columns, nothing, percent, rows_of
+from tclose.measure.attack.base import Attack, Finding, Scene, Secret, columns, nothing, percent, rows_of
+from tclose.types import Bools, Ints
 
 
 def run(scene: Scene) -> Finding:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.measure.attack.base import Attack, Bools, Finding, Ints, Scene, rows_of
+from tclose.measure.attack.base import Attack, Finding, Scene, rows_of
 from tclose.measure.linkage import Links
-from tclose.wording import counted
+from tclose.types import Bools, Ints
+from tclose.words import counted
 
 
 def run(scene: Scene) -> Finding:

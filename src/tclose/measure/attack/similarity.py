@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from tclose.distance import Counts
 from tclose.measure.attack.base import (
     Attack,
-    Bools,
     Finding,
-    Ints,
     Opened,
     Scene,
     Secret,
@@ -28,7 +26,8 @@ from tclose.measure.attack.base import (
     open_for_any,
     rows_of,
 )
-from tclose.wording import counted
+from tclose.types import Bools, Ints
+from tclose.words import counted
 
 QUARTER = 4
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tclose.measure.attack.base import (
     NO_SECRET,
     Attack,
-    Bools,
     Finding,
     Opened,
     Scene,
@@ -22,7 +21,8 @@ from tclose.measure.attack.base import (
     nothing,
     rows_of,
 )
-from tclose.wording import number
+from tclose.types import Bools
+from tclose.words import number
 
 
 def gains(scene: Scene, secret: Secret) -> tuple[NDArray[np.float64], Bools]:

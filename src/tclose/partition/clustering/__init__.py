@@ -6,17 +6,13 @@ one row of each cluster, rows with near quasi-identifiers, and classes that are 
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tclose.partition.buckets import Progress, Size, spread
 from tclose.partition.clustering.clusters import Clusters
-from tclose.partition.embedding import Embedding
 from tclose.partition.problem import Problem
+from tclose.partition.shared.buckets import Progress, Size, spread
+from tclose.partition.shared.embedding import Embedding
+from tclose.types import Ints
 
 __all__ = ["partition"]
-
-Ints = NDArray[np.int64]
 
 
 def partition(problem: Problem, *, size: Size = "searched", seed: int = 0, progress: Progress | None = None) -> Ints:

@@ -10,13 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.embedding import Embedding
-from tclose.partition.kernels import kernel
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.partition.shared.embedding import Embedding
+from tclose.partition.shared.kernels import kernel
+from tclose.types import Floats, Ints
 
 FUZZINESS = 1.5  # m; with 2, as usual, the means flow together where attributes are several
 POWER = 1 / (FUZZINESS - 1)  # of the squared distance

@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import GapWarning, InternalError, PolicyError, Unsuited, did_you_mean
 from tclose.partition.exact.programme import fewest_stars
 from tclose.partition.exact.recursion import MOST_ROWS, best_classes
 from tclose.partition.problem import Problem
-from tclose.partition.stars import columns_of, star_cost
+from tclose.partition.shared.stars import columns_of, star_cost
+from tclose.types import Ints
 
 __all__ = ["Loss", "Solution", "Way", "partition", "solve"]
 
-Ints = NDArray[np.int64]
 Loss = Literal["gcp", "stars"]
 Way = Literal["automatic", "recursion", "programme"]
 Progress = Callable[[float], None]

@@ -9,13 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.distance import Distance, Equal, Hierarchical, Matrix, Value
 from tclose.errors import InternalError
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

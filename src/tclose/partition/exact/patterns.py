@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import Unsuited
-
-Ints = NDArray[np.int64]
+from tclose.types import Ints
 
 MOST_VARIABLES = 50_000
 

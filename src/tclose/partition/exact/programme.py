@@ -13,19 +13,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import InternalError, MissingExtra, Unsuited
 from tclose.partition.exact.network import Network, network_of
 from tclose.partition.exact.patterns import Cells, Patterns, check_reach, patterns_of
 from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.stars import columns_of
+from tclose.partition.shared.stars import columns_of
 from tclose.privacy.alpha import Alpha
 from tclose.privacy.base import Model
 from tclose.privacy.likeness import BetaLikeness
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints
 
 MOST_COLUMNS = 12  # 2^columns sets of stars
 TIME_REACHED = 1  # as scipy numbers the ways in which a solver ends

@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.distance import Matrix
 from tclose.errors import Unsuited
 from tclose.partition.exact import subsets
-from tclose.partition.kernels import kernel
 from tclose.partition.problem import Problem
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.partition.shared.kernels import kernel
+from tclose.types import Floats, Ints
 
 MOST_ROWS = 18  # 2^18 subsets to judge, 3^18/2 steps: about a second
 MOST_TRANSPORTS = 10_000  # a matrix is judged by a transportation problem of some milliseconds per count vector

@@ -10,14 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.axes import Axis, Line, Tree
 from tclose.partition.problem import Problem, Sensitive
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from tclose.partition.shared.axes import Axis, Line, Tree
+from tclose.types import Bools, Floats, Ints
 
 BLOCK = 1 << 13  # subsets judged at once
 

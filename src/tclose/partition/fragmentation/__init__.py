@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.partition.fragmentation.classes import RowDistance, euclidean, generate_classes
 from tclose.partition.fragmentation.exact import as_printed
@@ -20,10 +19,10 @@ from tclose.partition.fragmentation.plan import Plan
 from tclose.partition.fragmentation.relaxed import most_classes
 from tclose.partition.fragmentation.strategy import STRATEGIES
 from tclose.partition.problem import Problem
+from tclose.types import Ints
 
 __all__ = ["Bound", "Sizing", "StrategyName", "partition", "plan"]
 
-Ints = NDArray[np.int64]
 Bound = Literal["tight", "published"]
 Sizing = Literal["relaxed", "gcd"]
 StrategyName = Literal["psi", "sum", "squares"]

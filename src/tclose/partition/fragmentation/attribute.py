@@ -7,13 +7,10 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.partition.fragmentation.spread import Spread, spread_of
 from tclose.partition.problem import Problem, Sensitive
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.partition.fragmentation.attribute import Attribute
 from tclose.partition.fragmentation.spread import PrintedLine
 from tclose.partition.fragmentation.strategy import Strategy
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.partition.fragmentation import cells
 from tclose.partition.fragmentation.plan import Plan
+from tclose.types import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 RowDistance = Callable[[Floats, Floats], Floats]  # (points, one point) → the distance of each of them from it
 
 SHARES = ((0.5,), (0.25, 0.5, 0.75))  # of the cells that may go to one side: neither is always better

@@ -11,12 +11,10 @@ from fractions import Fraction
 from math import gcd, lcm
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.partition.fragmentation.attribute import Attribute
-
-Ints = NDArray[np.int64]
+from tclose.types import Ints
 
 
 def relaxed_bound(one: Attribute, fragments: Ints, taken: Ints) -> Fraction:

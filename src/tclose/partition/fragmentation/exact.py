@@ -5,15 +5,13 @@ from __future__ import annotations
 from math import gcd
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.partition.fragmentation.attribute import Attribute, judged
 from tclose.partition.fragmentation.boxes import Box, BoxSearch, find_fragmentation
 from tclose.partition.fragmentation.plan import Plan
 from tclose.partition.fragmentation.strategy import Strategy
 from tclose.partition.problem import Problem
-
-Ints = NDArray[np.int64]
+from tclose.types import Ints
 
 
 def common_divisor(sizes: list[int], k: int = 1) -> int:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.kernels import kernel
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.partition.shared.kernels import kernel
+from tclose.types import Floats, Ints
 
 
 @kernel

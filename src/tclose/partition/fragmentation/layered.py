@@ -12,13 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.partition.fragmentation.attribute import Attribute
 from tclose.partition.fragmentation.strategy import Strategy
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints
 
 BATCH = 64  # with more fragments than this, the best 1/64 of them are cut at a time
 

@@ -25,9 +25,7 @@ from tclose.partition.fragmentation.layered import LayeredSearch, find_fragmenta
 from tclose.partition.fragmentation.plan import Plan
 from tclose.partition.fragmentation.strategy import Strategy
 from tclose.partition.problem import Problem
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Ints
 
 JOINED = (1, 2, 3, 4, 6, 8, 12, 16)  # how many classes may be joined to take in one spare row
 NEARLY = Fraction(9, 10)  # joining more classes is not worth it once this much of the budget is left

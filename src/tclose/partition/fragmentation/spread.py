@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Value
 from tclose.partition.fragmentation import kernels
+from tclose.types import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Integers = NDArray[Any]  # int64, or object holding Python integers
 
 SAFE = 2**62

@@ -13,18 +13,16 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import Infeasible, Unsuited
 from tclose.partition.incognito.frequencies import Frequencies, numbered
 from tclose.partition.incognito.ladder import Ladder
 from tclose.partition.problem import Problem
 from tclose.partition.weave.loss import flat_axes, total_loss
+from tclose.types import Bools, Ints
 
 __all__ = ["labels_at", "minimal_solutions", "partition", "tops"]
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Progress = Callable[[float], None]
 Heights = tuple[int, ...]
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.partition.incognito.ladder import Ladder
 from tclose.partition.problem import Problem
+from tclose.types import Ints
 
-Ints = NDArray[np.int64]
 Generalised = Sequence[tuple[int, int]]  # quasi-identifiers, each with its height; those not named are left out
 
 LARGEST_KEY = 2**62

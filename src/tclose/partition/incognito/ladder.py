@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.axes import Axis, Line, Set, Tree
-
-Ints = NDArray[np.int64]
+from tclose.partition.shared.axes import Axis, Line, Set, Tree
+from tclose.types import Ints
 
 HALVINGS = 5  # of a number's range: 32, 16, 8, 4 and 2 intervals of equal width
 

@@ -12,19 +12,18 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.errors import Unsuited
 from tclose.partition.kanonymity.approximation import approximate
 from tclose.partition.kanonymity.matching import check_solver, two_diverse
 from tclose.partition.problem import Problem
-from tclose.partition.stars import columns_of
+from tclose.partition.shared.stars import columns_of
 from tclose.privacy import Alpha
+from tclose.types import Ints
 
 __all__ = ["partition"]
 
-Ints = NDArray[np.int64]
 
 HALF = Fraction(1, 2)
 

@@ -8,9 +8,8 @@ optimum.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from tclose.types import Ints
 
 
 def approximate(columns: Ints, k: int) -> Ints:

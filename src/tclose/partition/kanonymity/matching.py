@@ -14,12 +14,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import InternalError, MissingExtra, Unsuited
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints
 
 MOST_TYPES = 1000
 BITS = 16  # columns per word of a mask

@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import PolicyError, Unsuited, did_you_mean
 from tclose.partition.microaggregation.first import strata_needed, strata_of, stratified
@@ -20,11 +19,10 @@ from tclose.partition.microaggregation.mdav import mdav, standardised
 from tclose.partition.microaggregation.merge import joined
 from tclose.partition.microaggregation.swap import swapped
 from tclose.partition.problem import Problem, Sensitive
+from tclose.types import Floats, Ints
 
 __all__ = ["Variant", "partition"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
 Variant = Literal["first", "swap", "merge"]
 

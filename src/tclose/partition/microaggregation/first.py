@@ -10,13 +10,11 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.kernels import kernel
 from tclose.partition.microaggregation.mdav import apart, centre, farthest
+from tclose.partition.shared.kernels import kernel
+from tclose.types import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.kernels import kernel
+from tclose.partition.shared.kernels import kernel
+from tclose.types import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
 
 

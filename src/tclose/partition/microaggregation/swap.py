@@ -10,16 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.distance import Equal, Hierarchical, Value
 from tclose.errors import Unsuited
-from tclose.partition.kernels import kernel
 from tclose.partition.microaggregation.mdav import centre, distances, farthest, gather
 from tclose.partition.problem import Sensitive
+from tclose.partition.shared.kernels import kernel
+from tclose.types import Floats, Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
 
 UNKNOWN = -2

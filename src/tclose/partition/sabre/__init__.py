@@ -11,17 +11,16 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import Unsuited
 from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.redistribution import Near, check_near, filled, leaves
 from tclose.partition.sabre.buckets import bucketize, ground_of
 from tclose.partition.sabre.slack import Slack
+from tclose.partition.shared.redistribution import Near, check_near, filled, leaves
+from tclose.types import Ints
 
 __all__ = ["partition"]
 
-Ints = NDArray[np.int64]
 Progress = Callable[[float], None]
 
 

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from tclose.distance import Distance, Equal, Hierarchical, Value
 from tclose.distance.exact import widened
 from tclose.errors import Unsuited
+from tclose.types import Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Integers = NDArray[Any]
 
 

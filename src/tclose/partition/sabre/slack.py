@@ -12,14 +12,10 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.redistribution import within
 from tclose.partition.sabre.buckets import Ground
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from tclose.partition.shared.redistribution import within
+from tclose.types import Bools, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,17 +12,16 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import InternalError, PolicyError, did_you_mean
-from tclose.partition.merging import merged
 from tclose.partition.problem import Problem
+from tclose.partition.shared.merging import merged
 from tclose.partition.weave.cloth import Cloth
 from tclose.partition.weave.effort import EFFORTS, Effort, EffortName
+from tclose.types import Ints
 
 __all__ = ["EffortName", "partition"]
 
-Ints = NDArray[np.int64]
 Progress = Callable[[float], None]
 
 SMALL = 100  # rows of a table on which several runs cost nothing

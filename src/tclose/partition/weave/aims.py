@@ -15,15 +15,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.distance import Equal, Hierarchical, Value
 from tclose.partition.problem import Sensitive
 from tclose.partition.weave.rules import Rules, Shares, asked, rules_of
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints, SmallInts
 
 SAFE = 2**61
 PATH, BUSH, RULE = 0, 1, 2
@@ -35,12 +31,12 @@ class Aims(NamedTuple):
     """All guarded attributes in flat arrays: their trees, the table's counts, and how much work is allowed."""
 
     kinds: Ints
-    codes: Small  # rows × attributes
+    codes: SmallInts  # rows × attributes
     edge: Ints  # where an attribute's edges begin; one more at the end
     value: Ints  # where its values begin; one more at the end
     up: Ints  # of a bush: where its values' edges begin in `above`
     depth: Ints
-    above: Small  # the edges between a value and the root
+    above: SmallInts  # the edges between a value and the root
     reference: Ints  # the table's rows beyond each edge
     weight: Ints
     total: Ints  # the table's rows
@@ -57,7 +53,7 @@ class _Tree:
 
     kind: int
     codes: Ints
-    above: Small  # values × depth; of a path without columns
+    above: SmallInts  # values × depth; of a path without columns
     reference: list[int]
     weight: list[int]
     unit: int

@@ -8,17 +8,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.kernels import kernel
+from tclose.partition.shared.kernels import kernel
 from tclose.partition.weave.aims import Aims
 from tclose.partition.weave.chance import below, seeded, uniform
 from tclose.partition.weave.loss import Axes, Shown, clear, loss_with, show, shown
 from tclose.partition.weave.work import count, limit, moved_work, swapped_work, work_of
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints, SmallInts
 
 MOVES = 0.25  # of the steps; the others are swaps
 TRIES = 16  # rows of the other class that a swap tries
@@ -27,18 +23,18 @@ TRIES = 16  # rows of the other class that a swap tries
 class Weft(NamedTuple):
     """The classes of some rows and all that is known about them."""
 
-    label: Small  # class of each row
-    place: Small  # of each row in its class
-    member: Small  # classes × places
+    label: SmallInts  # class of each row
+    place: SmallInts  # of each row in its class
+    member: SmallInts  # classes × places
     size: Ints
-    counts: Small  # classes × edges
+    counts: SmallInts  # classes × edges
     work: Ints  # classes × attributes
     state: Shown
     loss: Floats  # per class
 
 
 @kernel
-def weft(axes: Axes, aims: Aims, labels: Small, classes: int) -> Weft:
+def weft(axes: Axes, aims: Aims, labels: SmallInts, classes: int) -> Weft:
     """Gather what is known about classes."""
     size = np.bincount(labels, minlength=classes).astype(np.int64)
     room = int(size.max() + size.max() // 2 + 8)
@@ -158,7 +154,7 @@ def anneal(
     axes: Axes,
     aims: Aims,
     woven: Weft,
-    orders: Small,
+    orders: SmallInts,
     k: int,
     steps: int,
     hot: float,

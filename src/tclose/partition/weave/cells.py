@@ -11,21 +11,19 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.partition.kernels import kernel
+from tclose.partition.shared.kernels import kernel
 from tclose.partition.weave.aims import Aims
 from tclose.partition.weave.loss import MEAN, SET, TREE, Axes
 from tclose.partition.weave.threads import in_threads
 from tclose.partition.weave.work import limit, work_of
+from tclose.types import Floats, Ints, SmallInts
 
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
 Sides = NDArray[np.bool_]
 
 DEPTH = 8  # times that the sensitive space is halved, at most
 
 
-def views_of(axes: Axes) -> Small:
+def views_of(axes: Axes) -> SmallInts:
     """Return the rows in the order of each axis in turn, ties in the order of the axes that follow."""
     axis_count = len(axes.kinds)
     keys = [axes.codes[:, q] for q in range(axis_count)]
@@ -33,7 +31,7 @@ def views_of(axes: Axes) -> Small:
     return np.array(views or [np.arange(len(axes.codes))], dtype=np.int32)
 
 
-def strata_of(aims: Aims) -> Small:
+def strata_of(aims: Aims) -> SmallInts:
     """Return a number per row whose first bits tell the half, quarter, … of the sensitive space that holds it."""
     rows, attributes = aims.codes.shape
     path = np.zeros(rows, dtype=np.int32)
@@ -46,7 +44,7 @@ def strata_of(aims: Aims) -> Small:
 
 
 @kernel
-def _deeper(path: Small, order: Ints) -> Small:
+def _deeper(path: SmallInts, order: Ints) -> SmallInts:
     """Halve every stratum in the order of one attribute."""
     sizes = np.bincount(path)
     seen = np.zeros_like(sizes)
@@ -59,18 +57,18 @@ def _deeper(path: Small, order: Ints) -> Small:
 
 
 def cells_of(
-    axes: Axes, aims: Aims, views: Small, k: int, most: int, share: float, progress: Callable[[float], None]
-) -> list[Small]:
+    axes: Axes, aims: Aims, views: SmallInts, k: int, most: int, share: float, progress: Callable[[float], None]
+) -> list[SmallInts]:
     """Return the rows of each cell, in the order of the first view.
 
     A cell has as many rows as `most`, or more where no cut leaves both sides with k rows within `share` of t.
     """
     strata = strata_of(aims)
     tried, chosen = np.zeros((2, len(axes.codes)), dtype=np.bool_)  # a node of the bisection writes to its rows alone
-    cells: list[Small] = []
+    cells: list[SmallInts] = []
     stack = [(views, 0)]
 
-    def halved(node: tuple[Small, int]) -> list[tuple[Small, int]]:
+    def halved(node: tuple[SmallInts, int]) -> list[tuple[SmallInts, int]]:
         orders, depth = node
         if orders.shape[1] <= most:
             return [node]
@@ -88,7 +86,15 @@ def cells_of(
 
 @kernel
 def _halve(
-    axes: Axes, aims: Aims, orders: Small, strata: Small, depth: int, k: int, share: float, tried: Sides, chosen: Sides
+    axes: Axes,
+    aims: Aims,
+    orders: SmallInts,
+    strata: SmallInts,
+    depth: int,
+    k: int,
+    share: float,
+    tried: Sides,
+    chosen: Sides,
 ) -> int:
     """Choose which rows go right; return with how many halvings of the sensitive space, -1 where no cut passes.
 
@@ -110,7 +116,7 @@ def _halve(
 
 
 @kernel
-def _halves(orders: Small, chosen: Sides) -> tuple[Small, Small]:
+def _halves(orders: SmallInts, chosen: Sides) -> tuple[SmallInts, SmallInts]:
     """Part the rows, in every order."""
     right = 0
     for row in orders[0]:
@@ -130,7 +136,7 @@ def _halves(orders: Small, chosen: Sides) -> tuple[Small, Small]:
 
 
 @kernel
-def _send(axes: Axes, order: Small, strata: Small, bits: int, q: int, right: Sides) -> None:
+def _send(axes: Axes, order: SmallInts, strata: SmallInts, bits: int, q: int, right: Sides) -> None:
     """Send of every stratum the later half, in the order of one axis, to the right."""
     if bits == 0:
         middle = _label_change(axes, order, q) if len(axes.kinds) else len(order) // 2
@@ -152,7 +158,7 @@ def _send(axes: Axes, order: Small, strata: Small, bits: int, q: int, right: Sid
 
 
 @kernel
-def _label_change(axes: Axes, order: Small, q: int) -> int:
+def _label_change(axes: Axes, order: SmallInts, q: int) -> int:
     """Return the place nearest to the middle half's centre at which the highest label changes, or the value."""
     best, highest, size = len(order) // 2, -1, len(order)
     for step in range(size // 4):
@@ -170,7 +176,7 @@ def _label_change(axes: Axes, order: Small, q: int) -> int:
 
 
 @kernel
-def _passes(aims: Aims, rows: Small, right: Sides, k: int, share: float) -> bool:
+def _passes(aims: Aims, rows: SmallInts, right: Sides, k: int, share: float) -> bool:
     """Tell whether both sides have k rows and are within their share of every t."""
     values = np.zeros((2, aims.value[-1]), dtype=np.int64)
     sizes = np.zeros(2, dtype=np.int64)
@@ -190,7 +196,7 @@ def _passes(aims: Aims, rows: Small, right: Sides, k: int, share: float) -> bool
 
 
 @kernel
-def beyond(aims: Aims, values: Ints) -> Small:
+def beyond(aims: Aims, values: Ints) -> SmallInts:
     """Turn counts per value into counts beyond each edge."""
     counts = np.zeros(len(aims.weight), dtype=np.int32)
     for a in range(len(aims.kinds)):
@@ -208,7 +214,7 @@ def beyond(aims: Aims, values: Ints) -> Small:
 
 
 @kernel
-def _scatter(axes: Axes, rows: Small, right: Sides) -> float:
+def _scatter(axes: Axes, rows: SmallInts, right: Sides) -> float:
     """Return what two random rows of one side lose together, on average, summed over all rows."""
     scatter = 0.0
     for q in range(len(axes.kinds)):

@@ -20,9 +20,8 @@ from tclose.partition.weave.loss import Axes, flat_axes, total_loss
 from tclose.partition.weave.recarve import recarve
 from tclose.partition.weave.threads import in_threads
 from tclose.partition.weave.work import smallest_class
+from tclose.types import Ints, SmallInts
 
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
 Rows = NDArray[np.signedinteger[Any]]
 Progress = Callable[[float], None]
 
@@ -74,7 +73,7 @@ class Cloth:
         if self.wide:
             return _gathered(len(self), cells, (np.zeros(len(rows), dtype=np.int32) for rows in cells))
 
-        def carved(rows: Small) -> Small:
+        def carved(rows: SmallInts) -> SmallInts:
             mine, labels = self.only(rows), np.zeros(len(rows), dtype=np.int32)
             carve(mine.axes, mine.aims, np.arange(len(rows)), self.k, self.usual, np.array(effort.prices), labels)
             return labels
@@ -90,7 +89,7 @@ class Cloth:
         groups = groups_of(labels, self.axes, effort.group, np.random.default_rng([seed, 1]))
         seeds = np.random.default_rng([seed, 2]).integers(2**31, size=len(groups))
 
-        def refined(job: tuple[Ints, int]) -> Small:
+        def refined(job: tuple[Ints, int]) -> SmallInts:
             rows, chance = job
             mine = self.only(rows)
             known, named = np.unique(labels[rows], return_inverse=True)
@@ -106,7 +105,7 @@ class Cloth:
         return _gathered(len(self), groups, in_threads(refined, jobs, progress))
 
 
-def _gathered(rows: int, parts: Sequence[Rows], labels: Iterator[Small]) -> Ints:
+def _gathered(rows: int, parts: Sequence[Rows], labels: Iterator[SmallInts]) -> Ints:
     """Give the classes of all parts numbers from 0 up."""
     found, first = np.empty(rows, dtype=np.int64), 0
     for part, mine in zip(parts, labels, strict=True):

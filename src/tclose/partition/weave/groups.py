@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.partition.weave.loss import Axes
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints
 
 
 def groups_of(labels: Ints, axes: Axes, most: int, random: np.random.Generator) -> list[Ints]:

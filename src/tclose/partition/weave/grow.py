@@ -6,16 +6,12 @@ What is carved and what remains are both within every t, so that the rows that r
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.kernels import kernel
+from tclose.partition.shared.kernels import kernel
 from tclose.partition.weave.aims import Aims
 from tclose.partition.weave.loss import Axes, Shown, growth, loss_with, show, shown
 from tclose.partition.weave.work import admitted, count, excess
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints, SmallInts
 
 LOOKED_AT = 8192  # rows, for each that a class grows by
 
@@ -53,7 +49,7 @@ def _lowest(aims: Aims, prices: Floats) -> float:
 
 @kernel
 def _grow(
-    axes: Axes, aims: Aims, rest: Ints, left: Small, seed: int, k: int, price: float, share: float, most: int
+    axes: Axes, aims: Aims, rest: Ints, left: SmallInts, seed: int, k: int, price: float, share: float, most: int
 ) -> tuple[int, float]:
     """Move a class to the end of `rest`; return its size (0 where none was found) and its loss.
 
@@ -88,7 +84,7 @@ def _grow(
 
 
 @kernel
-def carve(axes: Axes, aims: Aims, order: Ints, k: int, usual: int, prices: Floats, labels: Small) -> int:
+def carve(axes: Axes, aims: Aims, order: Ints, k: int, usual: int, prices: Floats, labels: SmallInts) -> int:
     """Give each row of `order`, which must be a class, a label from 0 up; return how many classes there are.
 
     The first row in `order` that remains is the next seed. Each class is grown at several prices, and the one with

@@ -11,12 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.partition.axes import Axis, Line, Tree
-from tclose.partition.kernels import kernel
+from tclose.partition.shared.axes import Axis, Line, Tree
+from tclose.partition.shared.kernels import kernel
+from tclose.types import Floats, Ints, SmallInts
 
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
 Bits = NDArray[np.uint64]
 
 LINE, TREE, SET, MEAN = 0, 1, 2, 3
@@ -27,14 +25,14 @@ class Axes(NamedTuple):
     """All quasi-identifiers in flat arrays, as compiled loops want them."""
 
     kinds: Ints
-    codes: Small  # rows × axes
+    codes: SmallInts  # rows × axes
     start: Ints  # of an axis in the flat arrays: low and high, nodes and shares, or bits
     leaves: Ints
     depth: Ints  # levels of a tree, words of a set
     steps: Floats  # of a set: values of the domain − 1
     low: Floats
     high: Floats
-    nodes: Small
+    nodes: SmallInts
     shares: Floats
     words: int
 
@@ -42,7 +40,7 @@ class Axes(NamedTuple):
 class Shown(NamedTuple):
     """What each class shows: per axis the smallest, next, next to largest and largest, the bits of sets, the sums."""
 
-    ends: Small
+    ends: SmallInts
     bits: Bits
     once: Bits
     sums: Floats  # classes × axes × (count, sum, sum of squares)

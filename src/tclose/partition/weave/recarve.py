@@ -6,18 +6,14 @@ The joined rows are within every t, since merging never raises closeness, so car
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.kernels import kernel
+from tclose.partition.shared.kernels import kernel
 from tclose.partition.weave.aims import Aims
 from tclose.partition.weave.anneal import Weft, join, leave, look_again
 from tclose.partition.weave.chance import State, below, seeded, uniform
 from tclose.partition.weave.grow import carve
 from tclose.partition.weave.loss import Axes, loss_with, show, shown
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
+from tclose.types import Ints, SmallInts
 
 MOST_ROWS = 120  # carved anew together: the work grows with their square
 CHEAP, DEAR = 0.1, 5.0  # prices of work between which each carving draws its own
@@ -31,7 +27,7 @@ def _shuffle(order: Ints, chance: State) -> None:
 
 
 @kernel
-def _neighbours(woven: Weft, view: Small, where: Small, row: int, most: int, found: Small) -> int:
+def _neighbours(woven: Weft, view: SmallInts, where: SmallInts, row: int, most: int, found: SmallInts) -> int:
     """Gather the classes of the rows around one in a view; return how many there are."""
     classes = 0
     rows = len(view)
@@ -52,7 +48,7 @@ def _neighbours(woven: Weft, view: Small, where: Small, row: int, most: int, fou
 
 
 @kernel
-def _loss_of(axes: Axes, rows: Ints, labels: Small, classes: int) -> float:
+def _loss_of(axes: Axes, rows: Ints, labels: SmallInts, classes: int) -> float:
     state = shown(axes, classes)
     sizes = np.zeros(classes)
     for i in range(len(rows)):
@@ -65,7 +61,7 @@ def _loss_of(axes: Axes, rows: Ints, labels: Small, classes: int) -> float:
 
 
 @kernel
-def _members(woven: Weft, classes: Small) -> Ints:
+def _members(woven: Weft, classes: SmallInts) -> Ints:
     """Return the rows of some classes."""
     rows = np.empty(np.sum(woven.size[classes]), dtype=np.int64)
     place = 0
@@ -77,7 +73,7 @@ def _members(woven: Weft, classes: Small) -> Ints:
 
 
 @kernel
-def _arranged(rows: Ints, where: Small, chance: State) -> Ints:
+def _arranged(rows: Ints, where: SmallInts, chance: State) -> Ints:
     """Return the rows in an order from which seeds are taken: by chance, or along a view, one way or the other."""
     _shuffle(rows, chance)
     if uniform(chance) < 0.5:
@@ -88,7 +84,7 @@ def _arranged(rows: Ints, where: Small, chance: State) -> Ints:
 
 
 @kernel
-def _few(woven: Weft, classes: Small) -> int:
+def _few(woven: Weft, classes: SmallInts) -> int:
     """Return how many of the classes, the first ones, can be carved anew together."""
     few, rows = 0, 0
     while few < len(classes) and rows + woven.size[classes[few]] <= MOST_ROWS:
@@ -99,7 +95,7 @@ def _few(woven: Weft, classes: Small) -> int:
 
 @kernel
 def _replace(
-    axes: Axes, aims: Aims, woven: Weft, old: Small, rows: Ints, labels: Small, new: int, free: list[np.int64]
+    axes: Axes, aims: Aims, woven: Weft, old: SmallInts, rows: Ints, labels: SmallInts, new: int, free: list[np.int64]
 ) -> None:
     """Put other classes in the place of some; `free` holds the numbers of classes without rows."""
     for row in rows:
@@ -119,7 +115,7 @@ def _replace(
 
 @kernel
 def recarve(
-    axes: Axes, aims: Aims, woven: Weft, views: Small, k: int, usual: int, rounds: int, joined: int, seed: int
+    axes: Axes, aims: Aims, woven: Weft, views: SmallInts, k: int, usual: int, rounds: int, joined: int, seed: int
 ) -> int:
     """Carve anew around random rows; return how often that was better."""
     chance = seeded(seed)

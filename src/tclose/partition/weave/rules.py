@@ -13,11 +13,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import InternalError
-from tclose.partition.kernels import kernel
 from tclose.partition.problem import Sensitive
+from tclose.partition.shared.kernels import kernel
 from tclose.privacy import (
     Alpha,
     BetaLikeness,
@@ -28,10 +27,7 @@ from tclose.privacy import (
     Model,
     RecursiveCL,
 )
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, Ints, SmallInts
 
 SAFE = 2**61
 FINE = 2**40  # to which an irrational share is rounded, to the strict side
@@ -135,7 +131,7 @@ def outside(rules: Rules, e: int, count: int, size: int) -> int:
 
 
 @kernel
-def broken(rules: Rules, counts: Small, size: int, a: int, first: int, last: int) -> int:
+def broken(rules: Rules, counts: SmallInts, size: int, a: int, first: int, last: int) -> int:
     """Return by how many rows, more or less, a class breaks the rules of attribute a, counted from first to last."""
     work, different, spread = 0, 0, 0.0
     for e in range(first, last):
@@ -153,7 +149,7 @@ def broken(rules: Rules, counts: Small, size: int, a: int, first: int, last: int
 
 
 @kernel
-def _too_common(recursive: Ints, counts: Small, size: int) -> int:
+def _too_common(recursive: Ints, counts: SmallInts, size: int) -> int:
     """Return by how many rows the commonest value reaches c times all but the l−1 commonest."""
     bound, commonest, tail = size + 1, 0, size
     taken = 0

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.kernels import kernel
+from tclose.partition.shared.kernels import kernel
 from tclose.partition.weave.aims import PATH, RULE, SAFE, Aims
 from tclose.partition.weave.rules import broken, outside
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
+from tclose.types import Floats, SmallInts
 
 
 @kernel
-def count(aims: Aims, counts: Small, row: int, sign: int) -> None:
+def count(aims: Aims, counts: SmallInts, row: int, sign: int) -> None:
     """Add a row to the counts of a class, or take it away."""
     for a in range(len(aims.kinds)):
         x = aims.codes[row, a]
@@ -28,7 +24,7 @@ def count(aims: Aims, counts: Small, row: int, sign: int) -> None:
 
 
 @kernel
-def work_of(aims: Aims, counts: Small, size: int, a: int) -> int:
+def work_of(aims: Aims, counts: SmallInts, size: int, a: int) -> int:
     """Return the work of a class on one attribute."""
     if aims.kinds[a] == RULE:
         return broken(aims.rules, counts, size, a, aims.edge[a], aims.edge[a + 1])
@@ -48,7 +44,7 @@ def limit(aims: Aims, size: int, a: int) -> int:
 
 
 @kernel
-def admitted(aims: Aims, counts: Small, size: int) -> bool:
+def admitted(aims: Aims, counts: SmallInts, size: int) -> bool:
     """Tell whether a class is within every t."""
     passes = True
     for a in range(len(aims.kinds)):
@@ -81,7 +77,7 @@ def smallest_class(aims: Aims, k: int, most: int) -> int:
 
 
 @kernel
-def swapped_work(aims: Aims, counts: Small, size: int, work: int, a: int, gone: int, new: int) -> int:
+def swapped_work(aims: Aims, counts: SmallInts, size: int, work: int, a: int, gone: int, new: int) -> int:
     """Return the work of a class in which one value takes another's place."""
     if gone == new:
         return work
@@ -112,7 +108,7 @@ def swapped_work(aims: Aims, counts: Small, size: int, work: int, a: int, gone: 
 
 
 @kernel
-def moved_work(aims: Aims, counts: Small, size: int, a: int, value: int, sign: int) -> int:
+def moved_work(aims: Aims, counts: SmallInts, size: int, a: int, value: int, sign: int) -> int:
     """Return the work of a class that gains (sign 1) or loses (-1) a row with this value."""
     total, size = aims.total[a], size + sign
     work = np.int64(0)
@@ -138,7 +134,7 @@ def moved_work(aims: Aims, counts: Small, size: int, a: int, value: int, sign: i
 
 
 @kernel
-def excess(aims: Aims, counts: Small, size: int, sign: int, share: float, found: Floats) -> None:
+def excess(aims: Aims, counts: SmallInts, size: int, sign: int, share: float, found: Floats) -> None:
     """Add to `found`, per value, how many rows' worth of work a class is beyond `share` of t with one row more or less.
 
     One pass per attribute gives the answer for all of its values.
@@ -175,7 +171,7 @@ def excess(aims: Aims, counts: Small, size: int, sign: int, share: float, found:
 
 
 @kernel
-def _rule_excess(aims: Aims, counts: Small, size: int, sign: int, a: int, found: Floats) -> None:
+def _rule_excess(aims: Aims, counts: SmallInts, size: int, sign: int, a: int, found: Floats) -> None:
     """Add to `found`, per value, about how many rows a class is from keeping its rules with one row more or less."""
     first, last = aims.edge[a], aims.edge[a + 1]
     work = work_of(aims, counts, size, a)

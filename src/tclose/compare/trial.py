@@ -1,0 +1,229 @@
+"""One method tried on a table, in a process of its own: it can be stopped, and its memory is its own.
+
+The table comes through a pipe, so that nothing of it is ever written to a disk. What happened goes back as one JSON
+object per line. When the process that asked goes away, however that comes about, the pipe ends and so does this one.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import polars as pl
+
+from tclose.engine.memory import anonymize
+from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, Unsuited
+from tclose.partition import method_named
+from tclose.partition.options import base_of
+from tclose.policy import Policy
+from tclose.release.counting import error_of_counts
+
+Outcome = Literal["released", "unsuited", "infeasible", "extra missing", "refused", "stopped", "failed"]
+Tell = Callable[[Mapping[str, Any]], None]
+
+OUTCOMES: tuple[tuple[type[TcloseError], Outcome], ...] = (
+    (Unsuited, "unsuited"),
+    (Infeasible, "infeasible"),
+    (MissingExtra, "extra missing"),
+    (InternalError, "failed"),
+    (TcloseError, "refused"),
+)
+MEGABYTE = 2**20
+LENGTH_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to try; the table follows in a block of its own."""
+
+    policy: Policy
+    method: str
+    options: Mapping[str, str]
+    seed: int
+    core: int | None = None  # the one that this process keeps to, where several run side by side
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What one method gives for a table, or why it gives nothing."""
+
+    name: str
+    method: str
+    choice: str  # of the method's own option; empty where it has none
+    outcome: Outcome
+    reason: str = ""
+    rows: int | None = None
+    withheld: int | None = None
+    classes: int | None = None
+    average_class: float | None = None
+    smallest_class: int | None = None
+    gcp: float | None = None
+    sse: float | None = None
+    discernibility: float | None = None
+    query_error: float | None = None
+    query_errors: list[dict[str, float]] = field(default_factory=list)
+    closeness: Mapping[str, float] = field(default_factory=dict)
+    seconds: float | None = None  # without those spent on compiling, which the next run is spared
+    compile_seconds: float | None = None
+    peak_megabytes: float | None = None
+
+
+def send(job: Job, table: memoryview, pipe: IO[bytes]) -> None:
+    """Hand a job and its table over; the pipe stays open for as long as the job is wanted."""
+    told = pickle.dumps(job)
+    for block in (told, table):
+        pipe.write(len(block).to_bytes(LENGTH_BYTES, "big"))
+        pipe.write(block)
+    pipe.flush()
+
+
+def main() -> None:
+    """Try one method; the last line says what came of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked decides
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # a library may print, and cells are not for print
+
+    def tell(message: Mapping[str, Any]) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as pipe:
+        job: Job = pickle.loads(_block(pipe))
+        table = pl.read_ipc_stream(io.BytesIO(_block(pipe)))
+    threading.Thread(target=_end_with_the_pipe, daemon=True).start()
+    warnings.simplefilter("ignore")  # whoever asked has been told
+    if job.core is not None and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {job.core})
+    tell({"trial": attempt(job, table, tell)})
+    os._exit(0)  # at once: a thread still listens
+
+
+def _block(pipe: IO[bytes]) -> bytes:
+    return pipe.read(int.from_bytes(pipe.read(LENGTH_BYTES), "big"))
+
+
+def _end_with_the_pipe() -> None:
+    os.read(sys.stdin.fileno(), 1)
+    os._exit(1)
+
+
+def attempt(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
+    """Return the figures of a release, or why there is none, never with a cell in it."""
+    try:
+        return _figures(job, table, tell)
+    except TcloseError as error:
+        outcome = next(outcome for kind, outcome in OUTCOMES if isinstance(error, kind))
+        return {"outcome": outcome, "reason": str(error)}
+    except MemoryError:
+        return {"outcome": "stopped", "reason": "it did not fit into memory"}
+    except BaseException as error:  # its message could hold a cell; polars panics with a BaseException
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        return {"outcome": "failed", "reason": f"this is a bug in tclose ({type(error).__name__} in {where})"}
+
+
+def _figures(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
+    if (base := base_of(job.method, job.options)) is not None:
+        method_named(base)  # with its kernels, or nobody would notice when they are compiled
+    compiling = _watch_compiler(tell)
+    tell({"begun": True})
+    start = time.perf_counter()
+    release = anonymize(table, job.policy, method=job.method, seed=job.seed, progress=_rarely(tell), **job.options)
+    seconds, peak = time.perf_counter() - start - compiling.seconds, peak_megabytes()
+    tell({"released": True})
+    content = release.certificate.content
+    error = error_of_counts(table, job.policy, release.tables, content, job.seed)
+    return {
+        "outcome": "released",
+        **_cost(content),
+        **({} if error is None else error.to_dict()),
+        "seconds": seconds,
+        "compile_seconds": compiling.seconds,
+        "peak_megabytes": peak,
+    }
+
+
+def _cost(found: Mapping[str, Any]) -> dict[str, Any]:
+    measures = found["measures"]
+    return {
+        **{name: found[name] for name in ("rows", "withheld", "classes", "smallest_class")},
+        "average_class": found["rows"] / found["classes"],
+        **{name: measures[name] for name in ("gcp", "sse", "discernibility")},
+        "closeness": {name: one["closeness"] for name, one in found["sensitive"].items()},
+    }
+
+
+def _rarely(tell: Tell) -> Callable[[float, str], None]:
+    """Tell of progress a hundred times at most."""
+    told = -1.0
+
+    def progress(share: float, what: str) -> None:
+        nonlocal told
+        if share >= told + 0.01:
+            told = share
+            tell({"share": share})
+
+    return progress
+
+
+class _Compiling:
+    """How long kernels were compiled: once per machine, so it says nothing of the method."""
+
+    def __init__(self, tell: Tell) -> None:
+        self.seconds, self._depth, self._since, self._tell = 0.0, 0, 0.0, tell
+
+    def begin(self) -> None:
+        """Take note that the compiler starts; it calls itself for the functions that a kernel calls."""
+        self._depth += 1
+        if self._depth == 1:
+            self._since = time.perf_counter()
+            self._tell({"compiling": True})
+
+    def end(self) -> None:
+        """Take note that the compiler is done."""
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += time.perf_counter() - self._since
+            self._tell({"compiling": False})
+
+
+def _watch_compiler(tell: Tell) -> _Compiling:
+    compiling = _Compiling(tell)
+    if "numba" in sys.modules:  # else the method has no kernels
+        from numba.core import event
+
+        class Listener(event.Listener):
+            def on_start(self, event: Any) -> None:
+                compiling.begin()
+
+            def on_end(self, event: Any) -> None:
+                compiling.end()
+
+        event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
+    return compiling
+
+
+def peak_megabytes() -> float | None:
+    """Return the most memory that this process has held, where the system tells."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count what the parent held when it started this process
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024 / MEGABYTE
+    try:
+        import resource
+    except ImportError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MEGABYTE

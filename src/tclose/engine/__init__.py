@@ -1,0 +1,1 @@
+"""Where the steps run. No algorithm lives here."""

@@ -1,0 +1,1 @@
+"""What several methods use; no method imports another method."""

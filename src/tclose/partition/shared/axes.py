@@ -1,0 +1,56 @@
+"""Quasi-identifiers as a method sees them: codes per row, and what a class loses that shows some of them (NCP).
+
+They mirror `table/quasi.py` without its texts, so that the loss which a method lowers is the one a release pays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from tclose.types import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A number: its rank (-1 where missing), and where each rank begins and ends a range, between 0 and 1.
+
+    With a `deviation` the class mean is published: what counts is the squared distance to it, on z-scores.
+    """
+
+    codes: Ints
+    low: Floats
+    high: Floats
+    deviation: float | None = None
+
+    @classmethod
+    def of_points(cls, points: Floats) -> Line:
+        """Take the places themselves, each of which begins and ends at itself."""
+        places, codes = np.unique(points, return_inverse=True)
+        return cls(codes.astype(np.int64), places, places)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A value with a hierarchy: its leaf (-1 where missing); `levels[h][i]` is the node above leaf i at height h."""
+
+    codes: Ints
+    levels: tuple[Ints, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Set:
+    """Text: one of `domain_size` values, a missing one among them."""
+
+    codes: Ints
+    domain_size: int
+
+
+Axis: TypeAlias = Line | Tree | Set
+
+
+def part_of(axis: Axis, rows: Ints) -> Axis:
+    """Return the same axis for some rows only."""
+    return replace(axis, codes=axis.codes[rows])

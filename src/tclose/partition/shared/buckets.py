@@ -1,0 +1,142 @@
+"""Equal buckets of rows that are alike in what is sensitive; each class takes one row of each, near each other.
+
+This is what the two methods of Wang et al. (2018) share, and what t-closeness-first microaggregation does for one
+attribute: a class that takes a row of every bucket spreads over the table's sensitive values as the table does. Nothing
+proves that it is within t, so classes are judged, and joined with a neighbour where they fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+
+from tclose.errors import PolicyError, did_you_mean
+from tclose.partition.fragmentation import cells
+from tclose.partition.problem import Problem
+from tclose.partition.shared.merging import merged
+from tclose.partition.weave.loss import flat_axes, total_loss
+from tclose.types import Bools, Floats, Ints
+
+Size = Literal["searched", "k"]
+Progress = Callable[[float], None]
+Bucketing = Callable[[int], Ints]  # how many buckets → the bucket of every row; left-over rows are in one more
+
+SIZES = ("searched", "k")
+PATIENCE = 2  # sizes tried that lose more than the best before them
+ROUNDS = 64  # of joining pairs, each of which halves what fails; what still fails then is stubborn
+MOST_BUCKETS = 1024  # searched; what needs larger classes gets them by joining
+
+
+def spread(problem: Problem, bucketing: Bucketing, size: Size, tell: Progress) -> Ints:
+    """Return the classes over as many buckets as lose least, or over k as in the paper."""
+    if size not in SIZES:
+        raise PolicyError(f"there is no size '{size}'{did_you_mean(size, SIZES) or f'; known are {SIZES}'}")
+    problem.check_feasible()
+    best = np.zeros(problem.rows, dtype=np.int64)
+    if not problem.rows:
+        return best
+    axes, least, worse = flat_axes(problem.all_axes, problem.rows), np.inf, 0
+    tries = list(_sizes(problem, size))
+    for number, buckets in enumerate(tries):
+        labels = _joined(problem, one_of_each(problem.points, bucketing(buckets), buckets))
+        loss = total_loss(axes, labels, int(labels.max()) + 1)
+        worse = worse + 1 if loss > least else 0
+        best, least = (labels, loss) if loss < least else (best, least)
+        tell((number + 1) / len(tries))
+        if worse == PATIENCE:
+            break
+    tell(1.0)
+    return best
+
+
+def _sizes(problem: Problem, size: Size) -> Iterator[int]:
+    """Yield k, and twice as many again and again while that allows two classes."""
+    buckets = problem.k
+    yield buckets
+    while size == "searched" and 2 * buckets <= min(MOST_BUCKETS, problem.rows // 2):
+        buckets *= 2
+        yield buckets
+
+
+def one_of_each(points: Floats, of_row: Ints, buckets: int) -> Ints:
+    """Return classes that take one row of each bucket from one neighbourhood, and left-over rows where they are near.
+
+    The paper grows each class by the nearest rows, in O(n²/k), and its last classes get what nobody wanted; the rows
+    of all buckets are bisected alike instead, as fragmentation does, in O(n log n).
+    """
+    points = points if points.shape[1] else np.zeros((len(points), 1))
+    rows = np.flatnonzero(of_row < buckets)
+    count = len(rows) // buckets
+    orders = np.array([rows[np.lexsort((axis[rows], of_row[rows]))] for axis in points.T])
+    members = cells.bisect(points, orders, np.ones(buckets, dtype=np.int64), count, np.array([0.5]))
+    labels = np.empty(len(points), dtype=np.int64)
+    labels[members.ravel()] = np.repeat(np.arange(count), buckets)
+    _place_left_over(points, labels, np.flatnonzero(of_row == buckets), points[members].mean(axis=1))
+    return labels
+
+
+def _place_left_over(points: Floats, labels: Ints, rows: Ints, centres: Floats) -> None:
+    """Give each row to the nearest class, none two before all have one."""
+    taken = np.zeros(len(centres))
+    for row in rows.tolist():
+        apart = np.abs(centres - points[row]).sum(axis=1) + taken * (points.shape[1] + 1)
+        nearest = int(apart.argmin())
+        labels[row] = nearest
+        taken[nearest] += 1
+
+
+def _joined(problem: Problem, labels: Ints) -> Ints:
+    """Join failing classes with a neighbour until none is left, or until some have proved stubborn."""
+    verdicts = Verdicts(problem, ROUNDS)
+    labels = merged(labels, np.zeros(problem.rows, dtype=np.int64), problem.points, verdicts.failing)
+    return _united(problem, labels, verdicts.judged(labels))
+
+
+def _united(problem: Problem, labels: Ints, bad: Bools) -> Ints:
+    """Make all stubborn classes one, with as many of the nearest others as it takes.
+
+    Each by itself could swallow half of the table in as many rounds; together they often make up for each other.
+    """
+    if not bad.any():
+        return labels
+    sizes = np.bincount(labels)
+    centres = np.stack([np.bincount(labels, weights=axis) / sizes for axis in problem.points.T], axis=1)
+    apart = np.abs(centres - centres[bad].mean(axis=0)).sum(axis=1)
+    order, more = np.lexsort((apart, ~bad)), 0
+    while True:
+        united = np.zeros(len(sizes), dtype=bool)
+        united[order[: int(bad.sum()) + more]] = True
+        rows = np.flatnonzero(united[labels])
+        if problem.part(rows).admitted(np.zeros(len(rows), dtype=np.int64)).all():
+            break
+        more = max(1, 2 * more)
+    return np.unique(np.where(united, order[0], np.arange(len(sizes)))[labels], return_inverse=True)[1].astype(np.int64)
+
+
+class Verdicts:
+    """Judges classes that only ever grow, each of them once."""
+
+    def __init__(self, problem: Problem, rounds: int) -> None:
+        self._problem = problem
+        self._rounds = rounds
+        self._size = np.zeros(problem.rows, dtype=np.int64)  # of the class judged last that begins with each row
+        self._fails = np.zeros(problem.rows, dtype=bool)
+
+    def failing(self, labels: Ints) -> Bools:
+        """Tell for each class whether it is to be joined: if it fails, and so many rounds have not passed yet."""
+        self._rounds -= 1
+        return self.judged(labels) & (self._rounds >= 0)
+
+    def judged(self, labels: Ints) -> Bools:
+        """Tell for each class whether something asked for does not admit it."""
+        sizes, first = np.bincount(labels), np.empty(int(labels.max()) + 1, dtype=np.int64)
+        first[labels[::-1]] = np.arange(len(labels))[::-1]
+        new = self._size[first] != sizes
+        if new.any():
+            rows = np.flatnonzero(new[labels])
+            number = np.cumsum(new) - 1
+            self._fails[first[new]] = ~self._problem.part(rows).admitted(number[labels[rows]])
+            self._size[first] = sizes
+        return np.asarray(self._fails[first])

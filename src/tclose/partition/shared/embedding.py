@@ -1,0 +1,82 @@
+"""Sensitive values as points whose Euclidean distances are their ground distances, as near as that can be.
+
+Numbers lie on a line already. Other values are placed by principal coordinates (Gower, Biometrika 53, 1966), weighted
+by how often they occur; of a large domain the commonest values are placed, and the rest is fitted in between them
+(landmark scaling, de Silva & Tenenbaum 2004). A row's distance over several attributes is then the root of their
+squared distances' sum, which is the distance that Wang et al. (2018) define.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tclose.distance import Distance, Equal, Hierarchical, Matrix, Value
+from tclose.errors import InternalError
+from tclose.partition.problem import Problem, Sensitive
+from tclose.types import Floats, Ints
+
+LANDMARKS = 256
+DIMENSIONS = 16  # per attribute
+NOUGHT = 1e-9  # of the largest eigenvalue
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """The different combinations of sensitive values: their places, how many rows show each, and which a row shows."""
+
+    points: Floats
+    counts: Ints
+    of_row: Ints
+
+    @classmethod
+    def of(cls, problem: Problem) -> Embedding:
+        """Place all rows of a problem."""
+        example, of_row = np.zeros(min(problem.rows, 1), dtype=np.int64), np.zeros(problem.rows, dtype=np.int64)
+        for one in problem.sensitive:
+            _, example, of_row = np.unique(
+                of_row * len(one.reference) + one.codes, return_index=True, return_inverse=True
+            )
+        places = [placed(one)[one.codes[example]] for one in problem.sensitive]
+        points = np.concatenate([*places, np.zeros((len(example), 1))], axis=1)
+        return cls(points, np.bincount(of_row).astype(np.int64), of_row)
+
+    def order(self) -> Ints:
+        """Return the combinations along their first principal component, from one end to the other."""
+        centred = self.points - np.average(self.points, axis=0, weights=self.counts)
+        _, axes = np.linalg.eigh(centred.T * self.counts @ centred)
+        first = axes[:, -1] * np.sign(axes[np.abs(axes[:, -1]).argmax(), -1])  # of two directions always the same
+        return np.argsort(np.round(centred @ first, 12), kind="stable")
+
+
+def placed(one: Sensitive) -> Floats:
+    """Return the places of all values of an attribute: values × dimensions."""
+    if isinstance(one.distance, Value):
+        positions = one.distance.positions.astype(np.float64)
+        return np.asarray(positions / max(float(positions[-1]), 1.0))[:, None]
+    landmarks = np.sort(np.argsort(-one.reference, kind="stable")[:LANDMARKS])
+    weights = one.reference[landmarks] / max(int(one.reference[landmarks].sum()), 1)
+    return _principal_coordinates(_distances(one.distance, len(one.reference), landmarks) ** 2, landmarks, weights)
+
+
+def _distances(distance: Distance, values: int, landmarks: Ints) -> Floats:
+    """Return the ground distance of every value from each landmark."""
+    if isinstance(distance, Equal):
+        return np.asarray(np.arange(values)[:, None] != landmarks, dtype=np.float64)
+    if isinstance(distance, Hierarchical):
+        apart = [level[:, None] != level[landmarks] for level in distance.levels[:-1]]
+        return np.asarray(np.sum(apart, axis=0) / max(distance.height, 1) + np.zeros((values, len(landmarks))))
+    if isinstance(distance, Matrix):
+        return np.asarray(distance.costs[:, landmarks] / distance.farthest)
+    raise InternalError(f"there are no places for the distance '{distance.name}'")
+
+
+def _principal_coordinates(squares: Floats, landmarks: Ints, weights: Floats) -> Floats:
+    """Return places whose squared distances from the landmarks are as given; squares that fit nowhere are dropped."""
+    mean = squares[landmarks] @ weights
+    products = (squares @ weights)[:, None] + mean - squares - weights @ mean  # twice the scalar products
+    root = np.sqrt(weights)
+    found, axes = np.linalg.eigh(root[:, None] * products[landmarks] / 2 * root)
+    kept = np.flatnonzero(found > max(found.max(initial=0.0), 0.0) * NOUGHT)[::-1][:DIMENSIONS]
+    return np.asarray(products / 2 @ (root[:, None] * axes[:, kept]) / np.sqrt(found[kept]))

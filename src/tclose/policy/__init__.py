@@ -1,0 +1,14 @@
+"""What is asked: the policy, from TOML or from Python, validated once."""
+
+from tclose.policy.model import (
+    DATE_UNITS,
+    MODELS,
+    Bins,
+    Builder,
+    CostTable,
+    Policy,
+    Quasi,
+    Sensitive,
+)
+
+__all__ = ["DATE_UNITS", "MODELS", "Bins", "Builder", "CostTable", "Policy", "Quasi", "Sensitive"]

@@ -1,0 +1,193 @@
+"""The judge: a coded table, its classes and a policy in; what every model found out.
+
+It knows nothing of how the classes came about, and the reference is always the whole coded table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Ordered, Value
+from tclose.errors import InternalError
+from tclose.policy import Policy, Sensitive
+from tclose.privacy import Judgement, KAnonymity, Model, distribution_models, diversity_models
+from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
+from tclose.table import CodedTable, SensitiveColumn
+from tclose.table.classes import Classes
+from tclose.types import Ints
+
+Progress = Callable[[float, str], None]  # the share done, and what is being done
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What one model found about one attribute, or about the classes as such."""
+
+    attribute: str | None
+    model: Model
+    judgement: Judgement
+
+
+def judge(table: CodedTable, policy: Policy, progress: Progress) -> CheckResult:
+    """Judge the classes that a reader of the table sees, and measure the closeness of every attribute."""
+    classes, supersets = table.classes, supersets_of(table, policy)
+
+    def judged(column: SensitiveColumn) -> tuple[AttributeFinding, list[Verdict]]:
+        spec, counts = policy.sensitive[column.name], counts_of(column, classes)
+        found = attribute_verdicts(column, spec, table, classes, counts, supersets)
+        return _finding(column, spec, counts, found), found
+
+    found, sensitive = [anonymity_verdict(table, classes, policy)], {}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        answers = zip(table.sensitive, pool.map(judged, table.sensitive.values()), strict=True)
+        for done, (name, (one, more)) in enumerate(answers):
+            sensitive[name] = one
+            found += more
+            progress((done + 1) / len(table.sensitive), name)
+    models = (*(_told(verdict) for verdict in found), *_withheld(table, policy))
+    return CheckResult(
+        rows=len(classes.rows),
+        classes=len(classes),
+        smallest_class=int(classes.sizes.min()),
+        satisfied=all(model.satisfied for model in models),
+        sensitive=sensitive,
+        models=models,
+        withheld=table.withheld,
+    )
+
+
+def _withheld(table: CodedTable, policy: Policy) -> list[ModelFinding]:
+    """Hold rows that were left out for a missing value against what the policy allows."""
+    if not table.withheld:
+        return []
+    share = Fraction(table.withheld, table.withheld + len(table.classes.rows))
+    return [ModelFinding("suppress", None, policy.suppress, share, share <= policy.suppress, 0, 0)]
+
+
+def supersets_of(table: CodedTable, policy: Policy) -> list[Ints]:
+    """Return the groupings of classes that (n,t)-closeness looks at, where a policy asks for it."""
+    return list(table.supersets()) if any(spec.n for spec in policy.sensitive.values()) else []
+
+
+def distance_of(column: SensitiveColumn) -> Distance:
+    """Return the ground distance between a column's values."""
+    if column.costs is not None:
+        return Matrix(column.costs.matrix)
+    if column.hierarchy is not None:
+        return Hierarchical(column.hierarchy.levels)
+    if column.distance == "value":
+        if column.positions is None:
+            raise InternalError(f"the values of '{column.name}' have no magnitude")
+        return Value(column.positions)
+    return Equal() if column.distance == "equal" else Ordered(len(column.labels))
+
+
+def members_of(table: CodedTable, classes: Classes) -> Counts:
+    """Count who is in each class: persons where the policy names them, else rows."""
+    members = classes.sizes
+    if table.persons is not None:
+        people = int(table.persons.max()) + 1
+        members = Counts.from_codes(classes.labels, table.persons[classes.rows], people).distinct
+    return Counts(np.arange(len(members)), np.zeros_like(members), members, 1)
+
+
+def counts_of(column: SensitiveColumn, classes: Classes) -> Counts:
+    """Count the values of each class."""
+    return Counts.from_codes(classes.labels, column.codes[classes.rows], len(column.labels))
+
+
+def counts_by_person(column: SensitiveColumn, classes: Classes, persons: Ints | None) -> Counts:
+    """Count each value of a class once per person who shows it, where rows name persons."""
+    if persons is None:
+        return counts_of(column, classes)
+    domain, people = len(column.labels), int(persons.max()) + 1
+    cells = classes.labels_by_row() * domain + column.codes
+    shown, which = np.unique(cells, return_inverse=True)
+    once = shown[np.unique(which * people + persons) // people]
+    return Counts.from_codes(once // domain, once % domain, domain)
+
+
+def verdicts(
+    table: CodedTable,
+    classes: Classes,
+    policy: Policy,
+    *,
+    supersets: Sequence[Ints] = (),
+    without: Sequence[str] = (),
+) -> list[Verdict]:
+    """Judge any classes of a table by all models of a policy, some left out."""
+    found = [anonymity_verdict(table, classes, policy)]
+    for column in table.sensitive.values():
+        spec, counts = policy.sensitive[column.name], counts_of(column, classes)
+        found += attribute_verdicts(column, spec, table, classes, counts, supersets, without=without)
+    return found
+
+
+def anonymity_verdict(table: CodedTable, classes: Classes, policy: Policy) -> Verdict:
+    """Judge classes by how many persons or rows they have."""
+    members, model = members_of(table, classes), KAnonymity(policy.k)
+    return Verdict(None, model, model.judge(members, members.sizes))
+
+
+def attribute_verdicts(
+    column: SensitiveColumn,
+    spec: Sensitive,
+    table: CodedTable,
+    classes: Classes,
+    counts: Counts,
+    supersets: Sequence[Ints],
+    *,
+    without: Sequence[str] = (),
+) -> list[Verdict]:
+    """Judge one attribute by every model that its settings name."""
+    asked = [(model, counts) for model in distribution_models(spec, distance_of(column), supersets)]
+    if spec.l is not None or spec.entropy_l is not None or spec.recursive is not None:
+        persons = None if table.persons is None else members_of(table, classes).sizes
+        by_person = counts if persons is None else counts_by_person(column, classes, table.persons)
+        asked += [(model, by_person) for model in diversity_models(spec, persons)]
+    reference = column.reference
+    return [
+        Verdict(column.name, model, model.judge(shown, reference))
+        for model, shown in asked
+        if model.name not in without
+    ]
+
+
+def _finding(column: SensitiveColumn, spec: Sensitive, counts: Counts, found: Sequence[Verdict]) -> AttributeFinding:
+    closeness, worst = _closeness(found, distance_of(column), counts, column.reference)
+    asked = [verdict.judgement for verdict in found if verdict.model.name in ("t", "(n,t)")]
+    return AttributeFinding(
+        distance=column.distance,
+        t=spec.t,
+        closeness=closeness,
+        satisfied=all(verdict.judgement.satisfied for verdict in found),
+        worst_class=worst + 1,
+        failing_classes=sum(int(np.count_nonzero(~judgement.admitted)) for judgement in asked),
+    )
+
+
+def _closeness(found: Sequence[Verdict], distance: Distance, counts: Counts, reference: Ints) -> tuple[Fraction, int]:
+    """Return the attribute's closeness to the whole table and its worst class."""
+    for verdict in found:
+        if verdict.model.name == "t" and isinstance(verdict.judgement.reached, Fraction):
+            return verdict.judgement.reached, verdict.judgement.worst_class
+    return distance.emd(counts, reference).largest()
+
+
+def _told(verdict: Verdict) -> ModelFinding:
+    judgement = verdict.judgement
+    return ModelFinding(
+        model=verdict.model.name,
+        attribute=verdict.attribute,
+        required=verdict.model.required,
+        reached=judgement.reached,
+        satisfied=judgement.satisfied,
+        worst_class=judgement.worst_class + 1,
+        failing_classes=int(np.count_nonzero(~judgement.admitted)),
+    )

@@ -1,0 +1,152 @@
+"""What was found: the answers of check() and explain(), for people and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from tclose.policy.settings import spelled
+from tclose.privacy import Level
+
+
+@dataclass(frozen=True)
+class AttributeFinding:
+    """How close one sensitive attribute is, and whether that is close enough."""
+
+    distance: str
+    t: Fraction | None
+    closeness: Fraction
+    satisfied: bool
+    worst_class: int  # counted from 1
+    failing_classes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {
+            "distance": self.distance,
+            "t": json_number(self.t),
+            "closeness": float(self.closeness),
+            "closeness_exact": f"{self.closeness.numerator}/{self.closeness.denominator}",
+            "satisfied": self.satisfied,
+            "worst_class": self.worst_class,
+        }
+
+
+@dataclass(frozen=True)
+class ModelFinding:
+    """The level that one model requires and the level that the table reaches."""
+
+    model: str
+    attribute: str | None
+    required: Level | Mapping[str, Level]
+    reached: Level
+    satisfied: bool
+    worst_class: int  # counted from 1; 0 where no class is meant
+    failing_classes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        required = self.required
+        return {
+            "model": self.model,
+            "attribute": self.attribute,
+            "required": {name: json_number(level) for name, level in required.items()}
+            if isinstance(required, Mapping)
+            else json_number(required),
+            "reached": self.reached if isinstance(self.reached, int) else _float(self.reached),
+            "satisfied": self.satisfied,
+        }
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Whether a table holds what a policy asks for."""
+
+    rows: int
+    classes: int
+    smallest_class: int
+    satisfied: bool
+    sensitive: Mapping[str, AttributeFinding]
+    models: tuple[ModelFinding, ...]
+    withheld: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        withheld = {"withheld": self.withheld} if self.withheld else {}
+        return {
+            "rows": self.rows,
+            **withheld,
+            "classes": self.classes,
+            "smallest_class": self.smallest_class,
+            "satisfied": self.satisfied,
+            "sensitive": {name: found.to_dict() for name, found in self.sensitive.items()},
+            "models": [found.to_dict() for found in self.models],
+        }
+
+
+@dataclass(frozen=True)
+class Step:
+    """One move of earth: how much, from which value to which, how far."""
+
+    source: str
+    target: str
+    mass: Fraction
+    distance: Fraction
+
+    @property
+    def cost(self) -> Fraction:
+        """Return mass × distance."""
+        return self.mass * self.distance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {
+            "from": self.source,
+            "to": self.target,
+            "mass": str(self.mass),
+            "distance": str(self.distance),
+            "cost": str(self.cost),
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one class is as far from the table as it is: the cheapest moves that would make it alike."""
+
+    attribute: str
+    class_number: int
+    rows: int
+    distance: str
+    moves: tuple[Step, ...]
+
+    @property
+    def closeness(self) -> Fraction:
+        """Return what all moves cost together: the earth mover's distance."""
+        return sum((move.cost for move in self.moves), Fraction(0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        closeness = self.closeness
+        return {
+            "attribute": self.attribute,
+            "class": self.class_number,
+            "rows": self.rows,
+            "distance": self.distance,
+            "closeness": float(closeness),
+            "closeness_exact": f"{closeness.numerator}/{closeness.denominator}",
+            "moves": [move.to_dict() for move in self.moves],
+        }
+
+
+def json_number(level: Level | None) -> int | float | str | None:
+    """Return a level as a JSON number where that is exact, else as text such as "1/3"."""
+    if level is None or isinstance(level, int):
+        return level
+    return spelled(level) if isinstance(level, Fraction) else _float(level)
+
+
+def _float(level: Level) -> float | str:
+    return "infinite" if level == math.inf else float(level)

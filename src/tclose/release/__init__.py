@@ -1,0 +1,1 @@
+"""Step 4, write: a release, its layouts, its certificate and its files; and how it is verified."""

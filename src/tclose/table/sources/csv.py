@@ -1,0 +1,169 @@
+"""CSV bytes into a frame of text, checked strictly: every record has as many fields as the header.
+
+polars would fill a short record with nulls, rename a repeated column and drop stray quotes, so all of these are
+looked for first. Every cell stays the text that it was; what is a number is decided later, per column.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Collection
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tclose.errors import InputError
+from tclose.types import Ints
+from tclose.words import counted
+
+SEPARATORS = (",", ";", "\t")
+CHUNK = 1 << 21
+QUOTE, NEWLINE, RETURN = b'"\n\r'
+
+Bytes = NDArray[np.uint8]
+
+
+def parse(data: bytes, *, repeated: Collection[str] = ()) -> pl.DataFrame:
+    """Return the table that these bytes hold, every cell as text.
+
+    Columns named in `repeated`, which hold few different cells, come as categories: long text is kept once.
+    """
+    data = _trimmed(data)
+    if not data.strip():
+        raise InputError("the table is empty: it has neither a header nor rows")
+    _check_text(data)
+    separator = _sniff(data)
+    header = _header(data, separator)
+    records = _check_records(data, separator, len(header))
+    if records == 1:
+        raise InputError("the table has a header but no rows")
+    try:
+        schema = {name: pl.Categorical(pl.Categories.random()) if name in repeated else pl.String() for name in header}
+        frame = pl.read_csv(data, separator=separator, schema=schema, has_header=False)
+    except pl.exceptions.PolarsError:  # its message would quote cells
+        raise InputError("the table is not valid CSV") from None
+    if frame.shape != (records, len(header)):
+        raise InputError("the table is not valid CSV: its quotes do not pair up")
+    return frame[1:].with_columns(pl.col(pl.String).fill_null(""))
+
+
+def _trimmed(data: bytes) -> bytes:
+    """Drop a byte order mark and blank lines at either end; a table without them is not copied."""
+    if data.startswith((b"\xef\xbb\xbf", b"\r", b"\n")) or data.endswith((b"\n\n", b"\n\r\n", b"\r")):
+        return data.removeprefix(b"\xef\xbb\xbf").strip(b"\r\n")
+    return data
+
+
+def _check_text(data: bytes) -> None:
+    decoder, read = codecs.getincrementaldecoder("utf-8")(), 0
+    for start in range(0, len(data), CHUNK):
+        try:
+            decoder.decode(data[start : start + CHUNK], final=start + CHUNK >= len(data))
+        except UnicodeDecodeError as error:
+            row = data.count(b"\n", 0, read + error.start)
+            where = f"row {row:,}" if row else "the header"
+            raise InputError(
+                f"the table is not UTF-8 text: the first bad byte is in {where}; save it as UTF-8"
+            ) from None
+        read = start + CHUNK - len(decoder.getstate()[0])
+    if b"\0" in data:
+        raise InputError("the table is not text: it holds NUL bytes; is it a spreadsheet or an archive?")
+    if b"\r" in data and b"\n" not in data:
+        raise InputError("the table's lines end in CR alone, as on very old computers: save it with LF or CRLF")
+
+
+def _sniff(data: bytes) -> str:
+    """Return the separator that splits the header into most fields."""
+    line = _first_record(data)
+    outside = "".join(line.split('"')[::2])
+    return max(SEPARATORS, key=outside.count)
+
+
+def _first_record(data: bytes) -> str:
+    end = 0
+    while True:
+        end = data.find(b"\n", end)
+        record = data if end < 0 else data[:end]
+        if end < 0 or record.count(b'"') % 2 == 0:
+            return record.decode("utf-8").rstrip("\r")
+        end += 1
+
+
+def _header(data: bytes, separator: str) -> list[str]:
+    try:
+        (names,) = csv.reader([_first_record(data)], delimiter=separator)
+    except csv.Error:
+        raise InputError("the header is not valid CSV") from None
+    for number, name in enumerate(names, start=1):
+        if not name.strip():
+            raise InputError(f"column {number} of {len(names)} has no name in the header")
+        if (first := names.index(name) + 1) < number:  # in a table without a header, the name is a cell
+            raise InputError(
+                f"columns {first} and {number} have the same name in the header: rename one",
+                detail=f"the name is '{name}'",
+            )
+    return names
+
+
+def _check_records(data: bytes, separator: str, width: int) -> int:
+    """Count the records; refuse the table when one has more or fewer fields than the header."""
+    fields = _fields_per_record(data, separator)
+    ragged = np.flatnonzero(fields != width)
+    if len(ragged):
+        row, found = int(ragged[0]), int(fields[ragged[0]])
+        more = f" ({len(ragged):,} rows are like that)" if len(ragged) > 1 else ""
+        raise InputError(f"row {row:,} has {counted(found, 'field')}, the header has {width}{more}")
+    return len(fields)
+
+
+def _fields_per_record(data: bytes, separator: str) -> Ints:
+    whole = np.frombuffer(data, dtype=np.uint8)
+    whole = whole[: len(whole) - data.endswith(b"\n") - data.endswith(b"\r\n")]
+    quoted, records, carried = False, 0, 0
+    found: list[Ints] = []
+    for start in range(0, len(whole), CHUNK):
+        chunk = whole[start : start + CHUNK]
+        outside = _outside_quotes(chunk, quoted)
+        ends = np.flatnonzero((chunk == NEWLINE) & outside)
+        _check_quotes(whole, start, quoted, ord(separator), ends, records)
+        commas = np.flatnonzero((chunk == ord(separator)) & outside)
+        before = np.searchsorted(commas, ends)
+        found.append(np.diff(before, prepend=0) + 1)
+        if len(ends):
+            found[-1][0] += carried
+            carried = 0
+        carried += len(commas) - (int(before[-1]) if len(ends) else 0)
+        quoted, records = not outside[-1], records + len(ends)
+    if quoted:
+        raise InputError("the table is not valid CSV: a quoted field is never closed")
+    return np.append(np.concatenate(found), carried + 1)
+
+
+def _outside_quotes(chunk: Bytes, quoted: bool) -> NDArray[np.bool_]:
+    """Tell for each byte whether the quotes up to and including it pair up."""
+    quotes = chunk == QUOTE
+    if not quotes.any():
+        return np.full(len(chunk), not quoted)
+    return np.asarray(np.logical_xor.accumulate(quotes) == quoted)
+
+
+def _check_quotes(whole: Bytes, start: int, quoted: bool, separator: int, ends: Ints, records: int) -> None:
+    """Refuse a quote that neither opens nor closes a field; two in a row stand for one."""
+    places = np.flatnonzero(whole[start : start + CHUNK] == QUOTE) + start
+    opening, closing = (places[1::2], places[::2]) if quoted else (places[::2], places[1::2])
+    before = whole[np.maximum(opening - 1, 0)]
+    after = whole[np.minimum(closing + 1, len(whole) - 1)]
+    stray = np.concatenate(
+        (
+            opening[(opening > 0) & ~np.isin(before, (separator, NEWLINE, QUOTE))],
+            closing[(closing < len(whole) - 1) & ~np.isin(after, (separator, NEWLINE, RETURN, QUOTE))],
+        )
+    )
+    if len(stray):
+        row = records + int(np.searchsorted(ends, stray.min() - start))
+        where = f"row {row:,}" if row else "the header"
+        raise InputError(
+            f"{where} has a quote in the middle of a field: put the whole field in quotes, and double those inside it"
+        )

@@ -1,0 +1,194 @@
+"""Files: their exact bytes, what may be written where, and that they appear whole or not at all."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import os
+import stat
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from tclose import InputError
+from tclose.release.files import check_targets, fingerprint, format_of, pending, sha256, write_table
+from tclose.table.sources import parse
+
+
+def written(frame: pl.DataFrame, kind: str) -> bytes:
+    file = io.BytesIO()
+    write_table(frame, kind, file)
+    return file.getvalue()
+
+
+# The bytes of a CSV
+
+
+def test_csv_is_rfc_4180() -> None:
+    frame = pl.DataFrame({"a": ["x", "a,b", 'say "no"', "two\nlines", "back\rward", "é"], "n": [1, 2, 3, 4, 5, None]})
+    assert written(frame, "csv") == ('a,n\nx,1\n"a,b",2\n"say ""no""",3\n"two\nlines",4\n"back\rward",5\né,\n'.encode())
+
+
+def test_csv_leaves_cells_as_they_were() -> None:
+    frame = pl.DataFrame({"a": ["1.10", "", " x ", None, "#"], "b": ["01", "1e5", "-0", "", "NULL"]})
+    assert written(frame, "csv") == b"a,b\n1.10,01\n,1e5\n x ,-0\n,\n#,NULL\n"
+
+
+@pytest.mark.parametrize("name", ["a;b;c", "a\tb", 'say "no"', "a,b", "two\nlines", "^x$"])
+def test_csv_of_odd_names_reads_back(name: str) -> None:
+    frame = pl.DataFrame({name: ["1", "2"], "b": ["3", "4"]})
+    assert parse(written(frame, "csv")).equals(frame)
+
+
+def test_csv_of_one_column_reads_back() -> None:
+    frame = pl.DataFrame({"a": ["", "x", ""]})
+    assert written(frame, "csv") == b'a\n""\nx\n""\n'
+    assert parse(written(frame, "csv")).equals(frame)
+    assert parse(written(pl.DataFrame({"a": [None, 5]}), "csv"))["a"].to_list() == ["", "5"]
+
+
+def test_csv_of_moments_reads_back_as_moments() -> None:
+    moment = datetime.datetime(2024, 1, 31, 12, 30)
+    pandas_like = pl.DataFrame({"at": pl.Series([moment, None], dtype=pl.Datetime("ns")), "b": [1, 2]})
+    assert written(pandas_like, "csv") == b"at,b\n2024-01-31T12:30:00.000000,1\n,2\n"
+    fine = pandas_like.with_columns(pl.col("at") + pl.duration(nanoseconds=1))
+    assert written(fine, "csv") == b"at,b\n2024-01-31T12:30:00.000000001,1\n,2\n"
+
+
+def test_csv_without_text() -> None:
+    assert written(pl.DataFrame({"a": [1, 2], "b": [0.5, 1e20]}), "csv") == b"a,b\n1,0.5\n2,1e+20\n"
+
+
+# Parquet and Arrow
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_bytes_depend_on_the_frame_alone(kind: str) -> None:
+    frame = pl.DataFrame({"a": ["x", "y"], "b": [1, 2]})
+    parts = pl.concat([frame[:1], frame[1:]])
+    assert written(frame, kind) == written(frame.clone(), kind)
+    assert parse(written(parts, kind)).cast(pl.String).equals(frame.cast(pl.String))
+
+
+def test_parquet_has_no_metadata_of_its_own() -> None:
+    metadata = pq.read_metadata(io.BytesIO(written(pl.DataFrame({"a": ["x"]}), "parquet")))
+    assert set(metadata.metadata or {}) <= {b"ARROW:schema"}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_no_text_of_other_rows_gets_into_a_file(kind: str) -> None:
+    texts = [f"a rather long text, number {number}" for number in range(10)]
+    frame = pl.DataFrame({"ill": texts, "row": range(10)}).filter(pl.col("row") != 7)
+    assert b"number 7" not in written(frame, kind)
+
+
+def test_formats_go_by_the_ending() -> None:
+    names = ["r.csv", "r.CSV", "r.parquet", "r.arrow", "r.feather", "r.ipc"]
+    assert [format_of(Path(name)) for name in names] == ["csv", "csv", "parquet", "arrow", "arrow", "arrow"]
+    for name in ("r.xlsx", "r", "csv"):
+        with pytest.raises(InputError, match=r"a release is written as \.csv, \.parquet, "):
+            format_of(Path(name))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_fingerprints(kind: str) -> None:
+    frame = pl.DataFrame({"a": [str(number) for number in range(50_000)], "b": range(50_000)})
+    assert sha256(b"abc").startswith("ba7816bf8f01cfea")
+    assert fingerprint(frame, kind) == sha256(written(frame, kind))
+
+
+# What may be written where
+
+
+def refuses(match: str, targets: list[Path], sources: list[Path]) -> None:
+    with pytest.raises(InputError, match=match):
+        check_targets(targets, sources)
+
+
+def test_what_is_read_is_not_overwritten(tmp_path: Path) -> None:
+    table, link, twin = tmp_path / "t.csv", tmp_path / "link.csv", tmp_path / "twin.csv"
+    table.write_text("a\n")
+    link.symlink_to(table)
+    twin.hardlink_to(table)
+    (tmp_path / "sub").mkdir()
+    for target in (table, link, twin, tmp_path / "sub" / ".." / "t.csv"):
+        refuses("is read and would be overwritten", [target], [table])
+    refuses("is read and would be overwritten", [table], [link])
+    check_targets([tmp_path / "new.csv"], [table, tmp_path / "absent.csv"])
+
+
+def test_two_files_need_two_names(tmp_path: Path) -> None:
+    one, link = tmp_path / "one.csv", tmp_path / "link.csv"
+    refuses("the same name", [one, tmp_path / "." / "one.csv"], [])
+    link.symlink_to(one)
+    refuses("the same name", [one, link], [])
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    os.mkfifo(tmp_path / "pipe")
+    refuses("there is no folder", [tmp_path / "absent" / "r.csv"], [])
+    refuses("there is no folder", [tmp_path / "file" / "r.csv"], [])
+    refuses("is a folder", [tmp_path], [])
+    refuses("is no ordinary file", [tmp_path / "pipe"], [])
+    refuses("is no ordinary file", [Path("/dev/null")], [])
+
+
+def test_a_folder_that_is_not_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    refuses("is not writable", [tmp_path / "r.csv"], [])
+
+
+# Files that appear whole or not at all
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_files_get_their_names_when_published(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("old")
+    with pending({"release": tmp_path / "r.csv", "record": tmp_path / "seed"}, private={"record"}) as files:
+        for file in files.values():
+            file.write(lambda out: out.write(b"new"))
+        assert (tmp_path / "r.csv").read_text() == "old"
+        parts = [path for path in tmp_path.iterdir() if path.name != "r.csv"]
+        assert len(parts) == 2
+        for part in parts:
+            assert part.name.startswith(".")
+            assert mode_of(part) == 0o600
+        for file in files.values():
+            file.publish()
+    assert content_of(tmp_path) == {"r.csv": b"new", "seed": b"new"}
+    mask = os.umask(0o077)
+    os.umask(mask)
+    assert mode_of(tmp_path / "r.csv") == 0o666 & ~mask
+    assert mode_of(tmp_path / "seed") == 0o600
+
+
+@pytest.mark.parametrize("error", [InputError("no"), KeyboardInterrupt(), OSError(28, "full")])
+def test_what_is_not_published_vanishes(tmp_path: Path, error: BaseException) -> None:
+    (tmp_path / "r.csv").write_text("old")
+
+    def work() -> None:
+        with pending({"release": tmp_path / "r.csv", "other": tmp_path / "o"}) as files:
+            files["release"].write(lambda out: out.write(b"new"))
+            raise error
+
+    with pytest.raises(type(error)):
+        work()
+    assert content_of(tmp_path) == {"r.csv": b"old"}
+
+
+def test_a_long_name_is_no_trouble(tmp_path: Path) -> None:
+    name = "r" * 251 + ".csv"
+    with pending({"release": tmp_path / name}) as files:
+        files["release"].write(lambda out: out.write(b"new"))
+        files["release"].publish()
+    assert content_of(tmp_path) == {name: b"new"}
