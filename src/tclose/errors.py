@@ -6,6 +6,7 @@
     │   └── Unsuited      the method cannot serve this policy; another can            exit 2
     ├── MissingExtra      an optional dependency is not installed                     exit 2
     ├── Infeasible        the guarantee asked for cannot be reached                   exit 1
+    ├── Cancelled         somebody stopped the work; nothing was written              exit 130
     └── InternalError     a bug in tclose                                             exit 70
 
     UserWarning
@@ -65,6 +66,15 @@ class Infeasible(TcloseError):
     """What was asked for cannot be reached; the message says which level can be."""
 
     exit_status = 1
+
+
+class Cancelled(TcloseError):
+    """The work was stopped on request; nothing was written. Raise it from a `Progress` to stop any long work."""
+
+    exit_status = 130
+
+    def __init__(self, message: str = "cancelled") -> None:
+        super().__init__(message)
 
 
 class InternalError(TcloseError):
