@@ -1,7 +1,7 @@
 """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
 from tclose.compare.comparison import Comparison, compare
-from tclose.engine.memory import anonymize, check, explain
+from tclose.engine.memory import anonymize, attack, check, explain
 from tclose.errors import (
     Infeasible,
     InputError,
@@ -12,11 +12,13 @@ from tclose.errors import (
     TcloseError,
     Unsuited,
 )
+from tclose.measure.attack import Attacks
 from tclose.policy import Policy, Quasi, Sensitive
 from tclose.privacy.results import AttributeFinding, CheckResult, Explanation, ModelFinding
-from tclose.release.attacking import Attacks, attack
-from tclose.release.certificate import Certificate, Verification, verify
+from tclose.release.certificate import Certificate
 from tclose.release.release import Release
+from tclose.release.verification import Verification
+from tclose.release.verify import verify
 from tclose.table import read
 
 __all__ = [

@@ -23,22 +23,23 @@ from tclose.compare.comparison import LIMIT_SECONDS, entries
 from tclose.compare.tradeoff import LEVELS
 from tclose.compare.tradeoff import tradeoff as try_levels
 from tclose.engine import doctor as health
+from tclose.engine.memory import ANONYMIZER
 from tclose.engine.memory import anonymize as publish
+from tclose.engine.memory import attack as attack_release
 from tclose.engine.memory import check as judge
 from tclose.engine.memory import explain as account
 from tclose.errors import Infeasible, InputError, LeakWarning, PolicyError, TcloseError
+from tclose.measure.attack import Attacks
 from tclose.partition import DEFAULT_METHOD, METHODS
 from tclose.partition.options import from_texts
 from tclose.policy import Policy
 from tclose.policy import draft as drafting
 from tclose.recode.guard import unguarded
-from tclose.release.attacking import ANONYMIZER, Attacks
-from tclose.release.attacking import attack as attack_release
 from tclose.release.certificate import Certificate
-from tclose.release.certificate import verify as verify_release
 from tclose.release.files import check_targets, format_of
-from tclose.release.marks import possible_marks, sibling
+from tclose.release.layouts import possible_marks, sibling
 from tclose.release.release import Release
+from tclose.release.verify import verify as verify_release
 from tclose.report.charts import libraries as report_libraries
 from tclose.table import read
 

@@ -43,9 +43,9 @@ class Bar(_Patient):
         super().__init__()
         self._task = self._progress.add_task("", total=1.0)
 
-    def __call__(self, share: float, what: str) -> None:
+    def __call__(self, share: float, phase: str = "") -> None:
         """Take note of how far the work is."""
-        self._progress.update(self._task, completed=share, description=what)
+        self._progress.update(self._task, completed=share, description=phase or None)
 
 
 class Bars(_Patient):

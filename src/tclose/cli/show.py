@@ -15,15 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from tclose.errors import TcloseError
-from tclose.measure.attack import Finding
+from tclose.measure.attack import RELEASE, AttackResult, Attacks, Finding
 from tclose.measure.attack.base import percent
 from tclose.measure.utility import MEASURES
 from tclose.privacy import Level
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
-from tclose.release.attacking import RELEASE, Attacks
-from tclose.release.attacking import Comparison as AttackComparison
-from tclose.release.certificate import Certificate, Verification
-from tclose.release.marks import NO_IDENTITY
+from tclose.release.certificate import Certificate
+from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.words import counted, number
 
 MODELS = {
@@ -169,19 +167,19 @@ def show_attacks(result: Attacks) -> None:
     table.add_column("attack")
     for name in result.tables:
         table.add_column(headings.get(name, name), justify="right", no_wrap=True)
-    for one in result.comparisons:
-        if one.found[RELEASE].figure is not None:
-            table.add_row(Text(one.attack.title), *(_attacked(one, found) for found in one.found.values()))
+    for one in result.results:
+        if one.findings[RELEASE].figure is not None:
+            table.add_row(Text(one.attack.title), *(_attacked(one, found) for found in one.findings.values()))
     console.print(table)
     console.print(
         "\nIn brackets the share of rows affected. What the figures are, and what they mean for the release:\n"
     )
-    for one in result.comparisons:
+    for one in result.results:
         console.print(Text(f"{one.attack.title} ({one.attack.figure}; {one.attack.better} is better)", "bold"))
-        console.print(Text(f"  {plain(one.found[RELEASE].sentence)}"))
+        console.print(Text(f"  {plain(one.findings[RELEASE].sentence)}"))
 
 
-def _attacked(one: AttackComparison, found: Finding) -> Text:
+def _attacked(one: AttackResult, found: Finding) -> Text:
     if found.figure is None:
         return Text("–")
     figure = percent(found.figure, 1) if one.attack.unit == "share" else number(found.figure)

@@ -13,14 +13,13 @@ import polars as pl
 
 from tclose.compare.processes import answers
 from tclose.compare.trial import Job, Trial
+from tclose.engine.memory import coded
 from tclose.errors import Infeasible, InputError, InternalError, PolicyError
 from tclose.partition import METHODS, method_called
 from tclose.policy import Policy
 from tclose.privacy.feasibility import publishable
 from tclose.table import to_polars
-from tclose.table.coded import check_columns
 from tclose.table.frames import from_polars, kind_of
-from tclose.table.quasi import read_quasis
 
 Progress = Callable[[str, float], None]  # a method, and the share of its work that is done
 
@@ -146,9 +145,7 @@ def _check_numbers(limit: float, seed: int) -> None:
 
 def _needed(whole: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, Policy]:
     """Return the columns that a release is made of; what no method could use is refused here, once, with warnings."""
-    check_columns(whole, policy, identifiers_too=True)
-    publishable(whole, policy)
-    read_quasis(whole, policy)
+    publishable(coded(whole, policy), policy)
     asked = replace(policy, identifiers=())  # names are for no process but this one
     return whole[[name for name, _ in asked.columns()]], asked
 

@@ -28,7 +28,9 @@ from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, 
 from tclose.partition import method_named
 from tclose.partition.options import base_of
 from tclose.policy import Policy
-from tclose.release.counting import error_of_counts
+from tclose.release.certificate import Certificate
+from tclose.release.queries import error_of_counts
+from tclose.types import Progress
 
 Outcome = Literal["released", "unsuited", "infeasible", "extra missing", "refused", "stopped", "failed"]
 Tell = Callable[[Mapping[str, Any]], None]
@@ -143,11 +145,10 @@ def _figures(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
     release = anonymize(table, job.policy, method=job.method, seed=job.seed, progress=_rarely(tell), **job.options)
     seconds, peak = time.perf_counter() - start - compiling.seconds, peak_megabytes()
     tell({"released": True})
-    content = release.certificate.content
-    error = error_of_counts(table, job.policy, release.tables, content, job.seed)
+    error = error_of_counts(table, job.policy, release.tables, release.certificate, job.seed)
     return {
         "outcome": "released",
-        **_cost(content),
+        **_cost(release.certificate),
         **({} if error is None else error.to_dict()),
         "seconds": seconds,
         "compile_seconds": compiling.seconds,
@@ -155,21 +156,26 @@ def _figures(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
     }
 
 
-def _cost(found: Mapping[str, Any]) -> dict[str, Any]:
-    measures = found["measures"]
+def _cost(certificate: Certificate) -> dict[str, Any]:
+    claims = certificate.claims
+    assert claims.rows is not None
+    assert claims.classes is not None
     return {
-        **{name: found[name] for name in ("rows", "withheld", "classes", "smallest_class")},
-        "average_class": found["rows"] / found["classes"],
-        **{name: measures[name] for name in ("gcp", "sse", "discernibility")},
-        "closeness": {name: one["closeness"] for name, one in found["sensitive"].items()},
+        "rows": claims.rows,
+        "withheld": certificate.withheld,
+        "classes": claims.classes,
+        "smallest_class": claims.smallest_class,
+        "average_class": claims.rows / claims.classes,
+        **{name: certificate.measures[name] for name in ("gcp", "sse", "discernibility")},
+        "closeness": {name: claim.closeness for name, claim in claims.sensitive.items()},
     }
 
 
-def _rarely(tell: Tell) -> Callable[[float, str], None]:
+def _rarely(tell: Tell) -> Progress:
     """Tell of progress a hundred times at most."""
     told = -1.0
 
-    def progress(share: float, what: str) -> None:
+    def progress(share: float, phase: str = "") -> None:
         nonlocal told
         if share >= told + 0.01:
             told = share

@@ -14,7 +14,7 @@ from tclose.cli.progress import Bar
 from tclose.engine.memory import anonymize, check
 from tclose.examples.hospital import hospital
 from tclose.policy import Policy
-from tclose.release.certificate import verify
+from tclose.release.verify import verify
 from tclose.table import read
 
 

@@ -227,7 +227,7 @@ def _hierarchy(values: Values, spec: Quasi, original: pl.Series, missing: Sequen
             longest = max((len(text) for text in values_of(original, missing).texts), default=0)
             texts = pl.Series([text for text in values.texts if len(text) <= longest], dtype=pl.String)
             made_of = values_of(texts, ())
-        hierarchy = builders.build(spec.hierarchy, made_of)
+        hierarchy = builders.build(spec.hierarchy, made_of.domain)
     place = {text: code for code, text in enumerate(hierarchy.leaves)}
     leaf = [place.get(text, -1) for text in values.texts]
     if values.units is not None and -1 in leaf:

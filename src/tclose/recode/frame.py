@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
@@ -10,37 +10,30 @@ import polars as pl
 from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.recode.spelling import published
-from tclose.table import SensitiveColumn
+from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
-from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING
 from tclose.types import Ints
 
 INLINE = 12  # bytes: polars keeps shorter texts in the column itself, longer ones in memory that columns share
 
 
-def recoded(
-    frame: pl.DataFrame,
-    policy: Policy,
-    quasi: Iterable[QuasiColumn],
-    sensitive: Mapping[str, SensitiveColumn],
-    classes: Classes | None = None,
-) -> pl.DataFrame:
+def recoded(table: CodedTable, policy: Policy, classes: Classes | None = None) -> pl.DataFrame:
     """Return the rows as they are published, still in the table's order and with the table's order of columns.
 
     Without classes every row publishes its own quasi-identifiers, coded as the policy has it.
     """
     by_row = None if classes is None else classes.labels_by_row()
     new = {}
-    for column in quasi:
+    for name, column in table.quasi.items():
         own = classes or Classes.from_labels(np.unique(column.codes, return_inverse=True)[1])
-        new[column.name] = _spread(published(column, own), own.labels_by_row() if by_row is None else by_row)
+        new[name] = _spread(published(column, own), own.labels_by_row() if by_row is None else by_row)
     for name, spec in policy.sensitive.items():
         if spec.publish == "bin":
-            new[name] = _bins(sensitive[name], frame[name])
-    shown = {*policy.quasi, *policy.keep, *policy.unlinkable, *policy.sensitive}
-    columns = (name for name in frame.columns if name in shown)
-    return pl.DataFrame({name: new[name] if name in new else _plain(frame[name]) for name in columns})
+            new[name] = _bins(table.sensitive[name], table.frame[name])
+    published_columns = {*policy.quasi, *policy.keep, *policy.unlinkable, *policy.sensitive}
+    columns = (name for name in table.frame.columns if name in published_columns)
+    return pl.DataFrame({name: new[name] if name in new else _plain(table.frame[name]) for name in columns})
 
 
 def ordered(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:

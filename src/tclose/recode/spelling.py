@@ -73,7 +73,7 @@ def _means(column: NumberColumn, classes: Classes) -> list[str]:
     assert values.units is not None
     digits = values.scale + 1
     texts = []
-    for mine in np.split(values.codes[classes.rows], classes.starts[1:]):
+    for mine in np.split(column.codes[classes.rows], classes.starts[1:]):
         present = mine[mine >= 0]
         total = sum(int(unit) for unit in values.units[present])
         mean = Fraction(total, max(len(present), 1) * 10**values.scale)

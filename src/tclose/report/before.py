@@ -14,7 +14,8 @@ import polars as pl
 
 from tclose.policy import Policy, Quasi
 from tclose.recode.covering import RANGE, Covering, covering
-from tclose.table.classes import Classes, classes_of
+from tclose.release.beside import Beside
+from tclose.table.classes import Classes
 from tclose.table.values import values_of
 from tclose.types import Floats, Ints
 
@@ -48,9 +49,10 @@ class _Bins:
     of_cell: Ints
 
 
-def before_and_after(original: pl.DataFrame, published: pl.DataFrame, policy: Policy) -> list[BeforeAfter]:
+def before_and_after(beside: Beside) -> list[BeforeAfter]:
     """Compare every quasi-identifier of which the release tells more than nothing."""
-    classes = classes_of(published[list(policy.visible)])
+    original, published, policy = beside.original.frame, beside.published.frame, beside.policy
+    classes = beside.published.classes
     shown = published[classes.rows[classes.starts]]
     persons = None if policy.person is None else original[policy.person].rank("dense").fill_null(0).to_numpy()
     found = (_compared(name, original[name], shown[name], classes, policy, persons) for name in policy.quasi)

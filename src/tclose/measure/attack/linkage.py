@@ -53,6 +53,7 @@ PROSECUTOR = Attack(
     "share",
     "lower",
     run_prosecutor,
+    counts_people=True,
 )
 JOURNALIST = Attack(
     "journalist",
@@ -62,6 +63,7 @@ JOURNALIST = Attack(
     "share",
     "lower",
     run_journalist,
+    counts_people=True,
 )
 MARKETER = Attack(
     "marketer",
@@ -71,6 +73,7 @@ MARKETER = Attack(
     "share",
     "lower",
     run_marketer,
+    counts_people=True,
 )
 UNIQUENESS = Attack(
     "uniqueness",
@@ -80,4 +83,5 @@ UNIQUENESS = Attack(
     "share",
     "lower",
     run_uniqueness,
+    counts_people=True,
 )

@@ -36,4 +36,5 @@ ATTACK = Attack(
     "rows",
     "higher",
     run,
+    counts_people=True,
 )
