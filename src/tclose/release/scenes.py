@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tclose.distance import Line, Metric
 from tclose.measure.attack import Scene, Secret
+from tclose.privacy.judge import distance_of
 from tclose.release.beside import Beside, coverings, equal_people, linked
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.types import Ints
@@ -63,12 +65,8 @@ def _secrets(table: CodedTable, cells: Mapping[str, Ints]) -> tuple[Secret, ...]
 
 
 def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
-    tree, costs, domain = column.hierarchy, column.costs, len(column.labels)
-    positions = None
-    if column.distance == "value" and column.positions is not None:
-        positions = column.positions.astype(np.float64)
-    elif column.distance == "ordered":
-        positions = np.arange(domain, dtype=np.float64)
+    tree, domain = column.hierarchy, len(column.labels)
+    geometry = distance_of(column).geometry(domain)
     return Secret(
         name=column.name,
         cells=cells,
@@ -76,6 +74,6 @@ def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
         domain=domain,
         levels=() if tree is None else tree.levels,
         nodes=() if tree is None else tree.labels,
-        positions=positions,
-        costs=None if costs is None else np.asarray(costs.matrix, dtype=np.float64),
+        positions=geometry.positions.astype(np.float64) if isinstance(geometry, Line) else None,
+        costs=geometry.costs.astype(np.float64) if isinstance(geometry, Metric) else None,
     )

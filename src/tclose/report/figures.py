@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance import Counts
+from tclose.distance import Counts, Line
 from tclose.policy import Policy
 from tclose.privacy.judge import counts_of, distance_of
 from tclose.table import CodedTable, SensitiveColumn
@@ -126,7 +126,7 @@ def grouped(column: SensitiveColumn) -> tuple[tuple[str, ...], Ints]:
     if len(present) <= MOST_BARS:
         group_of[present] = np.arange(len(present))
         return tuple(column.labels[code] for code in present.tolist()), group_of
-    if column.distance in ("ordered", "value"):
+    if isinstance(distance_of(column).geometry(len(reference)), Line):
         seen = np.cumsum(reference[present]) - reference[present]
         part = np.unique(seen * MOST_BARS // int(reference.sum()), return_inverse=True)[1]
         group_of[present] = part
