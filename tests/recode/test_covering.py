@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose import InputError, Quasi
-from tclose.recode.covering import covering
+from tclose.recode.covering import covering_of_series as covering
 from tclose.recode.spelling import published
 from tclose.table.classes import Classes
 from tclose.table.quasi import read_quasi

@@ -15,8 +15,8 @@ import polars as pl
 
 from tclose.errors import InputError, PolicyError, did_you_mean
 from tclose.measure.linkage import Links, packed
-from tclose.policy import Policy, Quasi
-from tclose.recode.covering import Covering, covering, worth_of
+from tclose.policy import Policy
+from tclose.recode.covering import Covering, covering_of_series, worth_of
 from tclose.release.reader import reader_policy
 from tclose.release.release import Release
 from tclose.table import CodedTable, encode, to_polars
@@ -113,13 +113,13 @@ class Stage:
         """Read what the classes of a published table show, against the rows of a register."""
         shown = table.visible[table.classes.rows[table.classes.starts]]
         return [
-            covering(
+            covering_of_series(
                 name,
-                self.policy.quasi.get(name, Quasi()),
+                self.policy.quasi.get(name),
                 self.policy.missing,
                 original=self.frame[name],
-                register=register[name],
                 shown=shown[name],
+                register=None if register is self.frame else register[name],
             )
             for name in self.policy.visible
         ]

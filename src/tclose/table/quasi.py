@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import PolicyError
-from tclose.policy import Policy, Quasi
+from tclose.policy import Builder, Policy, Quasi
 from tclose.policy.settings import join
 from tclose.table import builders
 from tclose.table.builders import spell
@@ -162,6 +162,7 @@ class LabelColumn:
     name: str
     hierarchy: Hierarchy
     codes: Ints  # leaves in the order of the tree; -1 where missing
+    builder: Builder | None = None  # the rule that made the hierarchy; none for a file
 
     def nodes(self, classes: Classes) -> tuple[Ints, Ints, NDArray[np.bool_]]:
         """Return the height and the number of the lowest node that covers each class, and where some are missing."""
@@ -247,12 +248,14 @@ def read_quasi(column: pl.Series, spec: Quasi, missing: Sequence[str]) -> QuasiC
     """Turn a quasi-identifier into codes, as its settings say."""
     values = values_of(column, missing)
     if spec.hierarchy is not None:
+        builder = None if isinstance(spec.hierarchy, Path) else spec.hierarchy
         hierarchy = (
             Hierarchy.load(spec.hierarchy)
             if isinstance(spec.hierarchy, Path)
             else builders.build(spec.hierarchy, values)
         )
-        return LabelColumn(column.name, hierarchy, codes_in(hierarchy.leaves, values, misses="its hierarchy misses"))
+        codes = codes_in(hierarchy.leaves, values, misses="its hierarchy misses")
+        return LabelColumn(column.name, hierarchy, codes, builder)
     if values.kind == "number" or (values.kind == "date" and _plain(spec)):
         return NumberColumn(values, spec)
     if values.texts and not _plain(spec):
