@@ -178,7 +178,8 @@ def _joined(own: Values, register: Values) -> Values:
 
     Values of one kind are equal by size (1.0 is 1), and spelled as in the table; others are equal when their texts are.
     """
-    by_size = own.kind == register.kind and own.units is not None
+    alike = own.kind == register.kind or not register.texts
+    by_size = alike and own.units is not None
     scale = max(own.scale, register.scale)
     keys = [key for values in (own, register) for key in (_units(values, scale) if by_size else values.texts)]
     spelled: dict[Any, str] = {}
@@ -188,7 +189,7 @@ def _joined(own: Values, register: Values) -> Values:
     code = {key: number for number, key in enumerate(different)}
     return Values(
         name=own.name,
-        kind=own.kind if own.kind == register.kind else "mixed",
+        kind=own.kind if alike else "mixed",
         texts=tuple(spelled[key] for key in different),
         units=np.array(different, dtype=object) if by_size else None,
         scale=scale,
@@ -197,8 +198,7 @@ def _joined(own: Values, register: Values) -> Values:
 
 
 def _units(values: Values, scale: int) -> list[int]:
-    assert values.units is not None
-    return [int(unit) * 10 ** (scale - values.scale) for unit in values.units]
+    return [] if values.units is None else [int(unit) * 10 ** (scale - values.scale) for unit in values.units]
 
 
 def _extended(column: LabelColumn, own: Values, values: Values) -> Hierarchy:
