@@ -20,15 +20,14 @@ from tclose.errors import InputError
 from tclose.policy import Quasi
 from tclose.recode.meaning import (
     KnownValues,
-    LabelReader,
     Meaning,
-    MeanReader,
     Reader,
     below_labels,
     exact_numbers,
+    form_of,
     meanings,
-    values_reader,
 )
+from tclose.recode.spelling import MeanCell
 from tclose.table import builders
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.quasi import LabelColumn, QuasiColumn, read_quasi
@@ -83,19 +82,32 @@ def covering(
 
     Without a register, the cells are the values of the table. `missing` are the cells that mean "missing" in the table.
     """
-    cells = _Cells.of(column, register)
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    ways = meanings(cells.reader, list(numbers), name=column.name, missing=missing)
+    values, reader = _read_against(column, register)
+    number_of = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    ways = meanings(reader, list(number_of), name=column.name, missing=missing)
     return Covering(
         name=column.name,
-        covers=_covers(ways, len(cells.known.texts)),
-        text_of_class=np.array([numbers[text] for text in texts], dtype=np.int64),
-        cell_of_row=cells.of_row,
-        values=tuple(cells.known.texts),
-        numbers=_worth(cells.known.kind, cells.known.numbers),
+        covers=_covers(ways, len(values.texts)),
+        text_of_class=np.array([number_of[text] for text in texts], dtype=np.int64),
+        cell_of_row=np.where(values.codes < 0, len(values.texts), values.codes),
+        values=values.texts,
+        numbers=worth_of(values),
         meanings=tuple(ways),
-        means=_means(ways) if isinstance(cells.reader, MeanReader) else None,
+        means=_means(ways) if reader.form is MeanCell else None,
     )
+
+
+def _read_against(column: QuasiColumn | Values, register: Values | None) -> tuple[Values, Reader]:
+    """Return the values that are cells, with the codes of the rows, and the reader of texts in these codes."""
+    own = _values(column)
+    if register is not None:
+        _check_kind(column, own, register)
+    values = own if register is None else _joined(own, register)
+    reader = Reader(form_of(column), KnownValues.of(values))
+    if not isinstance(column, LabelColumn):
+        return values, reader
+    hierarchy = column.hierarchy if register is None else _extended(column, own, values)
+    return values, replace(reader, below=below_labels(hierarchy, _leaves(hierarchy, reader.known)))
 
 
 def _covers(texts: Sequence[Sequence[Meaning]], values: int) -> Bools:
@@ -116,40 +128,14 @@ def _means(texts: Sequence[Sequence[Meaning]]) -> Floats:
 
 def worth_of(values: Values) -> Floats | None:
     """Return what each value is worth, where they are numbers or dates."""
-    return _worth(values.kind, exact_numbers(values))
-
-
-def _worth(kind: str, numbers: Sequence[Fraction] | None) -> Floats | None:
-    if kind not in ("number", "date") or numbers is None:
+    numbers = exact_numbers(values)
+    if values.kind not in ("number", "date") or numbers is None:
         return None
     return np.array([_float(number) for number in numbers])
 
 
 def _float(number: Fraction) -> float:
     return float(min(max(number, -LARGEST), LARGEST))
-
-
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """The values that texts are read against, and the value of every row; a missing one comes after all values."""
-
-    known: KnownValues
-    reader: Reader
-    of_row: Ints
-
-    @classmethod
-    def of(cls, column: QuasiColumn | Values, register: Values | None) -> _Cells:
-        own = _values(column)
-        if register is not None:
-            _check_kind(column, own, register)
-        values = own if register is None else _joined(own, register)
-        known = KnownValues.of(values)
-        if isinstance(column, LabelColumn):
-            hierarchy = column.hierarchy if register is None else _extended(column, own, values)
-            reader: Reader = LabelReader(below_labels(hierarchy, _leaves(hierarchy, known)), known)
-        else:
-            reader = values_reader(column, known)
-        return cls(known, reader, np.where(values.codes < 0, len(values.texts), values.codes))
 
 
 def _values(column: QuasiColumn | Values) -> Values:

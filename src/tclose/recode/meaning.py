@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Protocol
 
 import numpy as np
 import polars as pl
@@ -33,15 +32,14 @@ from tclose.recode.spelling import (
     readings,
 )
 from tclose.table.hierarchy import Hierarchy
-from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn, SetColumn
+from tclose.table.quasi import LabelColumn, QuasiColumn, SetColumn
 from tclose.table.values import Kind, Values, exact_values, values_of
 from tclose.types import Ints
 from tclose.words import counted
 
 Codes = slice | Ints
-NO_CODES = slice(0, 0)
 # The numbers of a table, whose exponents have three digits at most, and the fractions that a step can make of them.
-DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?0*[0-9]{1,3})?")
+DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?0*[0-9]{1,3})?")
 RATIO = re.compile(r"-?[0-9]+/[1-9][0-9]*")
 
 
@@ -124,95 +122,58 @@ class Meaning:
         return isinstance(self.cell, MissingCell) or (not isinstance(self.cell, ValueCell) and self.cell.missing)
 
 
-class Reader(Protocol):
-    """Knows the values of a column, and which of them a cell covers."""
-
-    form: ClassVar[Form]  # of the column's cells
-
-    def meaning(self, cell: Cell) -> Meaning | None:
-        """Return what a cell of this form covers; none where the column could not publish it."""
-
-
 @dataclass(frozen=True, eq=False)
-class RangeReader:
-    """Reads ranges of numbers or dates."""
+class Reader:
+    """Reads the texts of one column: `below` has the codes below each label, where there is a hierarchy."""
 
-    form: ClassVar[Form] = RangeCell
+    form: Form
     known: KnownValues
+    below: Mapping[str, Ints] = field(default_factory=dict)
 
     def meaning(self, cell: Cell) -> Meaning | None:
-        """Return the codes between the ends of a range."""
-        bounds = self._bounds(cell) if isinstance(cell, RangeCell) else None
-        if bounds is None:
+        """Return what a cell covers; none where the column could not have published it."""
+        match cell:
+            case MissingCell():
+                return Meaning(cell, slice(0, 0))
+            case RangeCell():
+                return self._range(cell)
+            case MeanCell():
+                return self._mean(cell)
+            case LabelCell():
+                return self._label(cell)
+            case SetCell():
+                return self._set(cell)
+            case ValueCell():
+                return self._value(cell, cell.text)
+
+    def _range(self, cell: RangeCell) -> Meaning | None:
+        low, high = (self.known.number(end.lstrip(AT_MOST + AT_LEAST)) for end in (cell.low, cell.high))
+        numbers = self.known.numbers
+        if low is None or high is None or numbers is None:
             return None
-        numbers = self.known.numbers or ()
-        first = 0 if bounds.low is None else bisect_left(numbers, bounds.low)
-        after = len(numbers) if bounds.high is None else bisect_right(numbers, bounds.high)
+        open_low, open_high = cell.low.startswith(AT_MOST), cell.high.startswith(AT_LEAST)
+        first = 0 if open_low else bisect_left(numbers, low)
+        after = len(numbers) if open_high else bisect_right(numbers, high)
+        bounds = Bounds(None if open_low else low, None if open_high else high)
         return Meaning(cell, slice(first, after), bounds) if first < after else None
 
-    def _bounds(self, cell: RangeCell) -> Bounds | None:
-        low, high = (self.known.number(end.lstrip(AT_MOST + AT_LEAST)) for end in (cell.low, cell.high))
-        if low is None or high is None:
-            return None
-        return Bounds(None if cell.low.startswith(AT_MOST) else low, None if cell.high.startswith(AT_LEAST) else high)
+    def _mean(self, cell: MeanCell) -> Meaning | None:
+        mean = self.known.number(cell.mean)
+        anything = slice(0, len(self.known.texts))  # any number can be part of a mean
+        return None if mean is None else Meaning(cell, anything, Bounds(mean, mean))
 
+    def _label(self, cell: LabelCell) -> Meaning | None:
+        codes = self.below.get(cell.label)
+        if codes is None:  # a table that was not recoded may spell a leaf in its own way, such as 39.0 for 39
+            return self._value(cell, cell.label)
+        return Meaning(cell, codes) if len(codes) else None
 
-@dataclass(frozen=True, eq=False)
-class MeanReader:
-    """Reads means, which any of the column's numbers can be part of."""
+    def _set(self, cell: SetCell) -> Meaning | None:
+        codes = [code for code in map(self.known.code, cell.members) if code is not None]
+        return Meaning(cell, np.array(codes, dtype=np.int64)) if len(codes) == len(cell.members) else None
 
-    form: ClassVar[Form] = MeanCell
-    known: KnownValues
-
-    def meaning(self, cell: Cell) -> Meaning | None:
-        """Return all codes, and the mean as both bounds."""
-        mean = self.known.number(cell.mean) if isinstance(cell, MeanCell) else None
-        return None if mean is None else Meaning(cell, slice(0, len(self.known.texts)), Bounds(mean, mean))
-
-
-@dataclass(frozen=True, eq=False)
-class SetReader:
-    """Reads sets of values."""
-
-    form: ClassVar[Form] = SetCell
-    known: KnownValues
-
-    def meaning(self, cell: Cell) -> Meaning | None:
-        """Return the codes of the members, if the column has them all."""
-        members = cell.members if isinstance(cell, SetCell) else ()
-        codes = [code for code in map(self.known.code, members) if code is not None]
-        return Meaning(cell, np.array(codes, dtype=np.int64)) if 0 < len(codes) == len(members) else None
-
-
-@dataclass(frozen=True, eq=False)
-class ValueReader:
-    """Reads the cells of a kept column."""
-
-    form: ClassVar[Form] = ValueCell
-    known: KnownValues
-
-    def meaning(self, cell: Cell) -> Meaning | None:
-        """Return the code of the value."""
-        code = self.known.code(cell.text) if isinstance(cell, ValueCell) else None
-        return None if code is None else Meaning(cell, slice(code, code + 1))
-
-
-@dataclass(frozen=True, eq=False)
-class LabelReader:
-    """Reads labels of a hierarchy; a leaf may also be spelled as in the table, such as 39.0 for 39."""
-
-    form: ClassVar[Form] = LabelCell
-    below: Mapping[str, Ints]
-    known: KnownValues | None = None
-
-    def meaning(self, cell: Cell) -> Meaning | None:
-        """Return the codes below a label."""
-        if not isinstance(cell, LabelCell):
-            return None
-        if cell.label in self.below:
-            codes = self.below[cell.label]
-            return Meaning(cell, codes) if len(codes) else None
-        code = None if self.known is None else self.known.code(cell.label)
+    def _value(self, cell: Cell, text: str) -> Meaning | None:
+        code = self.known.code(text)
         return None if code is None else Meaning(cell, slice(code, code + 1))
 
 
@@ -232,21 +193,23 @@ def below_labels(hierarchy: Hierarchy, leaves: Ints) -> dict[str, Ints]:
     return {label: np.concatenate(codes) for label, codes in below.items()}
 
 
+def form_of(column: QuasiColumn | Values) -> Form:
+    """Return the form of a column's cells; a column that is given as its values is a kept one."""
+    if isinstance(column, Values):
+        return ValueCell
+    if isinstance(column, LabelColumn):
+        return LabelCell
+    if isinstance(column, SetColumn):
+        return SetCell
+    return MeanCell if column.spec.publish == "mean" else RangeCell
+
+
 def reader_of(column: QuasiColumn) -> Reader:
     """Return the reader of a quasi-identifier, in the column's own codes."""
-    if isinstance(column, LabelColumn):
-        hierarchy = column.hierarchy
-        return LabelReader(below_labels(hierarchy, np.arange(len(hierarchy.leaves))))
-    return values_reader(column, KnownValues.of(column.values))
-
-
-def values_reader(column: NumberColumn | SetColumn | Values, known: KnownValues) -> Reader:
-    """Return the reader of a column without a hierarchy, in the codes of these values."""
-    if isinstance(column, Values):
-        return ValueReader(known)
-    if isinstance(column, SetColumn):
-        return SetReader(known)
-    return MeanReader(known) if column.spec.publish == "mean" else RangeReader(known)
+    if not isinstance(column, LabelColumn):
+        return Reader(form_of(column), KnownValues.of(column.values))
+    leaves = column.hierarchy.leaves
+    return Reader(LabelCell, KnownValues("text", leaves, None), below_labels(column.hierarchy, np.arange(len(leaves))))
 
 
 def meanings(
@@ -270,7 +233,6 @@ def meanings(
 
 def _meanings(reader: Reader, text: str, marked: bool) -> tuple[Meaning, ...]:
     cells = readings(text, reader.form)
-    ways = [reader.meaning(cell) for cell in cells if not isinstance(cell, MissingCell)]
-    if marked or MissingCell() in cells:
-        ways.append(Meaning(MissingCell(), NO_CODES))
-    return tuple(way for way in ways if way is not None)
+    if marked and MissingCell() not in cells:
+        cells = (*cells, MissingCell())
+    return tuple(meaning for meaning in map(reader.meaning, cells) if meaning is not None)
