@@ -62,8 +62,9 @@ class _Line:
         """Return where a number lies."""
         return float((number * 10**self.scale - self.first) / Fraction(self.grain))
 
-    def clipped(self, low: float, high: float, first: int, after: int) -> tuple[float, float]:
+    def clipped(self, low: float, high: float, covered: slice) -> tuple[float, float]:
         """Keep a range off the values that it does not cover: a snapped end can lie within a grain of one."""
+        first, after = covered.start, covered.stop
         if first > 0:
             low = max(low, float(min(self.stops[first - 1], self.starts[first])))
         if after < len(self.starts):
@@ -89,5 +90,5 @@ def _ends(line: _Line, meaning: Meaning) -> tuple[float, float]:
     if isinstance(meaning.cell, MeanCell):
         return low, low
     high = float(line.stops[-1]) if last is None else line.place(last) + 1
-    covered = np.arange(len(line.starts))[meaning.codes]
-    return line.clipped(low, high, int(covered[0]), int(covered[-1]) + 1)
+    assert isinstance(meaning.codes, slice)
+    return line.clipped(low, high, meaning.codes)

@@ -20,10 +20,9 @@ from tclose.errors import InputError
 from tclose.policy import Quasi
 from tclose.recode.meaning import (
     KnownValues,
+    Labels,
     Meaning,
     Reader,
-    below_labels,
-    exact_numbers,
     form_of,
     meanings,
 )
@@ -34,7 +33,7 @@ from tclose.table.quasi import LabelColumn, QuasiColumn, read_quasi
 from tclose.table.values import Values, exact_values, values_of
 from tclose.types import Bools, Floats, Ints
 
-LARGEST = Fraction(10**300)  # a number beyond counts as this: floats, and sums of them, reach little further
+LARGEST = 1e300  # numbers beyond count as this: floats, and sums of them, reach little further
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +106,7 @@ def _read_against(column: QuasiColumn | Values, register: Values | None) -> tupl
     if not isinstance(column, LabelColumn):
         return values, reader
     hierarchy = column.hierarchy if register is None else _extended(column, own, values)
-    return values, replace(reader, below=below_labels(hierarchy, _leaves(hierarchy, reader.known)))
+    return values, replace(reader, labels=Labels(hierarchy, _leaves(hierarchy, values)))
 
 
 def _covers(texts: Sequence[Sequence[Meaning]], values: int) -> Bools:
@@ -123,19 +122,23 @@ def _covers(texts: Sequence[Sequence[Meaning]], values: int) -> Bools:
 def _means(texts: Sequence[Sequence[Meaning]]) -> Floats:
     """Return the mean that each text gives; none (NaN) where all values are missing."""
     bounds = (ways[0].bounds for ways in texts)
-    return np.array([np.nan if both is None or both.low is None else _float(both.low) for both in bounds])
+    means = (None if both is None else both.low for both in bounds)
+    return np.array([np.nan if mean is None else _ratio(mean.numerator, mean.denominator) for mean in means])
 
 
 def worth_of(values: Values) -> Floats | None:
     """Return what each value is worth, where they are numbers or dates."""
-    numbers = exact_numbers(values)
-    if values.kind not in ("number", "date") or numbers is None:
+    if values.kind not in ("number", "date") or values.units is None:
         return None
-    return np.array([_float(number) for number in numbers])
+    return np.array([_ratio(unit, 10**values.scale) for unit in values.units.tolist()])
 
 
-def _float(number: Fraction) -> float:
-    return float(min(max(number, -LARGEST), LARGEST))
+def _ratio(whole: int, part: int) -> float:
+    """Return the nearest float, but none beyond the largest that sums can be made of."""
+    try:
+        return min(max(whole / part, -LARGEST), LARGEST)
+    except OverflowError:
+        return LARGEST if whole > 0 else -LARGEST
 
 
 def _values(column: QuasiColumn | Values) -> Values:
@@ -197,13 +200,14 @@ def _extended(column: LabelColumn, own: Values, values: Values) -> Hierarchy:
     return builders.build(column.builder, values)
 
 
-def _leaves(hierarchy: Hierarchy, known: KnownValues) -> Ints:
-    """Return the leaf of each value, -1 where the hierarchy has none."""
-    place = {text: leaf for leaf, text in enumerate(hierarchy.leaves)}
-    leaves = [place.get(text, -1) for text in known.texts]
-    if known.numbers is not None and -1 in leaves:
-        by_number = {number: leaf for leaf, number in enumerate(exact_values(hierarchy.leaves, known.kind))}
-        leaves = [by_number.get(n, -1) if leaf < 0 else leaf for leaf, n in zip(leaves, known.numbers, strict=True)]
+def _leaves(hierarchy: Hierarchy, values: Values) -> Ints:
+    """Return the leaf of each value, -1 where the hierarchy has none; numbers are found by size (39.0 is 39)."""
+    by_text = {text: leaf for leaf, text in enumerate(hierarchy.leaves)}
+    leaves = [by_text.get(text, -1) for text in values.texts]
+    if values.units is not None and -1 in leaves:
+        by_size = {number: leaf for leaf, number in enumerate(exact_values(hierarchy.leaves, values.kind))}
+        numbers = (Fraction(unit, 10**values.scale) for unit in values.units.tolist())
+        leaves = [by_size.get(size, -1) if leaf < 0 else leaf for leaf, size in zip(leaves, numbers, strict=True)]
     return np.array(leaves, dtype=np.int64)
 
 

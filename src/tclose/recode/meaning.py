@@ -7,10 +7,11 @@ are dropped; a reader of the release must reckon with all others. Attacks and th
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -43,51 +44,60 @@ DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?0*[0-9]{1,3})
 RATIO = re.compile(r"-?[0-9]+/[1-9][0-9]*")
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """The smallest and the largest number of a range; none where a coded tail leaves it open."""
+
+    low: Fraction | None
+    high: Fraction | None
+
+
 @dataclass(frozen=True, eq=False)
 class KnownValues:
-    """The different values of a column, in order: code i is spelled `texts[i]`, and is `numbers[i]` unless it is text.
+    """The different values of a column, in order: code i is spelled `texts[i]`, and is `units[i]` / 10^scale.
 
-    Dates are numbers of microseconds; false and true are 0 and 1.
+    Dates count microseconds, false and true are 0 and 1; text has no units.
     """
 
     kind: Kind
     texts: Sequence[str]
-    numbers: Sequence[Fraction] | None
+    units: Sequence[int] | None
+    scale: int = 0
 
     @classmethod
     def of(cls, values: Values) -> KnownValues:
         """Take the values of one column."""
-        return cls(values.kind, values.texts, exact_numbers(values))
+        return cls(values.kind, values.texts, None if values.units is None else values.units.tolist(), values.scale)
 
     @cached_property
     def _by_text(self) -> dict[str, int]:
         return {text: code for code, text in enumerate(self.texts)}
 
     @cached_property
-    def _by_number(self) -> dict[Fraction, int]:
-        return {number: code for code, number in enumerate(self.numbers or ())}
+    def _by_unit(self) -> dict[int | Fraction, int]:
+        return {unit: code for code, unit in enumerate(self.units or ())}
 
     def number(self, text: str) -> Fraction | None:
         """Return the number or date that a text spells, whether or not the column has it; none where it spells none."""
-        if self.numbers is None:
+        if self.units is None:
             return None
         if text in self._by_text:
-            return self.numbers[self._by_text[text]]
+            return Fraction(self.units[self._by_text[text]], 10**self.scale)
         return _number(text) if self.kind == "number" else exact_values([text], self.kind)[0]
 
     def code(self, text: str) -> int | None:
         """Return the value that a text spells; none where the column does not have it."""
         code = self._by_text.get(text)
         if code is None and (number := self.number(text)) is not None:
-            code = self._by_number.get(number)
+            code = self._by_unit.get(number * 10**self.scale)
         return code
 
-
-def exact_numbers(values: Values) -> list[Fraction] | None:
-    """Return the values as numbers, none for text."""
-    if values.units is None:
-        return None
-    return [Fraction(int(unit), 10**values.scale) for unit in values.units]
+    def between(self, bounds: Bounds) -> slice:
+        """Return the values from one bound to the other."""
+        units, one = self.units or (), 10**self.scale
+        first = 0 if bounds.low is None else bisect_left(units, math.ceil(bounds.low * one))
+        after = len(units) if bounds.high is None else bisect_right(units, math.floor(bounds.high * one))
+        return slice(first, max(first, after))
 
 
 def _number(text: str) -> Fraction | None:
@@ -98,14 +108,6 @@ def _number(text: str) -> Fraction | None:
         return Fraction(text)
     except ValueError:  # more digits than Python reads
         return None
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The smallest and the largest number of a range; none where a coded tail leaves it open."""
-
-    low: Fraction | None
-    high: Fraction | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +125,48 @@ class Meaning:
 
 
 @dataclass(frozen=True, eq=False)
+class Labels:
+    """The labels of a hierarchy, and the codes below each; code i lies at leaf `leaves[i]`, or at none (-1)."""
+
+    hierarchy: Hierarchy
+    leaves: Ints
+
+    @cached_property
+    def _nodes(self) -> dict[str, list[tuple[int, int]]]:
+        """The height and the number of every node that has a label."""
+        nodes: dict[str, list[tuple[int, int]]] = {}
+        for height, labels in enumerate(self.hierarchy.labels):
+            for number, label in enumerate(labels):
+                nodes.setdefault(label, []).append((height, number))
+        return nodes
+
+    @cached_property
+    def _levels(self) -> list[tuple[Ints, Ints]]:
+        """For every height, the codes in the order of their nodes, and where the codes of each node begin."""
+        above = [np.append(level, -1)[self.leaves] for level in self.hierarchy.levels]
+        above[-1][:] = 0  # what lies at no leaf is below the root
+        orders = [np.argsort(nodes, kind="stable") for nodes in above]
+        return [
+            (order, np.searchsorted(nodes[order], np.arange(len(labels) + 1)))
+            for order, nodes, labels in zip(orders, above, self.hierarchy.labels, strict=True)
+        ]
+
+    def below(self, label: str) -> Ints | None:
+        """Return the codes below a label, at whatever heights it stands; none where there is no such label."""
+        if label not in self._nodes:
+            return None
+        levels = ((*self._levels[height], number) for height, number in self._nodes[label])
+        codes = [order[starts[node] : starts[node + 1]] for order, starts, node in levels]
+        return codes[0] if len(codes) == 1 else np.unique(np.concatenate(codes))
+
+
+@dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads the texts of one column: `below` has the codes below each label, where there is a hierarchy."""
+    """Reads the texts of one column, in the codes of its known values."""
 
     form: Form
     known: KnownValues
-    below: Mapping[str, Ints] = field(default_factory=dict)
+    labels: Labels | None = None
 
     def meaning(self, cell: Cell) -> Meaning | None:
         """Return what a cell covers; none where the column could not have published it."""
@@ -148,14 +186,11 @@ class Reader:
 
     def _range(self, cell: RangeCell) -> Meaning | None:
         low, high = (self.known.number(end.lstrip(AT_MOST + AT_LEAST)) for end in (cell.low, cell.high))
-        numbers = self.known.numbers
-        if low is None or high is None or numbers is None:
+        if low is None or high is None:
             return None
-        open_low, open_high = cell.low.startswith(AT_MOST), cell.high.startswith(AT_LEAST)
-        first = 0 if open_low else bisect_left(numbers, low)
-        after = len(numbers) if open_high else bisect_right(numbers, high)
-        bounds = Bounds(None if open_low else low, None if open_high else high)
-        return Meaning(cell, slice(first, after), bounds) if first < after else None
+        bounds = Bounds(None if cell.low.startswith(AT_MOST) else low, None if cell.high.startswith(AT_LEAST) else high)
+        codes = self.known.between(bounds)
+        return Meaning(cell, codes, bounds) if codes.start < codes.stop else None
 
     def _mean(self, cell: MeanCell) -> Meaning | None:
         mean = self.known.number(cell.mean)
@@ -163,7 +198,7 @@ class Reader:
         return None if mean is None else Meaning(cell, anything, Bounds(mean, mean))
 
     def _label(self, cell: LabelCell) -> Meaning | None:
-        codes = self.below.get(cell.label)
+        codes = None if self.labels is None else self.labels.below(cell.label)
         if codes is None:  # a table that was not recoded may spell a leaf in its own way, such as 39.0 for 39
             return self._value(cell, cell.label)
         return Meaning(cell, codes) if len(codes) else None
@@ -175,22 +210,6 @@ class Reader:
     def _value(self, cell: Cell, text: str) -> Meaning | None:
         code = self.known.code(text)
         return None if code is None else Meaning(cell, slice(code, code + 1))
-
-
-def below_labels(hierarchy: Hierarchy, leaves: Ints) -> dict[str, Ints]:
-    """Return the codes below each label, at whatever height it stands; code i lies at leaf `leaves[i]`.
-
-    A code that lies at no leaf (-1) is below the root alone.
-    """
-    below: dict[str, list[Ints]] = {}
-    for labels, level in zip(hierarchy.labels, hierarchy.levels, strict=True):
-        nodes = np.append(level, -1)[leaves]
-        order = np.argsort(nodes, kind="stable")
-        starts = np.searchsorted(nodes[order], np.arange(len(labels) + 1))
-        for number, label in enumerate(labels):
-            below.setdefault(label, []).append(order[starts[number] : starts[number + 1]])
-    below.setdefault(hierarchy.labels[-1][0], []).append(np.flatnonzero(leaves < 0))
-    return {label: np.concatenate(codes) for label, codes in below.items()}
 
 
 def form_of(column: QuasiColumn | Values) -> Form:
@@ -209,7 +228,7 @@ def reader_of(column: QuasiColumn) -> Reader:
     if not isinstance(column, LabelColumn):
         return Reader(form_of(column), KnownValues.of(column.values))
     leaves = column.hierarchy.leaves
-    return Reader(LabelCell, KnownValues("text", leaves, None), below_labels(column.hierarchy, np.arange(len(leaves))))
+    return Reader(LabelCell, KnownValues("text", leaves, None), Labels(column.hierarchy, np.arange(len(leaves))))
 
 
 def meanings(
