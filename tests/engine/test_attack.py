@@ -205,7 +205,8 @@ def test_the_json_has_one_shape_for_every_attack() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"age": pl.lit("[200, 205]")}, "classes have more rows than the table has people who fit"),
+        ({"age": pl.lit("[30, 35]")}, "classes have more rows than the table has people who fit"),
+        ({"age": pl.lit("[200, 205]")}, "column 'age' shows 1 value that the policy could not have published"),
         ({"sex": pl.lit("nobody")}, "column 'sex' shows 1 value that the policy could not have published"),
         ({"pay": pl.lit(5)}, "60 rows show a value of 'pay' that the table does not have"),
     ],

@@ -15,7 +15,7 @@ import polars as pl
 
 from tclose.errors import InputError, PolicyError, did_you_mean
 from tclose.measure.linkage import Links, packed
-from tclose.policy import Policy, Quasi
+from tclose.policy import Policy
 from tclose.recode.covering import Covering, covering, worth_of
 from tclose.release.reader import reader_policy
 from tclose.table import CodedTable, encode_quietly, to_polars
@@ -52,7 +52,7 @@ class Beside:
     def of(cls, original: CodedTable, published: CodedTable, what: str = "the release") -> Beside:
         """Bring a coded table and its coded release together; refuse a release that is not the table's."""
         cells = {name: _cells(original, published, name, what) for name in original.policy.sensitive}
-        columns = coverings(original, published, original.frame)
+        columns = coverings(original, published)
         people = linked(columns, published.classes.sizes)
         strangers = int(np.count_nonzero(people.people < people.sizes))
         if strangers:
@@ -90,7 +90,7 @@ def _cells(original: CodedTable, published: CodedTable, name: str, what: str) ->
     alike = values_of(pl.Series([*before_texts, *after.texts], dtype=pl.String), ())  # 1.0 is 1
     missing = len(alike.texts)
     numbers = np.append(alike.codes[: len(before_texts)], missing), np.append(alike.codes[len(before_texts) :], missing)
-    worth = worth_of(alike)
+    worth = worth_of(alike.domain)
     pair = CellPair(
         numbers[0][before_codes], numbers[1][after.codes], None if worth is None else np.append(worth, np.nan)
     )
@@ -103,18 +103,15 @@ def _cells(original: CodedTable, published: CodedTable, name: str, what: str) ->
     return pair
 
 
-def coverings(original: CodedTable, published: CodedTable, register: pl.DataFrame) -> list[Covering]:
-    """Read what the classes of a published table show, against the rows of a register."""
-    policy = original.policy
-    first_rows = published.visible[published.classes.rows[published.classes.starts]]
+def coverings(original: CodedTable, published: CodedTable, register: pl.DataFrame | None = None) -> list[Covering]:
+    """Read what the classes of a published table show, against the rows of the original or of a register."""
+    policy, first_rows = original.policy, published.visible[published.classes.rows[published.classes.starts]]
     return [
         covering(
-            name,
-            policy.quasi.get(name, Quasi()),
-            policy.missing,
-            original=original.frame[name],
-            register=register[name],
-            shown=first_rows[name],
+            original.quasi[name] if name in original.quasi else original.values(name),
+            first_rows[name].alias("").cast(pl.String).fill_null("").to_list(),
+            None if register is None else values_of(register[name], policy.missing),
+            missing=policy.missing,
         )
         for name in policy.visible
     ]

@@ -160,6 +160,7 @@ class LabelColumn:
     name: str
     hierarchy: Hierarchy
     codes: Ints  # leaves in the order of the tree; -1 where missing
+    builder: Builder | None = None  # the rule that made the hierarchy; None for a file
 
     def nodes(self, classes: Classes) -> tuple[Ints, Ints, Bools]:
         """Return the height and the number of the lowest node that covers each class, and where some are missing."""
@@ -258,7 +259,8 @@ class QuasiDomain:
         """Return the quasi-identifier of rows whose values have these codes, of the whole table or of a part of it."""
         values = self.values
         if self.hierarchy is not None and self.leaf_of_value is not None:
-            return LabelColumn(values.name, self.hierarchy, np.append(self.leaf_of_value, -1)[codes])
+            builder = self.spec.hierarchy if isinstance(self.spec.hierarchy, Builder) else None
+            return LabelColumn(values.name, self.hierarchy, np.append(self.leaf_of_value, -1)[codes], builder)
         if values.kind == "number" or (values.kind == "date" and _plain(self.spec)):
             return NumberColumn(values, self.spec, codes)
         return SetColumn(values, len(values.texts) + bool(values.missing), codes)
