@@ -1,8 +1,11 @@
 """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
+from importlib.metadata import version
+
 from tclose.compare.comparison import Comparison, compare
 from tclose.engine.memory import anonymize, check, explain
 from tclose.errors import (
+    Cancelled,
     Infeasible,
     InputError,
     InternalError,
@@ -17,14 +20,20 @@ from tclose.privacy.results import AttributeFinding, CheckResult, Explanation, M
 from tclose.release.attacking import Attacks, attack
 from tclose.release.certificate import Certificate, Verification, verify
 from tclose.release.release import Release
+from tclose.steps import DetailKept, detail
 from tclose.table import read
+from tclose.types import Progress
+
+__version__ = version("tclose")
 
 __all__ = [
     "Attacks",
     "AttributeFinding",
+    "Cancelled",
     "Certificate",
     "CheckResult",
     "Comparison",
+    "DetailKept",
     "Explanation",
     "Infeasible",
     "InputError",
@@ -34,16 +43,19 @@ __all__ = [
     "ModelFinding",
     "Policy",
     "PolicyError",
+    "Progress",
     "Quasi",
     "Release",
     "Sensitive",
     "TcloseError",
     "Unsuited",
     "Verification",
+    "__version__",
     "anonymize",
     "attack",
     "check",
     "compare",
+    "detail",
     "explain",
     "read",
     "verify",

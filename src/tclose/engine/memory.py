@@ -12,7 +12,7 @@ import numpy as np
 from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.partition import DEFAULT_METHOD
 from tclose.partition.options import checked
-from tclose.policy import Policy
+from tclose.policy import Policy, PolicyLike
 from tclose.privacy.feasibility import publishable
 from tclose.privacy.judge import Progress, distance_of, judge
 from tclose.privacy.results import CheckResult, Explanation, Step
@@ -26,29 +26,39 @@ from tclose.table.frames import kind_of
 from tclose.table.quasi import read_quasis
 
 
-def check(frame: Any, policy: Policy, *, ignore_others: bool = False, progress: Progress | None = None) -> CheckResult:
-    """Tell whether a table holds what a policy asks for; the table is judged as it is, nothing is changed.
+def check(
+    frame: Any, policy: PolicyLike, *, ignore_others: bool = False, progress: Progress | None = None
+) -> CheckResult:
+    """Say whether a table holds what a policy asks for; the table is judged as it is, nothing is changed.
 
-    `frame` is a pandas, polars or pyarrow frame. Rows that show equal quasi-identifiers and kept columns form a
-    class. With `ignore_others`, columns that the policy does not name play no role.
+    `frame` is a pandas, polars or pyarrow frame; `policy` a `Policy`, a mapping or the path of a TOML file. Rows that
+    show equal quasi-identifiers and kept columns form a class. With `ignore_others`, columns that the policy does not
+    name play no role.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"zone": ["a", "a", "b", "b"], "salary": [3, 4, 3, 4]})
     >>> check(table, Policy(quasi=["zone"], sensitive={"salary": {"t": 0.1}}, k=2)).satisfied
     True
     """
-    tell = progress or (lambda share, what: None)
+    policy, tell = Policy.of(policy), progress or (lambda share, what: None)
     tell(0.0, "reading")
     table = encode(to_polars(frame), policy, ignore_others=ignore_others)
     tell(0.5, "judging")
     return judge(table, policy, lambda share, what: tell(0.5 + share / 2, what))
 
 
-def explain(frame: Any, policy: Policy, *, attribute: str, class_number: int) -> Explanation:
-    """Tell which earth has to move where to turn one class's distribution into the whole table's.
+def explain(frame: Any, policy: PolicyLike, *, attribute: str, class_number: int) -> Explanation:
+    """Return the cheapest moves that turn one class's distribution into the whole table's.
 
     Classes are counted from 1 in the order in which the table shows them first.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"zone": ["a", "b"], "salary": [3, 4]})
+    >>> policy = Policy(quasi=["zone"], sensitive={"salary": {"t": 0.5}})
+    >>> explain(table, policy, attribute="salary", class_number=1).closeness
+    Fraction(1, 2)
     """
+    policy = Policy.of(policy)
     table = encode(to_polars(frame), policy, ignore_others=True)
     if attribute not in table.sensitive:
         hint = did_you_mean(attribute, table.sensitive)
@@ -72,7 +82,7 @@ def explain(frame: Any, policy: Policy, *, attribute: str, class_number: int) ->
 
 def anonymize(
     frame: Any,
-    policy: Policy,
+    policy: PolicyLike,
     *,
     method: str = DEFAULT_METHOD,
     seed: int | None = None,
@@ -84,7 +94,14 @@ def anonymize(
     Sensitive and kept cells stay as they are. The release is judged from its published values before it is returned;
     what cannot be reached raises `Infeasible`. `options` go to the method. Without a seed, chance is drawn from the
     system's secure source. The methods `projections` and `anatomy` publish several tables.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
+    >>> policy = Policy(quasi=["age"], sensitive={"salary": {"t": 0.1}}, k=2)
+    >>> anonymize(table, policy, method="mondrian").frame["age"].to_list()
+    ['[20, 30]', '[20, 30]', '[40, 50]', '[40, 50]']
     """
+    policy = Policy.of(policy)
     tell = progress or (lambda share, what: None)
     chance = secrets.randbits(63) if seed is None else _given(seed)
     options = checked(method, options)

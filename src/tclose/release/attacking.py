@@ -19,11 +19,12 @@ from tclose.engine.memory import anonymize
 from tclose.errors import LeakWarning
 from tclose.measure.attack import ATTACKS, Attack, Finding, Named, Scene, Secret
 from tclose.measure.attack.base import nothing
-from tclose.policy import MODELS, Policy
+from tclose.policy import MODELS, Policy, PolicyLike
 from tclose.privacy.judge import Progress
 from tclose.release.beside import Stage, frame_of, linked, register_of
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.types import Ints
+from tclose.words import html_table, number, percent
 
 RAW, ANONYMOUS, RELEASE = "raw", "k_anonymous", "release"
 MOST_NAMED = 100
@@ -90,12 +91,28 @@ class Attacks:
             "attacks": [one.to_dict() for one in self.comparisons],
         }
 
+    def _repr_html_(self) -> str:
+        caption = "What an adversary learns; in brackets, the share of rows affected"
+        rows = [
+            [one.attack.title, *(_cell(one.attack, finding) for finding in one.found.values()), one.attack.better]
+            for one in self.comparisons
+        ]
+        return html_table(caption, ["attack", *self.tables, "better"], rows)
+
+
+def _cell(attack: Attack, finding: Finding) -> str:
+    """Spell what one attack gets out of one table."""
+    if finding.figure is None:
+        return "–"
+    figure = percent(finding.figure) if attack.unit == "share" else number(finding.figure)
+    return f"{figure} ({percent(finding.share)})"
+
 
 def attack(
     release: Any,
     *,
     original: Any,
-    policy: Policy,
+    policy: PolicyLike,
     second: Any = None,
     register: Any = None,
     method: str = ANONYMIZER,
@@ -106,7 +123,14 @@ def attack(
     `release` is a published frame, or a `Release`; `second` another release of the same table, to intersect with.
     `register` holds people with their quasi-identifiers as they are; without one, the table itself is the register,
     which is the worst case. `method` makes the k-anonymous table.
+
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
+    >>> policy = Policy(quasi=["age"], sensitive={"salary": {"t": 0.1}}, k=2)
+    >>> release = anonymize(table, policy, method="mondrian")
+    >>> attack(release, original=table, policy=policy)["homogeneity"].found["release"].rows
+    0
     """
+    policy = Policy.of(policy)
     tell = progress or (lambda share, what: None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)  # told when the table was published

@@ -34,6 +34,7 @@ from tclose.report.page import save
 from tclose.report.story import told
 from tclose.table.frames import from_polars, to_polars
 from tclose.table.sources import parse, read_bytes
+from tclose.words import counted, html_table, number
 
 UNNAMED = Path("release.csv")
 
@@ -45,7 +46,7 @@ class Told(Protocol):
         """Return it."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Release:
     """Published tables, one for most methods, judged, with one certificate."""
 
@@ -55,6 +56,19 @@ class Release:
     seed: int
     kind: str
     policy: Policy  # as it was asked for; the certificate holds what a reader judges by
+
+    def __repr__(self) -> str:
+        """Say how large the release is; neither the seed nor anything about persons or identifiers."""
+        rows, classes = (min(getattr(result, name) for result in self.results) for name in ("rows", "classes"))
+        return f"<Release of {counted(rows, 'row')} in {counted(classes, 'class')} by {self.found['method']}>"
+
+    def _repr_html_(self) -> str:
+        found = {name: finding for result in self.results for name, finding in result.sensitive.items()}
+        rows = [
+            (name, "" if finding.t is None else f"≤ {number(finding.t)}", number(finding.closeness))
+            for name, finding in found.items()
+        ]
+        return html_table(repr(self)[1:-1], ("attribute", "distance required", "distance reached"), rows)
 
     @property
     def frame(self) -> pl.DataFrame:
