@@ -1,8 +1,11 @@
 """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
+from importlib.metadata import version
+
 from tclose.compare.comparison import Comparison, compare
 from tclose.engine.memory import anonymize, attack, check, explain
 from tclose.errors import (
+    Cancelled,
     Infeasible,
     InputError,
     InternalError,
@@ -19,14 +22,20 @@ from tclose.release.certificate import Certificate
 from tclose.release.release import Release
 from tclose.release.verification import Verification
 from tclose.release.verify import verify
+from tclose.steps import DetailKept, detail
 from tclose.table import read
+from tclose.types import Progress
+
+__version__ = version("tclose")
 
 __all__ = [
     "Attacks",
     "AttributeFinding",
+    "Cancelled",
     "Certificate",
     "CheckResult",
     "Comparison",
+    "DetailKept",
     "Explanation",
     "Infeasible",
     "InputError",
@@ -36,16 +45,19 @@ __all__ = [
     "ModelFinding",
     "Policy",
     "PolicyError",
+    "Progress",
     "Quasi",
     "Release",
     "Sensitive",
     "TcloseError",
     "Unsuited",
     "Verification",
+    "__version__",
     "anonymize",
     "attack",
     "check",
     "compare",
+    "detail",
     "explain",
     "read",
     "verify",

@@ -83,9 +83,16 @@ def test_a_release_with_everything(tclose: Run, folder: Path) -> None:
     assert (outcome.status, outcome.err) == (0, "")
     assert made(folder) == ["c.json", "r.csv", "seed.json"]
     lines = outcome.out.splitlines()
-    assert re.fullmatch(r"Released r\.csv: 6 rows in \d classe?s?; the smallest has \d\.", lines[0])
+    assert re.fullmatch(
+        r"Released r\.csv: 6 rows published in \d class(es)?; the smallest class has \d rows\.", lines[0]
+    )
     assert any(re.fullmatch(r"pay +≤ 0\.1 +0\.\d{4}", line) for line in lines)
-    for title in ("detail lost (GCP)", "squared error", "discernibility", "average class over k"):
+    for title in (
+        "detail lost (GCP)",
+        "information loss (squared error)",
+        "discernibility",
+        "average class size over k",
+    ):
         assert any(title in line for line in lines), title
     digest = json.loads(Path("c.json").read_text())["digest"]
     assert digest in outcome.out.replace("\n", "")
@@ -98,7 +105,7 @@ def test_a_release_with_everything(tclose: Run, folder: Path) -> None:
 def test_without_a_certificate_one_is_asked_for(tclose: Run, folder: Path) -> None:
     outcome = tclose(*ASKED, "--out", "r.csv")
     assert outcome.status == 0
-    assert "No certificate was asked for (--certificate FILE)" in " ".join(outcome.out.split())
+    assert "No certificate was written (--certificate FILE)" in " ".join(outcome.out.split())
     assert made(folder) == ["r.csv"]
 
 

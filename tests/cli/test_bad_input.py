@@ -111,10 +111,13 @@ def test_bad_options(tclose: Run, name: str) -> None:
 
 MISUSE: dict[str, tuple[tuple[str, ...], str]] = {
     "k = 2.5": (("check", "t.csv", *SHORT, "--k", "2.5"), "'2.5' is not a valid integer"),
-    "both": (("check", "t.csv", "--policy", "p.toml", "--qi", "zone"), "say either --policy, or --qi with --sensitive"),
-    "both, with k": (("check", "t.csv", "--policy", "p.toml", "--k", "0"), "say either --policy, or --qi"),
-    "neither": (("check", "t.csv"), "say what is asked for: --policy FILE, or --qi a,b --sensitive x=0.2"),
-    "half": (("check", "t.csv", "--qi", "zone"), "say what is asked for"),
+    "both": (
+        ("check", "t.csv", "--policy", "p.toml", "--qi", "zone"),
+        "give either --policy, or --qi with --sensitive",
+    ),
+    "both, with k": (("check", "t.csv", "--policy", "p.toml", "--k", "0"), "give either --policy, or --qi"),
+    "neither": (("check", "t.csv"), "say what has to hold: --policy FILE, or --qi a,b --sensitive x=0.2"),
+    "half": (("check", "t.csv", "--qi", "zone"), "say what has to hold"),
     "no t": (("check", "t.csv", "--qi", "zone", "--sensitive", "pay"), "expected COLUMN=T, not 'pay'"),
     "a line break": (("check", "t.csv", "--qi", "zo\nne", "--sensitive", "pay=1"), "with commas between them"),
     "no table": (("check",), "Missing argument 'TABLE'"),
@@ -284,4 +287,4 @@ def test_in_a_process_of_its_own(process: Run, name: str) -> None:
 
 def test_misuse_in_a_process_of_its_own(process: Run) -> None:
     Path("t.csv").write_text(GOOD)
-    process("check", "t.csv").refuses("say what is asked for", usage=True)
+    process("check", "t.csv").refuses("say what has to hold", usage=True)

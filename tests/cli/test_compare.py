@@ -59,7 +59,7 @@ def test_a_row_for_every_method(process: Run, folder: Path, environment: dict[st
     assert lines[2].rstrip() == "unsuited    unsuited: it serves one attribute only"
     assert lines[3].startswith("crash       failed: this is a bug in tclose (ValueError in sitecustomize.py:")
     assert lines[4].startswith("chosen:two        2     20.0        20  ")
-    closeness = lines.index("Closeness reached:")
+    closeness = lines.index("Distance of the worst class from the whole table, from 0 to 1:")
     assert lines[closeness + 1].split() == ["method", "pay", "≤", "0.3"]
     assert lines[closeness + 2].split() == ["whole", "0.0000"]
     assert lines[closeness + 3].split()[0] == "chosen:two"

@@ -46,7 +46,7 @@ def test_every_attack_declares_itself() -> None:
 def test_homogeneity() -> None:
     found = RUN["homogeneity"](scene([0, 0, 1, 1, 1], secret([0, 0, 0, 1, 1], "pay")))
     assert (found.figure, found.rows, found.share, opened(found)) == (1, 2, 0.4, [1])
-    assert found.sentence == "2 rows (40 %) stand in 1 class where all have the same 'pay'."
+    assert found.sentence == "2 rows (40.0 %) stand in 1 class where all have the same 'pay'."
 
 
 def test_what_the_whole_table_tells_is_no_news() -> None:

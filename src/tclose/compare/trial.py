@@ -6,7 +6,6 @@ object per line. When the process that asked goes away, however that comes about
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pickle
@@ -21,15 +20,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
-import polars as pl
-
-from tclose.engine.memory import anonymize
+from tclose.engine.compiling import load, watched
+from tclose.engine.memory import anonymize, detail
 from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, Unsuited
-from tclose.partition import method_named
-from tclose.partition.options import base_of
+from tclose.measure.kept import MEASURES
 from tclose.policy import Policy
 from tclose.release.certificate import Certificate
 from tclose.release.queries import error_of_counts
+from tclose.release.release import Release
+from tclose.table.frames import from_stream
 from tclose.types import Progress
 
 Outcome = Literal["released", "unsuited", "infeasible", "extra missing", "refused", "stopped", "failed"]
@@ -42,6 +41,7 @@ OUTCOMES: tuple[tuple[type[TcloseError], Outcome], ...] = (
     (InternalError, "failed"),
     (TcloseError, "refused"),
 )
+DETAIL = tuple(measure.name for measure in MEASURES)
 MEGABYTE = 2**20
 LENGTH_BYTES = 8
 
@@ -54,6 +54,7 @@ class Job:
     method: str
     options: Mapping[str, str]
     seed: int
+    detail: bool = False  # whether to measure how much detail the release keeps for analysts, which takes a while
     core: int | None = None  # the one that this process keeps to, where several run side by side
 
 
@@ -76,6 +77,7 @@ class Trial:
     discernibility: float | None = None
     query_error: float | None = None
     query_errors: list[dict[str, float]] = field(default_factory=list)
+    detail: Mapping[str, float | None] = field(default_factory=dict)  # kept for analysts, by measure, if asked for
     closeness: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None  # without those spent on compiling, which the next run is spared
     compile_seconds: float | None = None
@@ -103,7 +105,7 @@ def main() -> None:
 
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as pipe:
         job: Job = pickle.loads(_block(pipe))
-        table = pl.read_ipc_stream(io.BytesIO(_block(pipe)))
+        table = from_stream(_block(pipe))
     threading.Thread(target=_end_with_the_pipe, daemon=True).start()
     warnings.simplefilter("ignore")  # whoever asked has been told
     if job.core is not None and hasattr(os, "sched_setaffinity"):
@@ -121,7 +123,7 @@ def _end_with_the_pipe() -> None:
     os._exit(1)
 
 
-def attempt(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
+def attempt(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
     """Return the figures of a release, or why there is none, never with a cell in it."""
     try:
         return _figures(job, table, tell)
@@ -136,24 +138,29 @@ def attempt(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
         return {"outcome": "failed", "reason": f"this is a bug in tclose ({type(error).__name__} in {where})"}
 
 
-def _figures(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
-    if (base := base_of(job.method, job.options)) is not None:
-        method_named(base)  # with its kernels, or nobody would notice when they are compiled
-    compiling = _watch_compiler(tell)
-    tell({"begun": True})
-    start = time.perf_counter()
-    release = anonymize(table, job.policy, method=job.method, seed=job.seed, progress=_rarely(tell), **job.options)
-    seconds, peak = time.perf_counter() - start - compiling.seconds, peak_megabytes()
-    tell({"released": True})
+def _figures(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
+    load(job.method, job.options)  # with its kernels, or nobody would notice when they are compiled
+    with watched(lambda running: tell({"compiling": running})) as compiling:
+        tell({"begun": True})
+        start = time.perf_counter()
+        release = anonymize(table, job.policy, method=job.method, seed=job.seed, progress=_rarely(tell), **job.options)
+        seconds, peak = time.perf_counter() - start - compiling.seconds, peak_megabytes()
+        tell({"released": True})
     error = error_of_counts(table, job.policy, release.tables, release.certificate, job.seed)
     return {
         "outcome": "released",
         **_cost(release.certificate),
         **({} if error is None else error.to_dict()),
+        "detail": _detail(release, table, job.policy) if job.detail else {},
         "seconds": seconds,
         "compile_seconds": compiling.seconds,
         "peak_megabytes": peak,
     }
+
+
+def _detail(release: Release, table: Any, policy: Policy) -> dict[str, float | None]:
+    """Return how much detail a release keeps for analysts; several tables cannot be measured together."""
+    return detail(release, original=table, policy=policy) if len(release.tables) == 1 else {}
 
 
 def _cost(certificate: Certificate) -> dict[str, Any]:
@@ -182,43 +189,6 @@ def _rarely(tell: Tell) -> Progress:
             tell({"share": share})
 
     return progress
-
-
-class _Compiling:
-    """How long kernels were compiled: once per machine, so it says nothing of the method."""
-
-    def __init__(self, tell: Tell) -> None:
-        self.seconds, self._depth, self._since, self._tell = 0.0, 0, 0.0, tell
-
-    def begin(self) -> None:
-        """Take note that the compiler starts; it calls itself for the functions that a kernel calls."""
-        self._depth += 1
-        if self._depth == 1:
-            self._since = time.perf_counter()
-            self._tell({"compiling": True})
-
-    def end(self) -> None:
-        """Take note that the compiler is done."""
-        self._depth -= 1
-        if self._depth == 0:
-            self.seconds += time.perf_counter() - self._since
-            self._tell({"compiling": False})
-
-
-def _watch_compiler(tell: Tell) -> _Compiling:
-    compiling = _Compiling(tell)
-    if "numba" in sys.modules:  # else the method has no kernels
-        from numba.core import event
-
-        class Listener(event.Listener):
-            def on_start(self, event: Any) -> None:
-                compiling.begin()
-
-            def on_end(self, event: Any) -> None:
-                compiling.end()
-
-        event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
-    return compiling
 
 
 def peak_megabytes() -> float | None:

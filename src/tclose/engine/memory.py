@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import warnings
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -15,7 +16,7 @@ from tclose.measure.kept import kept
 from tclose.measure.learning import Prediction, predict
 from tclose.partition import DEFAULT_METHOD
 from tclose.partition.options import checked
-from tclose.policy import Policy
+from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import k_alone
 from tclose.privacy.feasibility import publishable
 from tclose.privacy.judge import distance_of, judge
@@ -34,29 +35,39 @@ from tclose.types import Progress, silent, stretch
 ANONYMIZER = "mondrian"  # makes the k-anonymous table that attacks compare a release with
 
 
-def check(frame: Any, policy: Policy, *, ignore_others: bool = False, progress: Progress | None = None) -> CheckResult:
-    """Tell whether a table holds what a policy asks for; the table is judged as it is, nothing is changed.
+def check(
+    frame: Any, policy: PolicyLike, *, ignore_others: bool = False, progress: Progress | None = None
+) -> CheckResult:
+    """Say whether a table holds what a policy asks for; the table is judged as it is, nothing is changed.
 
-    `frame` is a pandas, polars or pyarrow frame. Rows that show equal quasi-identifiers and kept columns form a
-    class. With `ignore_others`, columns that the policy does not name play no role.
+    `frame` is a pandas, polars or pyarrow frame; `policy` a `Policy`, a mapping or the path of a TOML file. Rows that
+    show equal quasi-identifiers and kept columns form a class. With `ignore_others`, columns that the policy does not
+    name play no role.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"zone": ["a", "a", "b", "b"], "salary": [3, 4, 3, 4]})
     >>> check(table, Policy(quasi=["zone"], sensitive={"salary": {"t": 0.1}}, k=2)).satisfied
     True
     """
-    report = progress or silent
+    policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
     table = encode(to_polars(frame), policy, ignore_others=ignore_others)
     report(0.5, "judging")
     return judge(table, policy, stretch(report, 0.5, 1.0)).result
 
 
-def explain(frame: Any, policy: Policy, *, attribute: str, class_number: int) -> Explanation:
-    """Show which earth has to move where to turn one class's distribution into the whole table's.
+def explain(frame: Any, policy: PolicyLike, *, attribute: str, class_number: int) -> Explanation:
+    """Return the cheapest moves that turn one class's distribution into the whole table's.
 
     Classes are counted from 1 in the order in which the table shows them first.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"zone": ["a", "b"], "salary": [3, 4]})
+    >>> policy = Policy(quasi=["zone"], sensitive={"salary": {"t": 0.5}})
+    >>> explain(table, policy, attribute="salary", class_number=1).closeness
+    Fraction(1, 2)
     """
+    policy = Policy.of(policy)
     table = encode(to_polars(frame), policy, ignore_others=True)
     if attribute not in table.sensitive:
         hint = did_you_mean(attribute, table.sensitive)
@@ -80,7 +91,7 @@ def explain(frame: Any, policy: Policy, *, attribute: str, class_number: int) ->
 
 def anonymize(
     frame: Any,
-    policy: Policy,
+    policy: PolicyLike,
     *,
     method: str = DEFAULT_METHOD,
     seed: int | None = None,
@@ -92,32 +103,30 @@ def anonymize(
     Sensitive and kept cells stay as they are. The release is judged from its published values before it is returned;
     what cannot be reached raises `Infeasible`. `options` go to the method. Without a seed, random numbers come from the
     system's secure source. The methods `projections` and `anatomy` publish several tables.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
+    >>> policy = Policy(quasi=["age"], sensitive={"salary": {"t": 0.1}}, k=2)
+    >>> anonymize(table, policy, method="mondrian").frame["age"].to_list()
+    ['[20, 30]', '[20, 30]', '[40, 50]', '[40, 50]']
     """
-    report = progress or silent
-    random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
-    settings = checked(method, options)
+    policy, report = Policy.of(policy), progress or silent
+    options = checked(method, options)  # before any work
     report(0.0, "reading")
-    table = coded(frame, policy)
-    prepared = prepare(
-        table,
-        policy,
-        kind=kind_of(frame),
-        method=method,
-        seed=random_seed,
-        progress=stretch(report, 0.1, 0.9, "splitting"),
-        options=settings,
-    )
+    kind, table = read_for_release(frame, policy)
+    splitting = stretch(report, 0.1, 0.9, "splitting")
+    prepared = prepare(table, policy, kind=kind, method=method, seed=seed, progress=splitting, options=options)
     report(0.9, "judging")
     release = prepared.judged(stretch(report, 0.9, 1.0))
     report(1.0, "done")
     return release
 
 
-def coded(frame: Any, policy: Policy) -> CodedTable:
-    """Read a table that is to be published, once; every step that follows works on its codes."""
+def read_for_release(frame: Any, policy: Policy) -> tuple[str, CodedTable]:
+    """Read a table that is to be published, once; return which library its frame is of, and its codes."""
     whole = to_polars(frame)
     check_columns(whole, policy, identifiers_too=True)
-    return encode(whole, policy)
+    return kind_of(frame), encode(whole, policy)
 
 
 def prepare(
@@ -126,14 +135,19 @@ def prepare(
     *,
     kind: str,
     method: str,
-    seed: int,
+    seed: int | None,
     progress: Progress,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
 ) -> PreparedRelease:
-    """Split and recode a table; the tables of the release are still to be judged."""
+    """Split and recode a table; the tables of the release are still to be judged.
+
+    Without a seed, random numbers come from the system's secure source.
+    """
+    settings = checked(method, options)
+    random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
-    given = ReleaseInput(rows, policy, seed, progress)
-    layout = laid_out(given, method, options)
+    given = ReleaseInput(rows, policy, random_seed, progress)
+    layout = laid_out(given, method, settings)
     about = About(
         version=version("tclose"),
         method=method,
@@ -141,7 +155,7 @@ def prepare(
         withheld=rows.withheld,
         counted="rows" if rows.table.persons is None else "persons",
     )
-    return PreparedRelease(layout, about, policy, kind, seed)
+    return PreparedRelease(layout, about, policy, kind, random_seed)
 
 
 def given_seed(seed: int) -> int:
@@ -149,7 +163,7 @@ def given_seed(seed: int) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise PolicyError("a seed is a whole number of at least 0")
     warnings.warn(
-        "anyone who guesses the seed can replay the partition: leave it out for a real release", LeakWarning, 3
+        "anyone who guesses the seed can replay the partition: leave it out for a real release", LeakWarning, 4
     )
     return int(seed)
 
@@ -158,19 +172,26 @@ def attack(
     release: Any,
     *,
     original: Any,
-    policy: Policy,
+    policy: PolicyLike,
     second: Any = None,
     register: Any = None,
     method: str = ANONYMIZER,
     progress: Progress | None = None,
 ) -> Attacks:
-    """Tell what an adversary gets out of a release, beside what the raw and a merely k-anonymous table would give.
+    """Measure what an adversary learns from a release, beside the raw table and a merely k-anonymous one.
 
     `release` is a published frame, or a `Release`; `second` another release of the same table, to intersect with.
     `register` holds people with their quasi-identifiers as they are; without one, the table itself is the register,
     which is the worst case. `method` makes the k-anonymous table.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
+    >>> policy = Policy(quasi=["age"], sensitive={"salary": {"t": 0.1}}, k=2)
+    >>> release = anonymize(table, policy, method="mondrian")
+    >>> attack(release, original=table, policy=policy)["homogeneity"].findings["release"].rows
+    0
     """
-    report = progress or silent
+    policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
     people = None if register is None else register_of(register, policy)
     adversary = Adversary(encode_quietly(to_polars(original), policy), people)
@@ -180,7 +201,12 @@ def attack(
 
 
 def attack_beside(
-    seen: Beside, adversary: Adversary, *, second: Beside | None, method: str = ANONYMIZER, progress: Progress
+    seen: Beside,
+    adversary: Adversary,
+    *,
+    second: Beside | None = None,
+    method: str = ANONYMIZER,
+    progress: Progress = silent,
 ) -> Attacks:
     """Attack a release that was brought together with its original."""
     k_anonymous = _k_anonymous(adversary, method, stretch(progress, 0.0, 0.6, "making a k-anonymous table"))
@@ -200,7 +226,9 @@ def _k_anonymous(adversary: Adversary, method: str, progress: Progress) -> Besid
     """Publish the same table with nothing asked for but k, to compare with."""
     policy = k_alone(adversary.original.policy, adversary.crowd)
     table = adversary.original.under(policy)
-    prepared = prepare(table, policy, kind="polars", method=method, seed=0, progress=progress, options={})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)  # nothing of this table is published
+        prepared = prepare(table, policy, kind="polars", method=method, seed=0, progress=progress, options={})
     if len(prepared.layout.frames) > 1:
         raise InputError(f"method '{method}' publishes several tables: choose another for the k-anonymous table")
     return Beside.of(adversary.original, prepared.judged_tables()[0].table, "the k-anonymous table")

@@ -75,9 +75,9 @@ def squared_error(outcome: Outcome) -> float | None:
 
 MEASURES = (
     Measure("gcp", "detail lost (GCP)", "lower", 0.0, 1.0, gcp),
-    Measure("sse", "squared error kept within classes", "lower", 0.0, 1.0, squared_error),
+    Measure("sse", "information loss (squared error)", "lower", 0.0, 1.0, squared_error),
     Measure("discernibility", "discernibility", "lower", 0.0, None, discernibility),
-    Measure("c_avg", "average class over k", "lower", 0.0, None, average_class),
+    Measure("c_avg", "average class size over k", "lower", 0.0, None, average_class),
 )
 
 

@@ -7,8 +7,9 @@ from tclose.policy.model import (
     Builder,
     CostTable,
     Policy,
+    PolicyLike,
     Quasi,
     Sensitive,
 )
 
-__all__ = ["DATE_UNITS", "MODELS", "Bins", "Builder", "CostTable", "Policy", "Quasi", "Sensitive"]
+__all__ = ["DATE_UNITS", "MODELS", "Bins", "Builder", "CostTable", "Policy", "PolicyLike", "Quasi", "Sensitive"]

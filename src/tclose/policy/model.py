@@ -114,6 +114,21 @@ class Policy:
         _check_roles(self)
 
     @classmethod
+    def of(cls, given: PolicyLike) -> Policy:
+        """Return a policy, given as one, as a mapping shaped as the TOML file is, or as the path of that file.
+
+        >>> Policy.of({"quasi": ["age"], "k": 5}).k
+        5
+        """
+        if isinstance(given, Policy):
+            return given
+        if isinstance(given, Mapping):
+            return cls.from_dict(given)
+        if isinstance(given, str | Path):
+            return cls.load(given)
+        raise PolicyError(f"expected a Policy, a mapping or the path of a policy file, not {kind_of(given)}")
+
+    @classmethod
     def load(cls, path: str | Path) -> Policy:
         """Read a policy from a TOML file; paths in it are relative to the file."""
         path = Path(path)
@@ -151,6 +166,9 @@ class Policy:
             yield from ((column, join(role, column)) for column in getattr(self, role))
         if self.person is not None and self.person not in self.identifiers:
             yield self.person, "person"
+
+
+PolicyLike = Policy | Mapping[str, Any] | str | Path
 
 
 def _plain(value: Any) -> Any:

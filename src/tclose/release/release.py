@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -37,7 +37,7 @@ from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
 from tclose.types import Progress, silent
-from tclose.words import counted
+from tclose.words import counted, html_table, number
 
 UNNAMED = Path("release.csv")
 
@@ -66,12 +66,17 @@ class PreparedRelease:
         *,
         certificate: str | Path | None = None,
         record: str | Path | None = None,
+        report: str | Path | None = None,
+        page: Callable[[WrittenRelease], bytes] | None = None,
         guard_formulas: bool = False,
         progress: Progress = silent,
     ) -> WrittenRelease:
-        """Write the tables; they get their names once the judges have confirmed the finished files."""
+        """Write the tables; all files get their names at once, when the judges have confirmed the finished tables.
+
+        `page` makes the page that goes to `report`. A page that does not fit into memory is left out.
+        """
         kind, names = format_of(Path(path)), [sibling(Path(path), mark) for mark in self.layout.marks]
-        others = {"record": record, "certificate": certificate}
+        others = {"record": record, "certificate": certificate, "report": report}
         paths = {what: Path(target) for what, target in others.items() if target is not None}
         paths |= {f"release{mark}": name for mark, name in reversed([*zip(self.layout.marks, names, strict=True)])}
         check_targets(list(paths.values()))
@@ -83,9 +88,12 @@ class PreparedRelease:
                 file.write(partial(write_table, guarded(frame) if guard_formulas else frame, kind))
             written = self._confirmed(tables, guard_formulas, progress)
             contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
+            contents |= {} if page is None else _page(page, written)
             for what in contents.keys() & files.keys():
                 files[what].write(partial(_put, contents[what]))
-            publish(files.values())
+            publish(file for what, file in files.items() if what in contents or what.startswith("release"))
+        if page is not None and "report" not in contents:
+            raise InputError("the release is written, but its page does not fit into memory: leave out --report")
         return written
 
     def _confirmed(self, files: Sequence[Pending], guard_formulas: bool, progress: Progress) -> WrittenRelease:
@@ -129,8 +137,17 @@ class Release:
     results: tuple[CheckResult, ...]
 
     def __repr__(self) -> str:
+        """Say how large the release is; neither the seed nor anything about persons or identifiers."""
         rows, classes = self.results[0].rows, min(result.classes for result in self.results)
         return f"<Release of {counted(rows, 'row')} in {counted(classes, 'class')} by {self.prepared.about.method}>"
+
+    def _repr_html_(self) -> str:
+        findings = {name: finding for result in self.results for name, finding in result.sensitive.items()}
+        rows = [
+            (name, "" if finding.t is None else f"≤ {number(finding.t)}", number(finding.closeness))
+            for name, finding in findings.items()
+        ]
+        return html_table(repr(self)[1:-1], ("attribute", "distance required", "distance reached"), rows)
 
     @property
     def layout(self) -> Layout:
@@ -229,6 +246,14 @@ def _read(file: Pending, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
 
 def _not_judged(error: Exception) -> InputError:
     return InputError(f"written in this format, the release cannot be judged: {error}")
+
+
+def _page(page: Callable[[WrittenRelease], bytes], written: WrittenRelease) -> dict[str, bytes]:
+    """Make the page of a release; if there is no memory for it, the release must still be written."""
+    try:
+        return {"report": page(written)}
+    except MemoryError:
+        return {}
 
 
 def _put(content: bytes, file: BinaryIO) -> None:

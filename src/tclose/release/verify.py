@@ -17,6 +17,15 @@ def verify(release: str | Path, certificate: str | Path, *, digest: str | None =
 
     The files of a release of several tables are found beside `release` (the name that was given when it was written,
     or one of theirs) by the names in the certificate.
+
+    >>> import polars as pl, tempfile, tclose
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
+    >>> policy = {"quasi": ["age"], "sensitive": {"salary": {"t": 0.1}}, "k": 2}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = Path(folder, "release.csv"), Path(folder, "certificate.json")
+    ...     _ = tclose.anonymize(table, policy, method="mondrian").write(paths[0], certificate=paths[1])
+    ...     verify(*paths).holds
+    True
     """
     loaded = load(certificate)
     promised = loaded.certificate

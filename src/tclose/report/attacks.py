@@ -8,8 +8,7 @@ from typing import Any
 from tclose.report import charts
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing, tag
-from tclose.report.wording import percent
-from tclose.words import counted, number
+from tclose.words import counted, number, percent
 
 RELEASE = "release"
 MOST_NAMED = 10

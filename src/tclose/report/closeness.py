@@ -9,8 +9,8 @@ from tclose.report import charts
 from tclose.report.figures import AttributeFigures, TableFigures, by_name
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing
-from tclose.report.wording import MODELS, asked, level, percent
-from tclose.words import counted, number
+from tclose.report.wording import MODELS
+from tclose.words import counted, level, number, percent, required
 
 NEAR = {
     "ordered": "values count as near when few others lie between them",
@@ -37,7 +37,7 @@ def _requirements(content: Mapping[str, Any]) -> Html:
         (
             shown(one["attribute"] or "every class"),
             MODELS[one["model"]],
-            asked(one["required"]),
+            required(one["required"]),
             one["reached"] if isinstance(one["reached"], str) else number(one["reached"]),
             "holds" if one["satisfied"] else "fails",
         )

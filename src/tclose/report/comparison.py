@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from tclose.compare.curve import Curve
 from tclose.partition import METHODS
 from tclose.policy import Policy
 from tclose.report import charts
 from tclose.report.glossary import COMPARED, TERMS
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, assembled, facts, key, listing, words
-from tclose.report.wording import percent
-from tclose.words import counted, number
+from tclose.words import counted, number, percent
 
 Trial = Mapping[str, Any]
 FIGURES = {  # and how each is spelled
@@ -27,24 +26,6 @@ FIGURES = {  # and how each is spelled
 }
 MIND = "each table is judged on its own, and anatomy publishes quasi-identifiers as they are."
 WORDS = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row")
-
-
-@dataclass(frozen=True)
-class Curve:
-    """The loss of each method against t: (method, t, loss)."""
-
-    title: str
-    points: Sequence[tuple[str, float, float]]
-
-    @property
-    def levels(self) -> list[float]:
-        """The different values of t."""
-        return sorted({t for _, t, _ in self.points})
-
-    def losses(self, method: str) -> list[float | None]:
-        """Return a method's loss at each level, none where it gave no release."""
-        found = {t: loss for name, t, loss in self.points if name == method}
-        return [found.get(level) for level in self.levels]
 
 
 def comparison_page(found: Mapping[str, Any], policy: Policy, curve: Curve) -> str:

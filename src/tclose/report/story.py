@@ -21,8 +21,8 @@ from tclose.report.figures import TableFigures, all_kept, figures_of
 from tclose.report.glossary import TERMS
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, assembled, facts, key, listing, tag, words
-from tclose.report.wording import MODELS, in_words, level, percent
-from tclose.words import counted, number
+from tclose.report.wording import MODELS
+from tclose.words import counted, level, number, percent, requirements
 
 NO_CHART = "The release tells nothing of it, or publishes means, or it has too many different values."
 MOST_TOLD = 3  # attributes, one by one, in the lead
@@ -160,7 +160,7 @@ class Story:
     def _policy(self) -> Section:
         policy = self.content["policy"]
         rows = [(shown(name), ROLES["quasi"], "") for name in policy.get("quasi", ())]
-        rows += [(shown(name), f"sensitive, distance {spec.get('distance', '')}", in_words(spec))
+        rows += [(shown(name), f"sensitive, distance {spec.get('distance', '')}", requirements(spec))
                  for name, spec in policy.get("sensitive", {}).items()]  # fmt: skip
         rows += [(shown(name), ROLES["keep"], "") for name in policy.get("keep", ())]
         rows += [

@@ -7,17 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.measure.attack.base import (
-    NO_SECRET,
-    Attack,
-    Finding,
-    Opened,
-    Scene,
-    classes_opened,
-    names_of,
-    nothing,
-    rows_of,
-)
+from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Opened, Scene, classes_opened, names_of, nothing
+from tclose.words import rows_of
 
 EXCLUDED = 1  # values that the adversary knows a person not to have
 

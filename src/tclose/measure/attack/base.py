@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tclose.distance import Counts
 from tclose.measure.linkage import Links
 from tclose.types import Bools, Ints
-from tclose.words import counted, legible
+from tclose.words import columns
 
 MOST_NAMED = 1000  # classes of an attribute
 
@@ -149,45 +149,3 @@ def open_for_any(opened: Sequence[Opened]) -> Bools:
 def names_of(opened: Sequence[Opened]) -> str:
     """Spell the attributes for which some class is open."""
     return columns([one.secret.name for one in opened if one.classes.any()])
-
-
-def percent(part: int | float, whole: int | float) -> str:
-    """Spell a share; what is not none never reads as 0.
-
-    >>> percent(1, 8), percent(1, 100_000), percent(0, 5)
-    ('12.5 %', 'under 0.1 %', '0 %')
-    """
-    if not part:
-        return "0 %"
-    share = 100 * part / whole
-    return "under 0.1 %" if share < 0.1 else f"{share:.3g} %"
-
-
-def rows_of(rows: int, whole: int) -> str:
-    """Say how many rows that are.
-
-    >>> rows_of(3, 9)
-    '3 rows (33.3 %)'
-    """
-    return f"{counted(rows, 'row')} ({percent(rows, whole)})"
-
-
-def columns(names: Sequence[str]) -> str:
-    """Spell attribute names.
-
-    >>> columns(["pay", "disease"])
-    "'pay' and 'disease'"
-    """
-    quoted = [f"'{legible(name)}'" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
-
-
-def listed(numbers: Sequence[int], most: int = 5) -> str:
-    """Name some classes.
-
-    >>> listed([1]), listed([1, 4]), listed([1, 2, 3, 4, 5, 6, 7])
-    ('class 1', 'classes 1, 4', 'classes 1, 2, 3, 4, 5 and 2 more')
-    """
-    shown = ", ".join(f"{number:,}" for number in numbers[:most])
-    more = f" and {len(numbers) - most:,} more" if len(numbers) > most else ""
-    return f"class{'es' if len(numbers) > 1 else ''} {shown}{more}"

@@ -15,10 +15,9 @@ from tclose.measure.attack.base import (
     names_of,
     nothing,
     open_for_any,
-    rows_of,
 )
 from tclose.types import Bools
-from tclose.words import counted
+from tclose.words import counted, rows_of
 
 
 def run(scene: Scene) -> Finding:

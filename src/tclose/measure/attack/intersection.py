@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, columns, nothing, rows_of
+from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, nothing
 from tclose.measure.linkage import BLOCK, Links
 from tclose.types import Ints
-from tclose.words import number
+from tclose.words import columns, number, rows_of
 
 Presence = NDArray[np.float32]
 VALUES = 1024  # of an attribute, looked at together

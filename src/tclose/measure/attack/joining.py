@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.distance import Counts
-from tclose.measure.attack.base import Attack, Finding, Scene, Secret, columns, nothing, percent, rows_of
+from tclose.measure.attack.base import Attack, Finding, Scene, Secret, nothing
 from tclose.types import Bools, Ints
+from tclose.words import columns, percent, rows_of
 
 
 def run(scene: Scene) -> Finding:
@@ -28,7 +29,7 @@ def run(scene: Scene) -> Finding:
                 learnt |= _agree(group, other)
     share, name = best
     told = (
-        f"Who knows somebody's class and {columns([name])} singles out {percent(share, 1)} of the rows; for "
+        f"Who knows somebody's class and {columns([name])} singles out {percent(share)} of the rows; for "
         f"{rows_of(int(learnt.sum()), rows)} the class and one known value give away another."
     )
     return Finding(share, int(learnt.sum()), rows, told)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tclose.measure import risk
-from tclose.measure.attack.base import Attack, Finding, Scene, percent, rows_of
+from tclose.measure.attack.base import Attack, Finding, Scene
+from tclose.words import percent, rows_of
 
 
 def run_prosecutor(scene: Scene) -> Finding:
@@ -15,7 +16,7 @@ def run_prosecutor(scene: Scene) -> Finding:
         alone = rows_of(int((scene.sizes == 1).sum()), rows)
         return found.saying(f"Somebody known to be in the table may be found for certain: {alone} are alone.")
     return found.saying(
-        f"Whoever is known to be in the table hides among {least:,} rows at least, a chance of {percent(chance, 1)}."
+        f"Whoever is known to be in the table hides among {least:,} rows at least, a chance of {percent(chance)}."
     )
 
 
@@ -28,7 +29,7 @@ def run_journalist(scene: Scene) -> Finding:
     if not chance:
         return found.saying("The register knows nobody who fits a class.")
     fewest = int(crowds[crowds > 0].min())
-    return found.saying(f"The row that is easiest to link fits {fewest:,} people, a chance of {percent(chance, 1)}.")
+    return found.saying(f"The row that is easiest to link fits {fewest:,} people, a chance of {percent(chance)}.")
 
 
 def run_marketer(scene: Scene) -> Finding:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.measure.attack.base import Attack, Finding, Scene, rows_of
+from tclose.measure.attack.base import Attack, Finding, Scene
 from tclose.measure.linkage import Links
 from tclose.types import Bools, Ints
-from tclose.words import counted
+from tclose.words import counted, rows_of
 
 
 def run(scene: Scene) -> Finding:

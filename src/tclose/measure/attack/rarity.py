@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, columns, nothing, rows_of
+from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, nothing
+from tclose.words import columns, rows_of
 
 
 def run(scene: Scene) -> Finding:

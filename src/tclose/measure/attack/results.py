@@ -12,6 +12,7 @@ from typing import Any
 from tclose.measure.attack.base import Attack, Finding, Named, Scene, nothing
 from tclose.measure.attack.registry import ATTACKS
 from tclose.types import Progress, silent
+from tclose.words import html_table, number, percent
 
 RAW, K_ANONYMOUS, RELEASE = "raw", "k_anonymous", "release"
 MOST_NAMED = 100
@@ -50,6 +51,11 @@ class AttackResult:
         named = [_named(each) for each in self.findings[RELEASE].classes[:MOST_NAMED]]
         return {**answer, **{table: _plain(finding) for table, finding in self.findings.items()}, "classes": named}
 
+    def cells(self) -> list[str]:
+        """Return what a notebook shows: the attack, what it gets out of each table, and which direction is better."""
+        figures = (_cell(self.attack, finding) for finding in self.findings.values())
+        return [self.attack.title, *figures, self.attack.better]
+
 
 def _plain(finding: Finding) -> dict[str, Any]:
     return {"figure": finding.figure, "rows": finding.rows, "share": finding.share, "sentence": finding.sentence}
@@ -80,6 +86,26 @@ class Attacks:
             "register_rows": self.register_rows,
             "attacks": [result.to_dict() for result in self.results],
         }
+
+    def _repr_html_(self) -> str:
+        caption = "What an adversary learns; in brackets, the share of rows affected"
+        rows = [
+            [
+                each.attack.title,
+                *(_cell(each.attack, finding) for finding in each.findings.values()),
+                each.attack.better,
+            ]
+            for each in self.results
+        ]
+        return html_table(caption, ["attack", *self.tables, "better"], rows)
+
+
+def _cell(attack: Attack, finding: Finding) -> str:
+    """Spell what one attack gets out of one table."""
+    if finding.figure is None:
+        return "–"
+    figure = percent(finding.figure) if attack.unit == "share" else number(finding.figure)
+    return f"{figure} ({percent(finding.share)})"
 
 
 def attacked(

@@ -20,14 +20,12 @@ from tclose.measure.attack.base import (
     Scene,
     Secret,
     classes_opened,
-    listed,
     names_of,
     nothing,
     open_for_any,
-    rows_of,
 )
 from tclose.types import Bools, Ints
-from tclose.words import counted
+from tclose.words import class_numbers, counted, rows_of
 
 QUARTER = 4
 
@@ -41,7 +39,7 @@ def run(scene: Scene) -> Finding:
     found = classes_opened(scene, len(numbers), opened)
     if not numbers:
         return found.saying("In no class are the values alike, beyond what the table itself tells.")
-    where = f"{counted(len(numbers), 'class')} whose values of {names_of(opened)} are alike: {listed(numbers)}"
+    where = f"{counted(len(numbers), 'class')} whose values of {names_of(opened)} are alike: {class_numbers(numbers)}"
     return found.saying(f"{rows_of(found.rows, found.of)} stand in {where}.")
 
 

@@ -9,20 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.measure.attack.base import (
-    NO_SECRET,
-    Attack,
-    Finding,
-    Opened,
-    Scene,
-    Secret,
-    classes_opened,
-    columns,
-    nothing,
-    rows_of,
-)
+from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Opened, Scene, Secret, classes_opened, nothing
 from tclose.types import Bools
-from tclose.words import number
+from tclose.words import columns, number, rows_of
 
 
 def gains(scene: Scene, secret: Secret) -> tuple[NDArray[np.float64], Bools]:
