@@ -191,7 +191,7 @@ def _not_numbers(values: ValueDomain, spec: Sensitive) -> InputError:
         kind, exact = "date", exact_values(values.texts, "date")
     odd = [code for code, value in enumerate(exact) if value is None]
     return InputError(
-        f"sensitive column '{values.name}' is not all {kind}s: something else stands in {values.where(odd)}; "
+        f"sensitive column '{values.name}' is not all {kind}s: something else stands in {values.where(odd, of_all=True)}; "
         'correct it, list it in missing, or say distance = "equal"',
         detail="it is " + ", ".join(f"'{values.texts[code]}'" for code in odd[:10]),
     )
