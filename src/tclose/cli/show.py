@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import traceback
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from tclose.errors import TcloseError
 from tclose.measure.attack import Finding
 from tclose.measure.attack.base import percent
 from tclose.measure.utility import MEASURES
-from tclose.privacy import Level
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.release.attacking import RELEASE, Attacks
 from tclose.release.attacking import Comparison as AttackComparison
@@ -26,19 +24,6 @@ from tclose.release.certificate import Certificate, Verification
 from tclose.release.marks import NO_IDENTITY
 from tclose.words import counted, number
 
-MODELS = {
-    "k": ("k-anonymity", "≥"),
-    "t": ("t-closeness", "≤"),
-    "(n,t)": ("(n,t)-closeness", "≤"),
-    "l": ("l-diversity", "≥"),
-    "entropy_l": ("entropy l-diversity", "≥"),
-    "recursive": ("(c,l)-diversity", "<"),
-    "alpha": ("α, largest share", "≤"),
-    "beta": ("β-likeness", "≤"),
-    "enhanced_beta": ("enhanced β-likeness", "≤"),
-    "delta": ("δ-disclosure", "<"),
-    "suppress": ("share withheld", "≤"),
-}
 NO_CERTIFICATE = "No certificate was asked for (--certificate FILE): without one, nobody can verify the release."
 
 
@@ -62,29 +47,22 @@ def show_check(result: CheckResult) -> None:
 
 
 def _row(found: ModelFinding, result: CheckResult) -> list[Text]:
-    name, sign = MODELS[found.model]
+    title = found.title
     verdict = Text("holds", "green") if found.satisfied else Text("fails", "bold red")
     if found.attribute is not None and found.model in ("t", "(n,t)"):
-        name += f", {result.sensitive[found.attribute].distance}"
-    asked, reached = _asked(found.required, sign), number(found.reached)
+        title += f", {result.sensitive[found.attribute].distance}"
+    asked, reached = found.asked, number(found.reached)
     if not found.satisfied and asked.endswith(f" {reached}"):  # four digits do not tell them apart
         reached = str(found.reached)
     cells = [
         found.attribute or "(all)",
-        name,
+        title,
         asked,
         reached,
         f"{found.worst_class:,}" if found.worst_class else "",
         f"{found.failing_classes:,}" if found.worst_class else "",
     ]
     return [*(Text(plain(cell)) for cell in cells), verdict]
-
-
-def _asked(required: Level | Mapping[str, Level], sign: str) -> str:
-    if not isinstance(required, Mapping):
-        return f"{sign} {number(required)}"
-    levels = {name: number(level) for name, level in required.items()}
-    return f"n = {levels['n']}, ≤ {levels['t']}" if "n" in levels else f"l = {levels['l']}, < {levels['c']}"
 
 
 def _verdict(result: CheckResult) -> Text:

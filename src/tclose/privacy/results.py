@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from tclose.policy.settings import spelled
-from tclose.privacy import Level
+from tclose.privacy import Level, requirement
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,16 @@ class ModelFinding:
     satisfied: bool
     worst_class: int  # counted from 1; 0 where no class is meant
     failing_classes: int
+
+    @property
+    def title(self) -> str:
+        """What people call the model."""
+        return requirement(self.model).title
+
+    @property
+    def asked(self) -> str:
+        """The required level in words, as in "≤ 0.15"."""
+        return requirement(self.model).words(self.required)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""

@@ -10,6 +10,7 @@ import polars as pl
 
 from tclose.measure.utility import MEASURES
 from tclose.policy import Policy
+from tclose.privacy import requirement
 from tclose.release.certificate import Certificate
 from tclose.report import charts
 from tclose.report.attacks import attack_section
@@ -19,7 +20,7 @@ from tclose.report.figures import TableFigures, all_kept, figures_of
 from tclose.report.glossary import TERMS
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, assembled, facts, key, listing, tag, words
-from tclose.report.wording import MODELS, in_words, level, percent
+from tclose.report.wording import in_words, level, percent
 from tclose.words import counted, number
 
 NO_CHART = "The release tells nothing of it, or publishes means, or it has too many different values."
@@ -281,7 +282,7 @@ def reasons(content: Mapping[str, Any]) -> str:
         reached = _listed([_close(*one) for one in close.items()])
         told += f" The largest distance of a class from the whole table: {reached}."
     further = [one for one in content["models"] if one["model"] not in ("t", "k")]
-    names = dict.fromkeys(MODELS[one["model"]] for one in further if one["satisfied"])
+    names = dict.fromkeys(requirement(one["model"]).title for one in further if one["satisfied"])
     return told + (f" It also keeps to {_listed(list(names))}." if names else "")
 
 

@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-MODELS = {
-    "k": "k-anonymity",
-    "t": "closeness",
-    "(n,t)": "(n,t)-closeness",
-    "l": "l-diversity",
-    "entropy_l": "entropy l-diversity",
-    "recursive": "recursive (c,l)-diversity",
-    "alpha": "largest share of a value (α)",
-    "beta": "gain in probability (β)",
-    "enhanced_beta": "gain in probability, enhanced (β)",
-    "delta": "δ-disclosure",
-    "suppress": "rows withheld",
-}
-ASKED = ("t", "n", "l", "entropy_l", "recursive", "alpha", "beta", "enhanced_beta", "delta")
+from tclose.policy import LEVELS
 
 
 def percent(share: float) -> str:
@@ -43,7 +30,7 @@ def asked(required: Any) -> str:
 
 def in_words(spec: Mapping[str, Any]) -> str:
     """Spell what is asked of a sensitive attribute."""
-    return ", ".join(f"{name} = {asked(spec[name])}" for name in ASKED if spec.get(name) is not None)
+    return ", ".join(f"{name} = {asked(spec[name])}" for name in LEVELS if spec.get(name) is not None)
 
 
 def level(spelled: Any) -> float:

@@ -14,7 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import InputError, PolicyError
-from tclose.policy import Sensitive
+from tclose.policy import DISTANCES, Sensitive, implied_by_settings
+from tclose.policy.distances import OF_NUMBERS, OF_OTHERS
 from tclose.table import bins, builders
 from tclose.table.costs import Costs
 from tclose.table.hierarchy import Hierarchy
@@ -57,28 +58,23 @@ def read_sensitive(
             'say missing = "value" or "suppress" for it, or fill them'
         )
     distance = _distance(values, spec)
-    if spec.missing == "value" and distance not in ("equal", "hierarchical"):
+    if spec.missing == "value" and not DISTANCES[distance].missing:
         raise PolicyError(f'missing = "value" has no place in the distance "{distance}": use "suppress"')
-    found = _READ[distance](values, spec)
+    found = _READ[DISTANCES[distance].domain](values, spec, distance)
     return _with_missing(found) if values.missing else found
 
 
 def _distance(values: Values, spec: Sensitive) -> str:
     """Return the distance asked for, or the one that the settings and the values imply."""
-    implied = (
-        (spec.hierarchy is not None and "hierarchical")
-        or (spec.matrix is not None and "matrix")
-        or (spec.order is not None and "ordered")
-        or (values.kind in ("number", "date") and "ordered")
-    )
-    distance = spec.distance or implied or "equal"
-    needs_numbers = spec.bins is not None or distance == "value" or (distance == "ordered" and spec.order is None)
-    undecided = spec.distance is None and not implied and values.kind == "mixed"
+    implied = implied_by_settings(spec)
+    distance = implied or (OF_NUMBERS if values.kind in ("number", "date") else OF_OTHERS)
+    needs_numbers = spec.bins is not None or (DISTANCES[distance].domain == "numbers" and spec.order is None)
+    undecided = implied is None and values.kind == "mixed"
     if (needs_numbers and values.kind in ("text", "mixed")) or undecided:
         raise _not_numbers(values, spec)
     if spec.bins is not None and values.kind != "number":
         raise InputError(f"column '{values.name}' has bins, but its values are not numbers")
-    return "ordered" if spec.bins is not None and spec.distance is None else distance
+    return distance
 
 
 def _not_numbers(values: Values, spec: Sensitive) -> InputError:
@@ -97,17 +93,16 @@ def _not_numbers(values: Values, spec: Sensitive) -> InputError:
     )
 
 
-def _read_line(values: Values, spec: Sensitive) -> SensitiveColumn:
-    distance = spec.distance or "ordered"
+def _read_line(values: Values, spec: Sensitive, distance: str) -> SensitiveColumn:
     if spec.bins is not None:
-        return _read_bins(values, spec)
+        return _read_bins(values, spec, distance)
     if spec.order is not None or spec.domain is not None:
         values = _declared(values, spec)
     positions = None if values.units is None else _from_zero(values.units)
     return SensitiveColumn(values.name, distance, values.texts, values.codes, positions)
 
 
-def _read_bins(values: Values, spec: Sensitive) -> SensitiveColumn:
+def _read_bins(values: Values, spec: Sensitive, distance: str) -> SensitiveColumn:
     assert spec.bins is not None
     assert values.units is not None
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.texts))
@@ -125,39 +120,33 @@ def _read_bins(values: Values, spec: Sensitive) -> SensitiveColumn:
     labels = bins.labels_of(edges, learned=learned)
     if learned:
         edges[0] -= 1  # written down, the edges hold the smallest value, too
-    return SensitiveColumn(values.name, spec.distance or "ordered", labels, codes, edges=tuple(edges))
+    return SensitiveColumn(values.name, distance, labels, codes, edges=tuple(edges))
 
 
-def _read_equal(values: Values, spec: Sensitive) -> SensitiveColumn:
+def _read_values(values: Values, spec: Sensitive, distance: str) -> SensitiveColumn:
     if spec.bins is not None:
-        return _read_bins(values, spec)
+        return _read_bins(values, spec, distance)
     if spec.domain is not None:
         values = _declared(values, spec)
-    return SensitiveColumn(values.name, "equal", values.texts, values.codes)
+    return SensitiveColumn(values.name, distance, values.texts, values.codes)
 
 
-def _read_hierarchical(values: Values, spec: Sensitive) -> SensitiveColumn:
+def _read_hierarchy(values: Values, spec: Sensitive, distance: str) -> SensitiveColumn:
     assert spec.hierarchy is not None
     path = spec.hierarchy
     hierarchy = Hierarchy.load(path) if isinstance(path, Path) else builders.build(path, values)
     codes = codes_in(hierarchy.leaves, values, misses="its hierarchy misses")
-    return SensitiveColumn(values.name, "hierarchical", hierarchy.leaves, codes, hierarchy=hierarchy)
+    return SensitiveColumn(values.name, distance, hierarchy.leaves, codes, hierarchy=hierarchy)
 
 
-def _read_matrix(values: Values, spec: Sensitive) -> SensitiveColumn:
+def _read_matrix(values: Values, spec: Sensitive, distance: str) -> SensitiveColumn:
     assert spec.matrix is not None
     costs = Costs.load(spec.matrix) if isinstance(spec.matrix, Path) else Costs.given(spec.matrix)
     codes = codes_in(costs.values, values, misses="its matrix misses")
-    return SensitiveColumn(values.name, "matrix", costs.values, codes, costs=costs)
+    return SensitiveColumn(values.name, distance, costs.values, codes, costs=costs)
 
 
-_READ = {
-    "ordered": _read_line,
-    "value": _read_line,
-    "equal": _read_equal,
-    "hierarchical": _read_hierarchical,
-    "matrix": _read_matrix,
-}
+_READ = {"numbers": _read_line, "values": _read_values, "hierarchy": _read_hierarchy, "matrix": _read_matrix}
 
 
 def _declared(values: Values, spec: Sensitive) -> Values:
