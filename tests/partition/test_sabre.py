@@ -16,7 +16,7 @@ from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Valu
 from tclose.errors import Infeasible, PolicyError, Unsuited
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.sabre import bound, partition
-from tclose.partition.sabre.buckets import bucketize, ground_of
+from tclose.partition.sabre.bucketization import bucketize, ground_of
 from tclose.partition.shared.redistribution import NEARS, leaves
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 1, 2]), np.array([0, 0, 0, 0, 0, 1]), np.zeros(6, dtype=np.int64))
