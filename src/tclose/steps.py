@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tclose.errors import Infeasible, InputError
-from tclose.measure.attack import Finding
+from tclose.measure.attack import RELEASE, Attacks, Finding
+from tclose.measure.kept import MEASURES as DETAIL_MEASURES
 from tclose.measure.learning import Prediction
 from tclose.measure.utility import MEASURES, Measure
 from tclose.partition import DEFAULT_METHOD, METHODS, Method
@@ -26,16 +28,15 @@ from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import unguarded
-from tclose.release.attacking import ANONYMIZER, RELEASE, Attacks
-from tclose.release.attacking import attack as attack_release
-from tclose.release.certificate import Certificate, Verification
-from tclose.release.certificate import verify as verify_release
+from tclose.release.beside import Beside
+from tclose.release.certificate import Certificate
 from tclose.release.files import check_targets, format_of
-from tclose.release.keeping import MEASURES as DETAIL_MEASURES
-from tclose.release.keeping import kept, predicted
-from tclose.release.marks import NO_IDENTITY, possible_marks, sibling
-from tclose.release.release import Release
-from tclose.table import read, to_polars
+from tclose.release.layouts import possible_marks, sibling
+from tclose.release.release import Release, WrittenRelease
+from tclose.release.scenes import Adversary
+from tclose.release.verification import NO_IDENTITY, Verification
+from tclose.release.verify import verify as verify_release
+from tclose.table import CodedTable, read, to_polars
 from tclose.table.profile import profiles
 from tclose.types import Progress, silent, stretch
 from tclose.words import html_table, number
@@ -86,6 +87,7 @@ __all__ = [
     "verify",
 ]
 
+ANONYMIZER = "mondrian"  # makes the k-anonymous table that attacks compare a release with
 STANDARD_INPUT = Path("/dev/stdin")
 
 
@@ -145,31 +147,40 @@ def anonymize(
     from tclose.engine import memory
     from tclose.engine.compiling import announced
 
-    asked, out, page = Policy.of(policy), Path(out), None if report is None else Path(report)
+    asked, out = Policy.of(policy), Path(out)
     _check_files(table, policy, asked, method, [out, certificate, record, report])
-    if page is not None:
+    if report is not None:
         _check_report_libraries()
-    split = stretch(progress, 0.0, 0.6 if page else 0.9)
     progress(0.0, "reading")
-    frame, options = _frame(table), options or {}
-    with announced(split, method, options) as announcing:
-        release = memory.anonymize(frame, asked, method=method, seed=seed, progress=announcing, **options)
-    attacks, notes = None, list[str]()
-    if page is None:
-        del frame  # the file is read back whole before it gets its name: make room
+    kind, original = memory.read_for_release(_frame(table), asked)
+    split = stretch(progress, 0.1, 0.6 if report else 0.9)
+    with announced(split, method, options or {}) as announcing:
+        prepared = memory.prepare(
+            original, asked, kind=kind, method=method, seed=seed, progress=announcing, options=options or {}
+        )
+    page = None
+    notes: list[str] = []
+    if report is None:
+        del original  # the file is read back whole before it gets its name: make room
     else:
-        attacks = _attacks(release, frame, asked, notes, stretch(progress, 0.6, 0.9))
-    progress(0.9, "writing")
-    proof = release.write(out, certificate=certificate, record=record, guard_formulas=guard_formulas)
-    if page is not None:
-        _write_page(page, release, frame, attacks, proof, public=public)
+        page = partial(_page, original, public=public, notes=notes, progress=stretch(progress, 0.7, 1.0))
+    progress(0.6 if report else 0.9, "writing")
+    written = prepared.write(
+        out,
+        certificate=certificate,
+        record=record,
+        report=report,
+        page=page,
+        guard_formulas=guard_formulas,
+        progress=stretch(progress, 0.65, 0.7) if report else stretch(progress, 0.9, 1.0),
+    )
     return Publication(
-        release=release,
-        certificate=proof,
+        release=written.release,
+        certificate=written.certificate,
         out=out,
-        files=tuple(sibling(out, mark) for mark in release.layout.marks),
+        files=tuple(sibling(out, mark) for mark in prepared.layout.marks),
         certificate_file=None if certificate is None else Path(certificate),
-        report=page,
+        report=None if report is None else Path(report),
         notes=tuple(notes),
     )
 
@@ -198,26 +209,33 @@ def _check_report_libraries() -> None:
     libraries()
 
 
-def _attacks(release: Release, frame: Any, policy: Policy, notes: list[str], progress: Progress) -> Attacks | None:
-    """Attack a release for its page; where that cannot be done, take a note."""
-    if len(release.layout.frames) > 1:
+def _page(
+    original: CodedTable, written: WrittenRelease, *, public: bool, notes: list[str], progress: Progress
+) -> bytes:
+    """Return the page of a release, with attacks where they can be made; where they cannot, take a note."""
+    from tclose.engine import memory
+    from tclose.report.story import release_page
+
+    beside = attacks = None
+    if len(written.judged) == 1 and written.certificate.layout == "one table":
+        beside = Beside.of(original, written.judged[0].table)
+        try:
+            attacks = memory.attack_beside(beside, Adversary(original), progress=progress)
+        except Infeasible as error:
+            notes.append(f"the page shows no attacks: there is no k-anonymous table to compare with ({error})")
+    else:
         notes.append("the page shows no attacks: they need a release of one table")
-        return None
-    try:
-        return attack_release(release, original=frame, policy=policy, progress=progress)
-    except Infeasible as error:
-        notes.append(f"the page shows no attacks: there is no k-anonymous table to compare with ({error})")
-        return None
-
-
-def _write_page(
-    path: Path, release: Release, frame: Any, attacks: Attacks | None, proof: Certificate, *, public: bool
-) -> None:
-    """Write the page of a release that is written already: if this fails, the release must stay."""
-    try:
-        release.report(path, original=frame, attacks=attacks, certificate=proof, public=public)
-    except MemoryError:
-        raise InputError("the release is written, but its page does not fit into memory: leave out --report") from None
+    release = written.release
+    page = release_page(
+        written.certificate,
+        release.layout.tables,
+        written.judged,
+        release.policy,
+        beside=beside,
+        attacks=attacks,
+        public=public,
+    )
+    return page.encode()
 
 
 def method_options(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -254,7 +272,9 @@ def attack(
         frame = _frame(given)
         return unguarded(to_polars(frame)) if guard_formulas else frame
 
-    return attack_release(
+    from tclose.engine import memory
+
+    return memory.attack(
         published(release),
         original=_frame(original),
         policy=policy,
@@ -365,11 +385,14 @@ def detail(release: Any, *, original: Any, policy: PolicyLike, target: str | Non
     >>> detail(table.with_columns(age=pl.col("age").cast(str)), original=table, policy=policy).figures["marginals"]
     1.0
     """
+    from tclose.engine import memory
+
     policy = Policy.of(policy)
-    figures = kept(release, original=original, policy=policy)
+    figures = memory.detail(release, original=original, policy=policy)
     if target is None:
         return DetailKept(figures)
-    return DetailKept(figures, predicted(release, original=original, policy=policy, target=target, seed=seed))
+    prediction = memory.predicted(release, original=original, policy=policy, target=target, seed=seed)
+    return DetailKept(figures, prediction)
 
 
 def methods() -> Mapping[str, Method]:

@@ -150,7 +150,7 @@ def test_a_weakened_policy_with_a_new_digest(tclose: Run) -> None:
     for model in content["models"]:
         if (model["model"], model["attribute"]) == ("t", "pay"):
             model["required"] = 1
-    Path("c.json").write_bytes(Certificate(content).to_bytes())
+    Path("c.json").write_bytes(Certificate.from_dict(content).to_bytes())
     assert tclose(*VERIFY).status == 0
     refused(tclose(*VERIFY, "--digest", true), "this is not the certificate that you were told of")
 

@@ -291,7 +291,7 @@ def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("distance", DISTANCES, ids=lambda distance: distance.name)
 def test_the_shortest_way_through_a_network_is_the_distance(distance: Distance) -> None:
-    network = network_of(distance, 5)
+    network = network_of(distance.geometry(5))
     far = np.full((network.nodes, network.nodes), np.inf)
     np.fill_diagonal(far, 0)
     far[network.tails, network.heads] = network.costs / network.unit

@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 from tclose import LeakWarning, Policy, anonymize
+from tclose.release.beside import Beside, read_published
 from tclose.report.before import ELSE, MISSING, BeforeAfter, before_and_after
+from tclose.table import encode
 
 QUASI = {
     "ranges": {"age": {}},
@@ -27,7 +29,8 @@ def compared(frame: pl.DataFrame, quasi: dict[str, Any], k: int = 4) -> tuple[li
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)
         published = anonymize(frame, policy, method="mondrian", seed=2).frame
-    return before_and_after(frame, published, policy), published
+    original = encode(frame, policy)
+    return before_and_after(Beside.of(original, read_published(published, original))), published
 
 
 @pytest.mark.parametrize("quasi", QUASI)

@@ -58,9 +58,9 @@ def test_every_figure_is_the_certificates(ordinary: Any, tmp_path: Path, text_of
 
 
 def test_figures_agree_with_the_judge_and_with_explain(ordinary: Any) -> None:
-    (sheet,) = ordinary.release.layout.sheets
+    (sheet,) = ordinary.release.layout.tables
     content = ordinary.release.certificate.content
-    for one in figures_of(sheet.frame, sheet.judge.policy).attributes:
+    for one in figures_of(ordinary.release.judged[0].table, sheet.judge.policy).attributes:
         found = content["sensitive"][one.name]
         numerator, denominator = map(int, found["closeness_exact"].split("/"))
         assert one.worst.closeness == Fraction(numerator, denominator)
@@ -73,7 +73,7 @@ def test_figures_agree_with_the_judge_and_with_explain(ordinary: Any) -> None:
 
 
 def test_losses_average_to_the_loss_of_the_certificate(ordinary: Any) -> None:
-    (sheet,) = ordinary.release.layout.sheets
+    (sheet,) = ordinary.release.layout.tables
     assert sum(sheet.losses.values()) / len(sheet.losses) == pytest.approx(sheet.measures["gcp"], abs=1e-4)
 
 

@@ -167,17 +167,17 @@ def show_attacks(result: Attacks) -> None:
     table = _table("attack")
     for name in result.tables:
         table.add_column(headings.get(name, name), justify="right", no_wrap=True)
-    for comparison in result.comparisons:
-        if comparison.found[steps.RELEASE].figure is not None:
+    for comparison in result.results:
+        if comparison.findings[steps.RELEASE].figure is not None:
             unit = comparison.attack.unit
-            findings = (_finding(finding, unit) for finding in comparison.found.values())
+            findings = (_finding(finding, unit) for finding in comparison.findings.values())
             table.add_row(Text(comparison.attack.title), *findings)
     console.print(table)
     console.print("\nIn brackets: the share of rows affected. Each figure, and what it says about the release:\n")
-    for comparison in result.comparisons:
+    for comparison in result.results:
         attack = comparison.attack
         console.print(Text(f"{attack.title} ({attack.figure}; {attack.better} is better)", "bold"))
-        console.print(Text(f"  {plain(comparison.found[steps.RELEASE].sentence)}"))
+        console.print(Text(f"  {plain(comparison.findings[steps.RELEASE].sentence)}"))
 
 
 def _finding(finding: steps.Finding, unit: str) -> Text:

@@ -14,14 +14,13 @@ import numpy as np
 from tclose.compare.curve import Curve
 from tclose.compare.processes import answers
 from tclose.compare.trial import DETAIL, Job, Trial
+from tclose.engine.memory import read_for_release
 from tclose.errors import Infeasible, InternalError, PolicyError
 from tclose.partition import METHODS, method_called
 from tclose.policy import Policy, PolicyLike
 from tclose.privacy.feasibility import publishable
 from tclose.table import to_polars
-from tclose.table.coded import check_columns
 from tclose.table.frames import from_columns, kind_of, to_stream
-from tclose.table.quasi import read_quasis
 from tclose.types import Progress, silent
 from tclose.words import counted, html_table, number
 
@@ -186,8 +185,6 @@ def _check_numbers(limit: float, seed: int) -> None:
 
 def _needed(whole: Any, policy: Policy) -> tuple[Any, Policy]:
     """Return the columns that a release is made of; what no method could use is refused here, once, with warnings."""
-    check_columns(whole, policy, identifiers_too=True)
-    publishable(whole, policy)
-    read_quasis(whole, policy)
+    _ = publishable(read_for_release(whole, policy)[1], policy).table.quasi
     asked = replace(policy, identifiers=())  # names are for no process but this one
     return whole[[name for name, _ in asked.columns()]], asked

@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from tclose.engine.compiling import load, watched
-from tclose.engine.memory import anonymize
+from tclose.engine.memory import anonymize, detail
 from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, Unsuited
+from tclose.measure.kept import MEASURES
 from tclose.policy import Policy
-from tclose.release.counting import error_of_counts
-from tclose.release.keeping import MEASURES, kept
+from tclose.release.certificate import Certificate
+from tclose.release.queries import error_of_counts
 from tclose.release.release import Release
 from tclose.table.frames import from_stream
 from tclose.types import Progress
@@ -145,11 +146,10 @@ def _figures(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
         release = anonymize(table, job.policy, method=job.method, seed=job.seed, progress=_rarely(tell), **job.options)
         seconds, peak = time.perf_counter() - start - compiling.seconds, peak_megabytes()
         tell({"released": True})
-    content = release.certificate.content
-    error = error_of_counts(table, job.policy, release.tables, content, job.seed)
+    error = error_of_counts(table, job.policy, release.tables, release.certificate, job.seed)
     return {
         "outcome": "released",
-        **_cost(content),
+        **_cost(release.certificate),
         **({} if error is None else error.to_dict()),
         "detail": _detail(release, table, job.policy) if job.detail else {},
         "seconds": seconds,
@@ -160,16 +160,21 @@ def _figures(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
 
 def _detail(release: Release, table: Any, policy: Policy) -> dict[str, float | None]:
     """Return how much detail a release keeps for analysts; several tables cannot be measured together."""
-    return kept(release, original=table, policy=policy) if len(release.tables) == 1 else {}
+    return detail(release, original=table, policy=policy) if len(release.tables) == 1 else {}
 
 
-def _cost(found: Mapping[str, Any]) -> dict[str, Any]:
-    measures = found["measures"]
+def _cost(certificate: Certificate) -> dict[str, Any]:
+    claims = certificate.claims
+    assert claims.rows is not None
+    assert claims.classes is not None
     return {
-        **{name: found[name] for name in ("rows", "withheld", "classes", "smallest_class")},
-        "average_class": found["rows"] / found["classes"],
-        **{name: measures[name] for name in ("gcp", "sse", "discernibility")},
-        "closeness": {name: one["closeness"] for name, one in found["sensitive"].items()},
+        "rows": claims.rows,
+        "withheld": certificate.withheld,
+        "classes": claims.classes,
+        "smallest_class": claims.smallest_class,
+        "average_class": claims.rows / claims.classes,
+        **{name: certificate.measures[name] for name in ("gcp", "sse", "discernibility")},
+        "closeness": {name: claim.closeness for name, claim in claims.sensitive.items()},
     }
 
 

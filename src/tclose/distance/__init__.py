@@ -4,9 +4,24 @@ from tclose.distance.base import Distance
 from tclose.distance.counts import Counts
 from tclose.distance.equal import Equal
 from tclose.distance.exact import Ratios
+from tclose.distance.geometry import Geometry, Line, Metric, Tree
 from tclose.distance.hierarchical import Hierarchical
 from tclose.distance.line import Ordered, Value
 from tclose.distance.matrix import Matrix
 from tclose.distance.plan import Move
 
-__all__ = ["Counts", "Distance", "Equal", "Hierarchical", "Matrix", "Move", "Ordered", "Ratios", "Value"]
+__all__ = [
+    "Counts",
+    "Distance",
+    "Equal",
+    "Geometry",
+    "Hierarchical",
+    "Line",
+    "Matrix",
+    "Metric",
+    "Move",
+    "Ordered",
+    "Ratios",
+    "Tree",
+    "Value",
+]

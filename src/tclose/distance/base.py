@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tclose.distance.counts import Counts
 from tclose.distance.exact import Ratios
+from tclose.distance.geometry import Geometry
 from tclose.distance.plan import Move
 from tclose.types import Ints
 
@@ -17,6 +18,9 @@ class Distance(Protocol):
     @property
     def name(self) -> str:
         """What a policy calls it."""
+
+    def geometry(self, values: int) -> Geometry:
+        """Return the shape of a domain of so many values: a line, a tree or any metric."""
 
     def between(self, i: int, j: int) -> Fraction:
         """Return the ground distance between two values."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from tclose.distance.counts import Counts
 from tclose.distance.exact import Integers, Ratios, largest_of, widened
+from tclose.distance.geometry import Tree
 from tclose.distance.plan import Move, extras, in_order
 from tclose.types import Ints
 
@@ -24,6 +25,10 @@ class Equal:
     """Any two values are 1 apart."""
 
     name = "equal"
+
+    def geometry(self, values: int) -> Tree:
+        """Return the tree whose leaves all hang from the root."""
+        return Tree.star(values)
 
     def between(self, i: int, j: int) -> Fraction:
         """Return 1, or 0 for a value and itself."""

@@ -15,6 +15,7 @@ import numpy as np
 from tclose.distance.counts import Counts
 from tclose.distance.equal import surplus
 from tclose.distance.exact import Ratios, largest_of, widened
+from tclose.distance.geometry import Tree
 from tclose.distance.plan import Move, extras, in_order
 from tclose.types import Ints
 
@@ -29,6 +30,10 @@ class Hierarchical:
     levels: tuple[Ints, ...]
 
     name = "hierarchical"
+
+    def geometry(self, values: int) -> Tree:
+        """Return the tree of the hierarchy."""
+        return Tree(self.levels)
 
     @property
     def height(self) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tclose.distance.counts import Counts
 from tclose.distance.exact import Integers, Ratios, combine, largest_of, widened
+from tclose.distance.geometry import Line
 from tclose.distance.plan import Move, extras, in_order
 from tclose.types import Ints
 
@@ -55,6 +56,10 @@ class Value:
     positions: Integers  # integers, rising, from 0
 
     name = "value"
+
+    def geometry(self, values: int) -> Line:
+        """Return the line on which the values lie."""
+        return Line(self.positions)
 
     def between(self, i: int, j: int) -> Fraction:
         """Return |v_i − v_j| / (largest − smallest)."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from tclose.distance.counts import Counts
 from tclose.distance.exact import Ratios
+from tclose.distance.geometry import Metric
 from tclose.distance.plan import Move, extras
 from tclose.distance.transport import cheapest_flow
 from tclose.types import Ints
@@ -21,6 +22,10 @@ class Matrix:
     costs: Ints
 
     name = "matrix"
+
+    def geometry(self, values: int) -> Metric:
+        """Return the metric of the matrix."""
+        return Metric(self.costs, self.farthest)
 
     @property
     def farthest(self) -> int:

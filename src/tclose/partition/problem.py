@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Counts, Distance
+from tclose.distance import Counts, Distance, Geometry
 from tclose.errors import Infeasible, InternalError
 from tclose.partition.shared.axes import Axis, Line, part_of
 from tclose.privacy.base import Model
+from tclose.privacy.rule import Rule, combined
 from tclose.types import Floats, Ints
 
 
@@ -35,6 +36,24 @@ class Sensitive:
             raise InternalError("a sensitive code lies outside its domain")
         if self.t is not None and not 0 <= self.t <= 1:
             raise InternalError("t lies outside [0, 1]")
+
+    @property
+    def geometry(self) -> Geometry:
+        """The shape of the attribute's distance: a line, a tree or any metric."""
+        return self.distance.geometry(len(self.reference))
+
+    @property
+    def shares(self) -> list[Fraction]:
+        """The share of each value in the whole table."""
+        total = int(self.reference.sum())
+        return [Fraction(count, total) for count in self.reference.tolist()]
+
+    @property
+    def rule(self) -> Rule | None:
+        """What the further models demand of one class's counts; nothing where none of them can say."""
+        shares = self.shares
+        rules = [rule for model in self.models if (rule := model.rule(shares)) is not None]
+        return combined(rules) if rules else None
 
     @property
     def here(self) -> Ints:

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from tclose.distance import Line
 from tclose.errors import PolicyError, Unsuited
 from tclose.partition import DEFAULT_METHOD, METHODS, method_named
 from tclose.partition.problem import Problem, Sensitive
 from tclose.types import Floats, Ints
 
 Groups = tuple[tuple[int, ...], ...]
-LINES = ("ordered", "value")
 TENTHS = 10
 RELATED = 0.15  # of 1; numbers with a correlation of a half reach about this
 OPTIONS = {"tables": int | None, "related": float, "groups": Sequence[Sequence[str]] | None}  # for the release
@@ -83,7 +83,7 @@ def associations(sensitive: Sequence[Sensitive]) -> Floats:
 
 def _coarse(one: Sensitive) -> Ints:
     """Take numbers in tenths: with many values everything would seem related."""
-    if one.distance.name not in LINES:
+    if not isinstance(one.geometry, Line):
         return one.codes
     counts = one.here
     middles = (np.cumsum(counts) - counts / 2) / max(int(counts.sum()), 1)

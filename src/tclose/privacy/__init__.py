@@ -2,12 +2,13 @@
 
 from tclose.privacy.alpha import Alpha
 from tclose.privacy.asked import distribution_models, diversity_models
-from tclose.privacy.base import Judgement, Level, Model
+from tclose.privacy.base import Judgement, Level, Model, Sign
 from tclose.privacy.disclosure import DeltaDisclosure
 from tclose.privacy.kanonymity import KAnonymity
 from tclose.privacy.ldiversity import DistinctL, EntropyL, RecursiveCL
 from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
 from tclose.privacy.ntcloseness import NTCloseness
+from tclose.privacy.rule import Rule
 from tclose.privacy.tcloseness import TCloseness
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "Model",
     "NTCloseness",
     "RecursiveCL",
+    "Rule",
+    "Sign",
     "TCloseness",
     "distribution_models",
     "diversity_models",

@@ -5,13 +5,16 @@ With α = 1/l this is the l-diversity of Liang & Yuan 2013.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from tclose.distance import Counts, Ratios
-from tclose.privacy.base import Judgement
+from tclose.privacy.base import Judgement, Sign
+from tclose.privacy.rule import Rule
 from tclose.types import Ints
 
 
@@ -21,7 +24,17 @@ class Alpha:
 
     required: Fraction
 
-    name = "alpha"
+    name: ClassVar[str] = "alpha"
+    title: ClassVar[str] = "largest share of a value (α)"
+    sign: ClassVar[Sign] = "≤"
+    counts_persons: ClassVar[bool] = False
+    alone: ClassVar[bool] = True
+    persons_imply_rows: ClassVar[bool] = True
+    merging_keeps: ClassVar[bool] = True
+
+    def rule(self, shares: Sequence[Fraction]) -> Rule:
+        """Return the largest share, the same for every value."""
+        return Rule(most=(self.required,) * len(shares))
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class by the share of its commonest value."""

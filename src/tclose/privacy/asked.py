@@ -40,7 +40,7 @@ def diversity_models(spec: Sensitive, persons: Ints | None) -> list[Model]:
     if spec.l is not None:
         models.append(DistinctL(spec.l, persons))
     if spec.entropy_l is not None:
-        models.append(EntropyL(spec.entropy_l))
+        models.append(EntropyL(spec.entropy_l, persons is not None))
     if spec.recursive is not None:
-        models.append(RecursiveCL(*spec.recursive))
+        models.append(RecursiveCL(*spec.recursive, persons is not None))
     return models

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts
-from tclose.privacy.base import Judgement
+from tclose.privacy.base import Judgement, Sign
 from tclose.privacy.likeness import class_of
 from tclose.privacy.logarithms import beside, sign_of_log_minus
+from tclose.privacy.rule import NEAR as TINY
+from tclose.privacy.rule import Rule
 from tclose.types import Ints
 
 NEAR = 1e-9  # floats decide only beyond this
@@ -24,7 +28,22 @@ class DeltaDisclosure:
 
     required: Fraction
 
-    name = "delta"
+    name: ClassVar[str] = "delta"
+    title: ClassVar[str] = "δ-disclosure"
+    sign: ClassVar[Sign] = "<"
+    counts_persons: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
+    persons_imply_rows: ClassVar[bool] = True
+    merging_keeps: ClassVar[bool] = True
+
+    def rule(self, shares: Sequence[Fraction]) -> Rule:
+        """Return the largest share q·e^δ and the smallest share q/e^δ of every value, rounded to the strict side."""
+        factor, slack = Fraction(math.exp(min(float(self.required), 700.0))), Fraction(TINY)
+        return Rule(
+            most=tuple(share * factor * (1 - slack) for share in shares),
+            least=tuple(share / factor * (1 + slack) for share in shares),
+            exact=False,
+        )
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class by the largest |ln(p/q)|."""

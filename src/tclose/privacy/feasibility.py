@@ -9,23 +9,20 @@ nothing changes.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from tclose.errors import Infeasible, LeakWarning
+from tclose.errors import Infeasible
 from tclose.policy import Policy
 from tclose.privacy import Level, RecursiveCL
 from tclose.privacy.judge import Verdict, counts_by_person, verdicts
-from tclose.table import CodedTable, encode
+from tclose.table import CodedTable
 from tclose.table.builders import spell
-from tclose.table.classes import Classes, classes_of
-from tclose.table.coded import rows_with_values
+from tclose.table.classes import Classes
 from tclose.types import Ints
 from tclose.words import counted, number
 
@@ -35,54 +32,31 @@ BATCH = 32  # with more failing groups than this, 1/32 of them are withheld at a
 
 @dataclass(frozen=True, eq=False)
 class Publishable:
-    """The rows that can be published, coded, in the groups that kept columns force."""
+    """The rows that can be published, and how many of the input cannot."""
 
-    frame: pl.DataFrame
-    rows: Ints  # where each stood in the table
     table: CodedTable
-    groups: Classes
     withheld: int
 
 
-def publishable(frame: pl.DataFrame, policy: Policy) -> Publishable:
+def publishable(table: CodedTable, policy: Policy) -> Publishable:
     """Find the rows that can be published; raise `Infeasible` when too many would have to be withheld."""
-    whole, most = frame.height, math.floor(policy.suppress * frame.height)
-    table, having = encode(frame, policy), rows_with_values(frame, policy)
-    rows = np.arange(whole) if having is None else having
-    if whole - len(rows) > most:
+    whole = len(table) + table.withheld
+    most = math.floor(policy.suppress * whole)
+    if table.withheld > most:
         raise Infeasible(
-            f"{whole - len(rows):,} of {counted(whole, 'row')} lack a sensitive value and would be withheld: "
-            f"suppress = {number(policy.suppress)} cannot be reached, {_share(whole - len(rows), whole)} can be"
+            f"{table.withheld:,} of {counted(whole, 'row')} lack a sensitive value and would be withheld: "
+            f"suppress = {number(policy.suppress)} cannot be reached, {_share(table.withheld, whole)} can be"
         )
     refused = None
-    while failing := _failing(table, groups := _groups(_only(frame, rows), policy), policy):
-        refused = refused or _infeasible(failing, table, groups, policy)
-        hopeless = _hopeless(failing, groups.sizes)
+    while failing := _failing(table, table.groups, policy):
+        refused = refused or _infeasible(failing, table, table.groups, policy)
+        hopeless = _hopeless(failing, table.groups.sizes)
         if hopeless.all():
             raise Infeasible(f"{refused}{_advice(policy)}")
-        rows = rows[~hopeless[groups.labels_by_row()]]
-        table = _encode_again(_only(frame, rows), policy)
-    if whole - len(rows) > most:
-        raise Infeasible(f"{refused}{_advice(policy)}, or allow suppress = {_share(whole - len(rows), whole)}")
-    return Publishable(_only(frame, rows), rows, table, groups, whole - len(rows))
-
-
-def _only(frame: pl.DataFrame, rows: Ints) -> pl.DataFrame:
-    return frame if len(rows) == frame.height else frame[rows]  # a copy costs as much as the table
-
-
-def _encode_again(frame: pl.DataFrame, policy: Policy) -> CodedTable:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LeakWarning)  # told when the whole table was read
-        return encode(frame, policy)
-
-
-def _groups(frame: pl.DataFrame, policy: Policy) -> Classes:
-    """Put rows of equal kept values together, compared as they are published: -0.0 is not 0.0."""
-    if not policy.keep:
-        return Classes(np.arange(frame.height), np.array([frame.height]))
-    kept = [frame[name] for name in policy.keep]
-    return classes_of(pl.DataFrame([c.cast(pl.String) if c.dtype.is_float() else c for c in kept]))
+        table = table.only(np.flatnonzero(~hopeless[table.groups.labels_by_row()]))
+    if whole - len(table) > most:
+        raise Infeasible(f"{refused}{_advice(policy)}, or allow suppress = {_share(whole - len(table), whole)}")
+    return Publishable(table, whole - len(table))
 
 
 def _failing(table: CodedTable, groups: Classes, policy: Policy) -> list[Verdict]:

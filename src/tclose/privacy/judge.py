@@ -1,12 +1,12 @@
-"""The judge: a coded table, its classes and a policy in; what every model found out.
+"""The judge: a coded table and a policy come in, what every model finds about every class comes out.
 
-It knows nothing of how the classes came about, and the reference is always the whole coded table.
+It does not know how the classes came about. The reference is a field of every sensitive column's domain.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,9 +20,7 @@ from tclose.privacy import Judgement, KAnonymity, Model, distribution_models, di
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
-from tclose.types import Ints
-
-Progress = Callable[[float, str], None]  # the share done, and what is being done
+from tclose.types import Ints, Progress, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,26 +31,41 @@ class Verdict:
     model: Model
     judgement: Judgement
 
+    @property
+    def failing_classes(self) -> list[int]:
+        """The numbers of the classes that are not admitted, counted from 1."""
+        failing: list[int] = (np.flatnonzero(~self.judgement.admitted) + 1).tolist()
+        return failing
 
-def judge(table: CodedTable, policy: Policy, progress: Progress) -> CheckResult:
+
+@dataclass(frozen=True, eq=False)
+class JudgedTable:
+    """A coded table, what was found about it, and what every model said of every class."""
+
+    table: CodedTable
+    result: CheckResult
+    verdicts: Sequence[Verdict]
+
+
+def judge(table: CodedTable, policy: Policy, progress: Progress = silent) -> JudgedTable:
     """Judge the classes that a reader of the table sees, and measure the closeness of every attribute."""
     classes, supersets = table.classes, supersets_of(table, policy)
 
     def judged(column: SensitiveColumn) -> tuple[AttributeFinding, list[Verdict]]:
         spec, counts = policy.sensitive[column.name], counts_of(column, classes)
-        found = attribute_verdicts(column, spec, table, classes, counts, supersets)
-        return _finding(column, spec, counts, found), found
+        verdicts = attribute_verdicts(column, spec, table, classes, counts, supersets)
+        return _finding(column, spec, counts, verdicts), verdicts
 
-    found, sensitive = [anonymity_verdict(table, classes, policy)], {}
+    verdicts, sensitive = [anonymity_verdict(table, classes, policy)], {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         answers = zip(table.sensitive, pool.map(judged, table.sensitive.values()), strict=True)
-        for done, (name, (one, more)) in enumerate(answers):
-            sensitive[name] = one
-            found += more
-            progress((done + 1) / len(table.sensitive), name)
-    models = (*(_told(verdict) for verdict in found), *_withheld(table, policy))
-    return CheckResult(
-        rows=len(classes.rows),
+        for done, (name, (finding, more)) in enumerate(answers):
+            sensitive[name] = finding
+            verdicts += more
+            progress((done + 1) / len(table.sensitive), "judging")
+    models = (*(_model_finding(verdict) for verdict in verdicts), *_withheld(table, policy))
+    result = CheckResult(
+        rows=len(table),
         classes=len(classes),
         smallest_class=int(classes.sizes.min()),
         satisfied=all(model.satisfied for model in models),
@@ -60,13 +73,14 @@ def judge(table: CodedTable, policy: Policy, progress: Progress) -> CheckResult:
         models=models,
         withheld=table.withheld,
     )
+    return JudgedTable(table, result, verdicts)
 
 
 def _withheld(table: CodedTable, policy: Policy) -> list[ModelFinding]:
     """Hold rows that were left out for a missing value against what the policy allows."""
     if not table.withheld:
         return []
-    share = Fraction(table.withheld, table.withheld + len(table.classes.rows))
+    share = Fraction(table.withheld, table.withheld + len(table))
     return [ModelFinding("suppress", None, policy.suppress, share, share <= policy.suppress, 0, 0)]
 
 
@@ -180,7 +194,7 @@ def _closeness(found: Sequence[Verdict], distance: Distance, counts: Counts, ref
     return distance.emd(counts, reference).largest()
 
 
-def _told(verdict: Verdict) -> ModelFinding:
+def _model_finding(verdict: Verdict) -> ModelFinding:
     judgement = verdict.judgement
     return ModelFinding(
         model=verdict.model.name,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
 
 from tclose.distance import Counts
-from tclose.privacy.base import Judgement
+from tclose.privacy.base import Judgement, Sign
 from tclose.types import Ints
 
 
@@ -15,7 +18,16 @@ class KAnonymity:
 
     required: int
 
-    name = "k"
+    name: ClassVar[str] = "k"
+    title: ClassVar[str] = "k-anonymity"
+    sign: ClassVar[Sign] = "≥"
+    counts_persons: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
+    persons_imply_rows: ClassVar[bool] = True
+    merging_keeps: ClassVar[bool] = True
+
+    def rule(self, shares: Sequence[Fraction]) -> None:
+        """Return nothing: every method knows k."""
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class by its size."""

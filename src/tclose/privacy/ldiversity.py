@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
-from tclose.privacy.base import Judgement, Level
+from tclose.privacy.base import Judgement, Level, Sign
 from tclose.privacy.logarithms import beside, sign_of_log_sum
+from tclose.privacy.rule import Rule
 from tclose.types import Ints
 
 NEAR = 1e-9  # in nats per row: floats decide only beyond this
@@ -25,7 +28,17 @@ class DistinctL:
     required: int
     persons: Ints | None = None  # members per class, where rows of one person were told apart
 
-    name = "l"
+    name: ClassVar[str] = "l"
+    title: ClassVar[str] = "l-diversity"
+    sign: ClassVar[Sign] = "≥"
+    counts_persons: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
+    persons_imply_rows: ClassVar[bool] = True
+    merging_keeps: ClassVar[bool] = True
+
+    def rule(self, shares: Sequence[Fraction]) -> Rule:
+        """Return the least number of different values."""
+        return Rule(distinct=self.required)
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class by how many values it shows."""
@@ -41,8 +54,23 @@ class EntropyL:
     """Every class's entropy is at least ln `required`: s^s ≥ l^s·Πc^c, decided exactly."""
 
     required: Fraction
+    by_person: bool = False  # whether the counts are persons per value, who may have rows in several classes
 
-    name = "entropy_l"
+    name: ClassVar[str] = "entropy_l"
+    title: ClassVar[str] = "entropy l-diversity"
+    sign: ClassVar[Sign] = "≥"
+    counts_persons: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
+    persons_imply_rows: ClassVar[bool] = False
+
+    @property
+    def merging_keeps(self) -> bool:
+        """Whether merging adds up the counts: a person who shows a value in both classes is counted once."""
+        return not self.by_person
+
+    def rule(self, shares: Sequence[Fraction]) -> Rule:
+        """Return the least entropy."""
+        return Rule(entropy=math.log(self.required), exact=False)
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class by its entropy."""
@@ -81,8 +109,23 @@ class RecursiveCL:
 
     c: Fraction
     l: int  # noqa: E741 - the paper's letter
+    by_person: bool = False  # whether the counts are persons per value, who may have rows in several classes
 
-    name = "recursive"
+    name: ClassVar[str] = "recursive"
+    title: ClassVar[str] = "recursive (c,l)-diversity"
+    sign: ClassVar[Sign] = "<"
+    counts_persons: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
+    persons_imply_rows: ClassVar[bool] = False
+
+    @property
+    def merging_keeps(self) -> bool:
+        """Whether merging adds up the counts: a person who shows a value in both classes is counted once."""
+        return not self.by_person
+
+    def rule(self, shares: Sequence[Fraction]) -> Rule:
+        """Return c and l."""
+        return Rule(recursive=(self.c, self.l))
 
     @property
     def required(self) -> dict[str, Level]:

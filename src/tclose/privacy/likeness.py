@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
 from tclose.distance.exact import largest_of, widened
-from tclose.privacy.base import Judgement
+from tclose.privacy.base import Judgement, Sign
 from tclose.privacy.logarithms import sign_of_log_minus
+from tclose.privacy.rule import FINE, Rule
+from tclose.privacy.rule import NEAR as TINY
 from tclose.types import Ints
 
 NEAR = 1e-9  # floats decide only beyond this
@@ -32,7 +36,17 @@ class BetaLikeness:
 
     required: Fraction
 
-    name = "beta"
+    name: ClassVar[str] = "beta"
+    title: ClassVar[str] = "β-likeness"
+    sign: ClassVar[Sign] = "≤"
+    counts_persons: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
+    persons_imply_rows: ClassVar[bool] = True
+    merging_keeps: ClassVar[bool] = True
+
+    def rule(self, shares: Sequence[Fraction]) -> Rule:
+        """Return the largest share (1 + β)·q of every value."""
+        return Rule(most=tuple((1 + self.required) * share for share in shares))
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class by its largest relative gain."""
@@ -48,7 +62,23 @@ class EnhancedBetaLikeness:
 
     required: Fraction
 
-    name = "enhanced_beta"
+    name: ClassVar[str] = "enhanced_beta"
+    title: ClassVar[str] = "enhanced β-likeness"
+    sign: ClassVar[Sign] = "≤"
+    counts_persons: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
+    persons_imply_rows: ClassVar[bool] = True
+    merging_keeps: ClassVar[bool] = True
+
+    def rule(self, shares: Sequence[Fraction]) -> Rule:
+        """Return the largest share (1 + min(β, −ln q))·q of every value, rounded down."""
+        return Rule(most=tuple((1 + self._gain(share)) * share for share in shares), exact=False)
+
+    def _gain(self, share: Fraction) -> Fraction:
+        if share == 0:
+            return Fraction(0)
+        information = Fraction(math.floor(-math.log(share) * (1 - TINY) * FINE), FINE)
+        return min(self.required, max(information, Fraction(0)))
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class; where a gain exceeds −ln q, no β would do and the level is infinite."""

@@ -11,13 +11,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance
 from tclose.distance.exact import FAR
-from tclose.privacy.base import Judgement, Level
+from tclose.privacy.base import Judgement, Level, Sign
 from tclose.types import Ints
 
 
@@ -33,12 +34,21 @@ class NTCloseness:
     distance: Distance
     supersets: Sequence[Ints] = ()
 
-    name = "(n,t)"
+    name: ClassVar[str] = "(n,t)"
+    title: ClassVar[str] = "(n,t)-closeness"
+    sign: ClassVar[Sign] = "≤"
+    counts_persons: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
+    persons_imply_rows: ClassVar[bool] = True
+    merging_keeps: ClassVar[bool] = False
 
     @property
     def required(self) -> dict[str, Level]:
         """Return n and t."""
         return {"n": self.n, "t": self.t}
+
+    def rule(self, shares: Sequence[Fraction]) -> None:
+        """Return nothing: methods measure the distance itself."""
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class by its nearest superset; the level reached is the t that this n would need."""

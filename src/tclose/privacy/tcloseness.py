@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from tclose.distance import Counts, Distance
-from tclose.privacy.base import Judgement
+from tclose.privacy.base import Judgement, Sign
 from tclose.types import Ints
 
 
@@ -17,7 +19,16 @@ class TCloseness:
     required: Fraction
     distance: Distance
 
-    name = "t"
+    name: ClassVar[str] = "t"
+    title: ClassVar[str] = "t-closeness"
+    sign: ClassVar[Sign] = "≤"
+    counts_persons: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
+    persons_imply_rows: ClassVar[bool] = True
+    merging_keeps: ClassVar[bool] = True
+
+    def rule(self, shares: Sequence[Fraction]) -> None:
+        """Return nothing: methods measure the distance itself."""
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class by its earth mover's distance, exactly."""

@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
-from tclose.policy import Policy, Quasi
-from tclose.recode.covering import RANGE, Covering, covering
-from tclose.table.classes import Classes, classes_of
-from tclose.table.values import values_of
+from tclose.policy import Quasi
+from tclose.recode.covering import Covering
+from tclose.recode.spelling import LabelCell, RangeCell
+from tclose.release.beside import Beside
 from tclose.types import Floats, Ints
 
 MOST_BINS = 12
@@ -48,36 +47,33 @@ class _Bins:
     of_cell: Ints
 
 
-def before_and_after(original: pl.DataFrame, published: pl.DataFrame, policy: Policy) -> list[BeforeAfter]:
+def before_and_after(beside: Beside) -> list[BeforeAfter]:
     """Compare every quasi-identifier of which the release tells more than nothing."""
-    classes = classes_of(published[list(policy.visible)])
-    shown = published[classes.rows[classes.starts]]
-    persons = None if policy.person is None else original[policy.person].rank("dense").fill_null(0).to_numpy()
-    found = (_compared(name, original[name], shown[name], classes, policy, persons) for name in policy.quasi)
-    return [one for one in found if one is not None]
+    columns = (column for column in beside.columns if column.name in beside.policy.quasi)
+    compared = (_compared(column, beside) for column in columns)
+    return [each for each in compared if each is not None]
 
 
-def _compared(
-    name: str, original: pl.Series, shown: pl.Series, classes: Classes, policy: Policy, persons: Ints | None
-) -> BeforeAfter | None:
-    spec = policy.quasi[name]
+def _compared(column: Covering, beside: Beside) -> BeforeAfter | None:
+    spec, least = beside.policy.quasi[column.name], max(beside.policy.k, 2)
     if spec.publish == "mean":
         return None  # it has no bins
-    if original.n_unique() * shown.n_unique() > MOST_PAIRS:
+    if column.covers.size > MOST_PAIRS:
         return None
-    read = covering(name, spec, policy.missing, original=original, register=original, shown=shown)
-    mass = np.bincount(read.text_of_class, weights=classes.sizes, minlength=len(read.covers)) @ read.spread()
-    bins = _bins(read, spec, original, shown, mass, policy)
+    sizes = beside.published.classes.sizes
+    mass = np.bincount(column.text_of_class, weights=sizes, minlength=len(column.covers)) @ column.spread()
+    bins = _bins(column, spec, mass)
     if len(bins.names) < 2:
         return None
-    bin_of_row = bins.of_cell[read.cell_of_row]
+    bin_of_row = bins.of_cell[column.cell_of_row]
     counts = np.bincount(bin_of_row, minlength=len(bins.names))
+    persons = beside.original.persons
     people = counts if persons is None else _different(bin_of_row, persons, len(bins.names))
-    before = hiding(counts, people, max(policy.k, 2))
+    before = hiding(counts, people, least)
     if len(before) - before.count(None) < 2:
         return None
     after = np.bincount(bins.of_cell, weights=mass, minlength=len(bins.names)) / mass.sum()
-    return BeforeAfter(name, bins.names, before, after, len(original), max(policy.k, 2))
+    return BeforeAfter(column.name, bins.names, before, after, len(beside.original), least)
 
 
 def _different(bins: Ints, persons: Ints, many: int) -> Ints:
@@ -101,20 +97,21 @@ def hiding(counts: Ints, people: Ints, k: int) -> tuple[int | None, ...]:
     return tuple(None if hide else count for count, hide in zip(rounded.tolist(), small.tolist(), strict=True))
 
 
-def _bins(read: Covering, spec: Quasi, original: pl.Series, shown: pl.Series, mass: Floats, policy: Policy) -> _Bins:
-    texts = shown.alias("").cast(pl.String).fill_null("").unique(maintain_order=True).to_list()
+def _bins(read: Covering, spec: Quasi, mass: Floats) -> _Bins:
     if spec.hierarchy is not None:
-        return _labelled(read, texts, mass)
+        return _labelled(read, mass)
     if read.numbers is not None:
-        return _ranges(read, texts, mass)
-    cells = values_of(original.alias("").cast(pl.String), policy.missing).texts
+        return _ranges(read, mass)
+    cells = read.values
     return _largest([(cells[i], np.array([i])) for i in range(len(cells)) if read.covers[:, i].any()], read, mass)
 
 
-def _ranges(read: Covering, texts: list[str], mass: Floats) -> _Bins:
+def _ranges(read: Covering, mass: Floats) -> _Bins:
     """Cut numbers where published ranges begin, into bins that hold about as much each."""
     covers = read.covers[:, :-1]
-    begins = {int(row.argmax()): _low(text) for row, text in zip(covers, texts, strict=True) if row.any()}
+    cells = (ways[0].cell for ways in read.meanings)
+    ranges = ((row, cell) for row, cell in zip(covers, cells, strict=True) if isinstance(cell, RangeCell))
+    begins = {int(row.argmax()): cell.low for row, cell in ranges}
     starts = np.array(sorted(begins), dtype=np.int64)
     if not len(starts):
         return _Bins((), np.zeros(len(mass), dtype=np.int64))
@@ -131,20 +128,16 @@ def _ranges(read: Covering, texts: list[str], mass: Floats) -> _Bins:
     return _Bins(tuple(names), of_cell)
 
 
-def _low(text: str) -> str:
-    bare = text.removesuffix(" or missing")
-    found = RANGE.fullmatch(bare)
-    return found[1] if found else bare
-
-
-def _labelled(read: Covering, texts: list[str], mass: Floats) -> _Bins:
+def _labelled(read: Covering, mass: Floats) -> _Bins:
     """Take the most general labels that the release shows, other than one for everything."""
     covers = read.covers[:, :-1]
     chosen: list[tuple[str, Ints]] = []
     taken = np.zeros(covers.shape[1], dtype=bool)
     for row in np.argsort(-covers.sum(axis=1), kind="stable").tolist():
         if covers[row].any() and not covers[row].all() and not (covers[row] & taken).any():
-            chosen.append((texts[row].removesuffix(" or missing"), np.flatnonzero(covers[row])))
+            cell = read.meanings[row][0].cell
+            assert isinstance(cell, LabelCell)
+            chosen.append((cell.label, np.flatnonzero(covers[row])))
             taken |= covers[row]
     return _largest(chosen, read, mass)
 

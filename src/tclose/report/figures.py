@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import polars as pl
 
-from tclose.distance import Counts
-from tclose.errors import LeakWarning
+from tclose.distance import Counts, Line
 from tclose.policy import Policy
 from tclose.privacy.judge import counts_of, distance_of
-from tclose.table import CodedTable, SensitiveColumn, encode
+from tclose.table import CodedTable, SensitiveColumn
 from tclose.types import Floats, Ints
 
 MOST_BARS = 16
@@ -77,11 +74,8 @@ class TableFigures:
     sizes: tuple[Span, ...]  # how many classes there are of which size
 
 
-def figures_of(frame: pl.DataFrame, policy: Policy) -> TableFigures:
-    """Read a published table as its readers do."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LeakWarning)  # told when the table was published
-        table = encode(frame, policy)
+def figures_of(table: CodedTable, policy: Policy) -> TableFigures:
+    """Return the figures of a published table that was coded as its readers do."""
     levels = {name: None if spec.t is None else float(spec.t) for name, spec in policy.sensitive.items()}
     attributes = (_attribute(column, table, levels[name]) for name, column in table.sensitive.items())
     sizes = table.classes.sizes
@@ -132,7 +126,7 @@ def grouped(column: SensitiveColumn) -> tuple[tuple[str, ...], Ints]:
     if len(present) <= MOST_BARS:
         group_of[present] = np.arange(len(present))
         return tuple(column.labels[code] for code in present.tolist()), group_of
-    if column.distance in ("ordered", "value"):
+    if isinstance(distance_of(column).geometry(len(reference)), Line):
         seen = np.cumsum(reference[present]) - reference[present]
         part = np.unique(seen * MOST_BARS // int(reference.sum()), return_inverse=True)[1]
         group_of[present] = part

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-import polars as pl
-
+from tclose.measure.attack import Attacks
 from tclose.measure.utility import MEASURES
 from tclose.policy import Policy
+from tclose.privacy.judge import JudgedTable
+from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
+from tclose.release.published import PublishedTable
 from tclose.report import charts
 from tclose.report.attacks import attack_section
 from tclose.report.before import BeforeAfter, before_and_after
@@ -207,51 +209,27 @@ class Story:
         )
 
 
-class Judge(Protocol):
-    """Who judged a table."""
-
-    @property
-    def policy(self) -> Policy:
-        """What the table is judged by."""
-
-
-class Judged(Protocol):
-    """A published table that was judged."""
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """The table."""
-
-    @property
-    def judge(self) -> Judge:
-        """Who judged it."""
-
-    @property
-    def losses(self) -> Mapping[str, float]:
-        """What each quasi-identifier lost."""
-
-
-def told(
+def release_page(
     certificate: Certificate,
-    sheets: Sequence[Judged],
+    tables: Sequence[PublishedTable],
+    judged: Sequence[JudgedTable],
     policy: Policy,
     *,
-    original: pl.DataFrame | None,
-    attacks: Mapping[str, Any] | None,
+    beside: Beside | None,
+    attacks: Attacks | None,
     public: bool,
 ) -> str:
     """Return the page of a release."""
     charts.libraries()
-    content = certificate.content
-    compared = original is not None and not public and "group" not in content
+    compared = beside is not None and not public
     story = Story(
-        content=content,
+        content=certificate.content,
         digest=certificate.digest,
-        tables=[figures_of(sheet.frame, sheet.judge.policy) for sheet in sheets],
-        losses=[sheet.losses for sheet in sheets],
-        before=before_and_after(original, sheets[0].frame, policy) if compared and original is not None else (),
+        tables=[figures_of(each.table, table.judge.policy) for each, table in zip(judged, tables, strict=True)],
+        losses=[table.losses for table in tables],
+        before=before_and_after(beside) if compared and beside is not None else (),
         compared=compared,
-        attacks=attacks,
+        attacks=None if attacks is None else attacks.to_dict(),
         identifiers=policy.identifiers,
         public=public,
     )

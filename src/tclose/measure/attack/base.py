@@ -48,6 +48,10 @@ class Scene:
     own: Links | None = None  # the table that was published, as a register; none where it is published as it is
     second: Scene | None = None  # another release of the same table
 
+    def with_second(self, second: Scene) -> Scene:
+        """Return the same table with another release of it."""
+        return replace(self, second=second)
+
     @cached_property
     def sizes(self) -> Ints:
         """Rows of each class."""
@@ -104,6 +108,7 @@ class Attack:
     unit: Literal["classes", "values", "times", "share", "rows"]
     better: Literal["lower", "higher"]
     run: Callable[[Scene], Finding]
+    counts_people: bool = False  # whether it takes every row for a person
 
 
 def nothing(scene: Scene, why: str) -> Finding:

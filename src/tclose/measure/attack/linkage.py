@@ -54,6 +54,7 @@ PROSECUTOR = Attack(
     "share",
     "lower",
     run_prosecutor,
+    counts_people=True,
 )
 JOURNALIST = Attack(
     "journalist",
@@ -63,6 +64,7 @@ JOURNALIST = Attack(
     "share",
     "lower",
     run_journalist,
+    counts_people=True,
 )
 MARKETER = Attack(
     "marketer",
@@ -72,6 +74,7 @@ MARKETER = Attack(
     "share",
     "lower",
     run_marketer,
+    counts_people=True,
 )
 UNIQUENESS = Attack(
     "uniqueness",
@@ -81,4 +84,5 @@ UNIQUENESS = Attack(
     "share",
     "lower",
     run_uniqueness,
+    counts_people=True,
 )

@@ -66,4 +66,5 @@ ATTACK = Attack(
     "classes",
     "lower",
     run,
+    counts_people=True,
 )

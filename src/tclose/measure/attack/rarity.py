@@ -37,4 +37,5 @@ ATTACK = Attack(
     "rows",
     "higher",
     run,
+    counts_people=True,
 )

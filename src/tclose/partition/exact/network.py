@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose.distance import Distance, Equal, Hierarchical, Matrix, Value
-from tclose.errors import InternalError
+from tclose.distance import Geometry, Line, Tree
 from tclose.types import Floats, Ints
 
 
@@ -33,22 +32,18 @@ class Network:
         return cls(nodes, np.concatenate((one, other)), np.concatenate((other, one)), both, float(max(unit, 1)))
 
 
-def network_of(distance: Distance, domain_size: int) -> Network:
+def network_of(geometry: Geometry) -> Network:
     """Return the network of a ground distance."""
-    if isinstance(distance, Value):
-        positions = distance.positions
-        line = [(i, i + 1) for i in range(domain_size - 1)]
-        return Network.of_edges(domain_size, line, np.diff(positions).astype(np.float64), int(positions[-1]))
-    if isinstance(distance, Equal):
-        spokes = [(i, domain_size) for i in range(domain_size)]
-        return Network.of_edges(domain_size + 1, spokes, np.ones(domain_size), 2)
-    if isinstance(distance, Hierarchical):
-        return _tree(distance.levels)
-    if isinstance(distance, Matrix):
-        pairs = np.argwhere(np.triu(np.ones((domain_size, domain_size)), 1))
-        costs = distance.costs[pairs[:, 0], pairs[:, 1]].astype(np.float64)
-        return Network.of_edges(domain_size, [(i, j) for i, j in pairs.tolist()], costs, distance.farthest)
-    raise InternalError(f"there is no network for the distance '{distance.name}'")
+    if isinstance(geometry, Line):
+        values = len(geometry.positions)
+        line = [(i, i + 1) for i in range(values - 1)]
+        return Network.of_edges(values, line, np.diff(geometry.positions).astype(np.float64), geometry.length)
+    if isinstance(geometry, Tree):
+        return _tree(geometry.levels)
+    values = len(geometry.costs)
+    pairs = np.argwhere(np.triu(np.ones((values, values)), 1))
+    costs = geometry.costs[pairs[:, 0], pairs[:, 1]].astype(np.float64)
+    return Network.of_edges(values, [(i, j) for i, j in pairs.tolist()], costs, geometry.farthest)
 
 
 def _tree(levels: tuple[Ints, ...]) -> Network:

@@ -19,9 +19,7 @@ from tclose.partition.exact.network import Network, network_of
 from tclose.partition.exact.patterns import Cells, Patterns, check_reach, patterns_of
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.shared.stars import columns_of
-from tclose.privacy.alpha import Alpha
-from tclose.privacy.base import Model
-from tclose.privacy.likeness import BetaLikeness
+from tclose.privacy.rule import Rule
 from tclose.types import Floats, Ints
 
 MOST_COLUMNS = 12  # 2^columns sets of stars
@@ -57,8 +55,15 @@ def _check_linear(problem: Problem) -> None:
         if one.t is not None and one.n is not None:
             raise Unsuited("exact: the programme knows t-closeness, not (n,t)-closeness, which is not linear")
         for model in one.models:
-            if not isinstance(model, (Alpha, BetaLikeness)):
-                raise Unsuited(f"exact: the programme knows k, t, alpha and beta; '{model.name}' is not linear")
+            if not _bounds_shares(model.rule(one.shares)):
+                raise Unsuited(
+                    f"exact: the programme serves k, t and models that bound a value's share of a class (alpha, beta); "
+                    f"'{model.name}' is not linear"
+                )
+
+
+def _bounds_shares(rule: Rule | None) -> bool:
+    return rule is not None and rule.exact and rule.linear and not rule.least
 
 
 @dataclass
@@ -108,7 +113,8 @@ def _written(problem: Problem, cells: Cells, patterns: Patterns) -> Programme:
         if one.t is not None and one.t < 1:
             _write_t(programme, rows, shown, one, one.t, patterns)
         for model in one.models:
-            _write_shares(programme, rows, shown, _largest_shares(model, one.reference), patterns)
+            if (rule := model.rule(one.shares)) is not None:
+                _write_shares(programme, rows, shown, rule.most, patterns)
     return programme
 
 
@@ -125,7 +131,7 @@ def _write_k(programme: Programme, rows: Ints, k: int, cells: Cells, patterns: P
 
 def _write_t(programme: Programme, rows: Ints, shown: Ints, one: Sensitive, t: Fraction, patterns: Patterns) -> None:
     """Let a flow take N·c_i − s·n_i away from every value i, at a cost of at most t·s·N."""
-    network, total = network_of(one.distance, len(one.reference)), int(one.reference.sum())
+    network, total = network_of(one.geometry), int(one.reference.sum())
     flow = programme.add_variables(np.zeros(len(patterns) * len(network.costs)), np.inf, whole=False)
     flows = flow.reshape(len(patterns), -1)
     balance = programme.add_rows(0, 0, len(patterns) * network.nodes).reshape(len(patterns), -1)
@@ -146,16 +152,9 @@ def _scaled(network: Network, t: Fraction, total: int) -> tuple[Floats, float]:
     return network.costs / largest, float(t) * total * network.unit / largest
 
 
-def _largest_shares(model: Model, reference: Ints) -> list[Fraction]:
-    """Return the largest share of a class that each value may have."""
-    if isinstance(model, Alpha):
-        return [model.required] * len(reference)
-    if isinstance(model, BetaLikeness):
-        return [(1 + model.required) * Fraction(count, int(reference.sum())) for count in reference.tolist()]
-    raise InternalError(f"'{model.name}' bounds no value's share")
-
-
-def _write_shares(programme: Programme, rows: Ints, shown: Ints, shares: list[Fraction], patterns: Patterns) -> None:
+def _write_shares(
+    programme: Programme, rows: Ints, shown: Ints, shares: tuple[Fraction, ...], patterns: Patterns
+) -> None:
     """Demand c_i ≤ share·s, multiplied by the share's denominator."""
     for value, share in enumerate(shares):
         if share < 1:

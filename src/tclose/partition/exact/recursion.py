@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tclose.distance import Matrix
+from tclose.distance import Metric
 from tclose.errors import Unsuited
 from tclose.partition.exact import subsets
 from tclose.partition.problem import Problem
@@ -31,7 +31,7 @@ def check_reach(problem: Problem) -> None:
             "the programme for loss = 'stars' may reach them"
         )
     for one in problem.sensitive:
-        if isinstance(one.distance, Matrix) and (vectors := int(np.prod(one.here + 1))) > MOST_TRANSPORTS:
+        if isinstance(one.geometry, Metric) and (vectors := int(np.prod(one.here + 1))) > MOST_TRANSPORTS:
             raise Unsuited(
                 f"exact: of a matrix the recursion judges {MOST_TRANSPORTS:,} different counts; here are {vectors:,}"
             )

@@ -54,7 +54,7 @@ class Attribute:
 def judged(problem: Problem, bound: str) -> tuple[Attribute, ...]:
     """Return the attributes that constrain classes; one of a single value never does."""
     return tuple(
-        Attribute(one, spread_of(one.distance, len(one.reference), bound), one.t)
+        Attribute(one, spread_of(one.geometry, bound), one.t)
         for one in problem.sensitive
         if one.t is not None and len(one.reference) > 1
     )

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.partition.fragmentation.attribute import Attribute
-from tclose.partition.fragmentation.spread import PrintedLine
+from tclose.partition.fragmentation.spread import PrintedLineSpread
 from tclose.partition.fragmentation.strategy import Strategy
 from tclose.types import Floats, Ints
 
@@ -41,7 +41,7 @@ class BoxSearch:
     def __init__(self, attributes: tuple[Attribute, ...]) -> None:
         self.attributes = attributes
         self.rows = len(attributes[0].codes)
-        self.printed = [isinstance(one.spread, PrintedLine) for one in attributes]
+        self.printed = [isinstance(one.spread, PrintedLineSpread) for one in attributes]
 
     def top(self) -> Box:
         """Return ⊤: the box of all values."""
@@ -88,7 +88,7 @@ class BoxSearch:
         one = self.attributes[a]
         if not self.printed[a]:
             return Fraction(one.worst(np.zeros(len(box.rows), dtype=np.int64), box.rows), one.unit * self.rows)
-        assert isinstance(one.spread, PrintedLine)
+        assert isinstance(one.spread, PrintedLineSpread)
         low, high = (int(one.spread.positions[place]) for place in box.extents[a])
         moment = sum(int(x) for x in one.spread.positions[one.codes[box.rows]]) - low * len(box.rows)
         width = high - low
@@ -102,7 +102,7 @@ class BoxSearch:
             whole = float(one.worst(np.zeros(len(order), dtype=np.int64), order))
             both = np.concatenate(([whole], left + right, [whole]))
             return both[left_rows] / (one.unit * self.rows)
-        assert isinstance(one.spread, PrintedLine)
+        assert isinstance(one.spread, PrintedLineSpread)
         x = one.spread.positions.astype(np.float64)
         moment = np.concatenate(([0.0], np.cumsum(x[one.codes[order]])))
         low, high = box.extents[b]

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Value
+from tclose.distance import Counts, Geometry, Line, Tree
 from tclose.partition.fragmentation import kernels
 from tclose.types import Floats, Ints
 
@@ -42,7 +42,7 @@ class Spread(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LineSpread:
     """Values at integer positions on a line: max(S, mass·width − S), S the first moment about the lower end."""
 
     positions: Integers
@@ -79,7 +79,7 @@ class Line:
         return self.positions.astype(np.float64)
 
 
-class PrintedLine(Line):
+class PrintedLineSpread(LineSpread):
     """The same as printed, over the fragment's own width: rounded up, as the widths have no common multiple."""
 
     unit = 2**30
@@ -96,7 +96,7 @@ class PrintedLine(Line):
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class TreeSpread:
     """Leaves under the nodes of `levels` (without the root): H·mass − the least Σ_h of rows under a leaf's nodes."""
 
     levels: tuple[Ints, ...]
@@ -132,7 +132,7 @@ class Tree:
 
 
 @dataclass(frozen=True, eq=False)
-class Costs:
+class MetricSpread:
     """Values any metric apart, as a matrix of integer costs."""
 
     costs: Ints
@@ -164,14 +164,8 @@ class Costs:
         return self.costs.astype(np.float64)
 
 
-def spread_of(distance: Distance, domain_size: int, bound: str) -> Spread:
+def spread_of(geometry: Geometry, bound: str) -> Spread:
     """Return the worst cases that belong to a ground distance; the paper prints a bound for lines only."""
-    if isinstance(distance, Value):
-        return (PrintedLine if bound == "published" else Line)(distance.positions)
-    if isinstance(distance, Equal):
-        return Tree((np.arange(domain_size),))
-    if isinstance(distance, Hierarchical):
-        return Tree(distance.levels[:-1])
-    if isinstance(distance, Matrix):
-        return Costs(distance.costs)
-    raise NotImplementedError(f"fragmentation has no worst case for the distance {distance.name!r}")
+    if isinstance(geometry, Line):
+        return (PrintedLineSpread if bound == "published" else LineSpread)(geometry.positions)
+    return TreeSpread(geometry.below_root) if isinstance(geometry, Tree) else MetricSpread(geometry.costs)

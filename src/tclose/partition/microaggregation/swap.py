@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose.distance import Equal, Hierarchical, Value
+from tclose.distance import Line, Metric
 from tclose.errors import Unsuited
 from tclose.partition.microaggregation.mdav import centre, distances, farthest, gather
 from tclose.partition.problem import Sensitive
@@ -40,13 +40,14 @@ class Ground:
     def of(cls, one: Sensitive) -> Ground:
         """Lay one attribute's distance out for the loop."""
         shares, t = one.reference / one.reference.sum(), float(1 if one.t is None else one.t)
-        if isinstance(one.distance, Value):
-            length = max(float(one.distance.positions[-1]), 1.0)
-            gaps = np.diff(one.distance.positions.astype(np.float64)) / length
+        geometry = one.geometry
+        if isinstance(geometry, Line):
+            length = max(float(geometry.positions[-1]), 1.0)
+            gaps = np.diff(geometry.positions.astype(np.float64)) / length
             return cls(gaps, np.zeros((0, 0), dtype=np.int64), np.cumsum(shares), t)
-        if not isinstance(one.distance, Equal | Hierarchical):
+        if isinstance(geometry, Metric):
             raise Unsuited(f"microaggregation by swaps has no way to weigh the distance '{one.distance.name}'")
-        tree = one.distance.levels[:-1] if isinstance(one.distance, Hierarchical) else (np.arange(len(shares)),)
+        tree = geometry.below_root
         apart = np.cumsum([0] + [int(level[-1]) + 1 for level in tree])
         nodes = np.array([level + first for level, first in zip(tree, apart[:-1], strict=True)], dtype=np.int64)
         nodes = nodes.reshape(len(tree), len(shares))

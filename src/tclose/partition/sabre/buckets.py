@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Distance, Equal, Hierarchical, Value
+from tclose.distance import Distance, Line, Metric
 from tclose.distance.exact import widened
 from tclose.errors import Unsuited
 from tclose.types import Ints
@@ -50,7 +50,7 @@ class Ground(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LineGround:
     """Values at integer positions: max(S, mass·width − S), S the first moment about the lower end."""
 
     counts: Ints
@@ -99,7 +99,7 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class TreeGround:
     """Leaves under the nodes of `levels`, the root left out: buckets are subtrees, split into their children."""
 
     counts: Ints
@@ -139,7 +139,7 @@ class Tree:
             yield surplus, [cost] * len(groups)
 
 
-class Flat(Tree):
+class StarGround(TreeGround):
     """Any two values 1 apart; buckets hold values of near frequency, and the most frequent one is split off."""
 
     def whole(self) -> Ints:
@@ -158,13 +158,12 @@ class Flat(Tree):
 
 def ground_of(distance: Distance, counts: Ints) -> Ground:
     """Return how values gather under a distance."""
-    if isinstance(distance, Value):
-        return Line(counts, distance.positions)
-    if isinstance(distance, Equal):
-        return Flat(counts, (np.arange(len(counts)),))
-    if isinstance(distance, Hierarchical):
-        return Tree(counts, distance.levels[:-1])
-    raise Unsuited(f"sabre has no buckets for the distance '{distance.name}'")
+    geometry = distance.geometry(len(counts))
+    if isinstance(geometry, Line):
+        return LineGround(counts, geometry.positions)
+    if isinstance(geometry, Metric):
+        raise Unsuited(f"sabre has no buckets for the distance '{distance.name}', which is neither a line nor a tree")
+    return (StarGround if geometry.is_star else TreeGround)(counts, geometry.below_root)
 
 
 def bucketize(ground: Ground, rows: int, room: Fraction) -> list[Ints]:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose.distance import Distance, Equal, Hierarchical, Matrix, Value
-from tclose.errors import InternalError
+from tclose.distance import Line, Metric, Tree
 from tclose.partition.problem import Problem, Sensitive
 from tclose.types import Floats, Ints
 
@@ -52,24 +51,21 @@ class Embedding:
 
 def placed(one: Sensitive) -> Floats:
     """Return the places of all values of an attribute: values × dimensions."""
-    if isinstance(one.distance, Value):
-        positions = one.distance.positions.astype(np.float64)
+    geometry = one.geometry
+    if isinstance(geometry, Line):
+        positions = geometry.positions.astype(np.float64)
         return np.asarray(positions / max(float(positions[-1]), 1.0))[:, None]
     landmarks = np.sort(np.argsort(-one.reference, kind="stable")[:LANDMARKS])
     weights = one.reference[landmarks] / max(int(one.reference[landmarks].sum()), 1)
-    return _principal_coordinates(_distances(one.distance, len(one.reference), landmarks) ** 2, landmarks, weights)
+    return _principal_coordinates(_distances(geometry, len(one.reference), landmarks) ** 2, landmarks, weights)
 
 
-def _distances(distance: Distance, values: int, landmarks: Ints) -> Floats:
+def _distances(geometry: Tree | Metric, values: int, landmarks: Ints) -> Floats:
     """Return the ground distance of every value from each landmark."""
-    if isinstance(distance, Equal):
-        return np.asarray(np.arange(values)[:, None] != landmarks, dtype=np.float64)
-    if isinstance(distance, Hierarchical):
-        apart = [level[:, None] != level[landmarks] for level in distance.levels[:-1]]
-        return np.asarray(np.sum(apart, axis=0) / max(distance.height, 1) + np.zeros((values, len(landmarks))))
-    if isinstance(distance, Matrix):
-        return np.asarray(distance.costs[:, landmarks] / distance.farthest)
-    raise InternalError(f"there are no places for the distance '{distance.name}'")
+    if isinstance(geometry, Metric):
+        return np.asarray(geometry.costs[:, landmarks] / geometry.farthest)
+    apart = [level[:, None] != level[landmarks] for level in geometry.below_root]
+    return np.asarray(np.sum(apart, axis=0) / max(geometry.height, 1) + np.zeros((values, len(landmarks))))
 
 
 def _principal_coordinates(squares: Floats, landmarks: Ints, weights: Floats) -> Floats:

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tclose.distance import Equal, Hierarchical, Value
+from tclose.distance import Line, Tree
 from tclose.partition.problem import Sensitive
-from tclose.partition.weave.rules import Rules, Shares, asked, rules_of
+from tclose.partition.weave.rules import Rules, rules_of
+from tclose.privacy.rule import Rule
 from tclose.types import Floats, Ints, SmallInts
 
 SAFE = 2**61
@@ -59,7 +60,7 @@ class _Tree:
     unit: int
     total: int
     t: Fraction
-    asked: Shares | None = None
+    rule: Rule | None = None
     free: int = SAFE
 
 
@@ -72,7 +73,8 @@ class _Limit(NamedTuple):
 def aims_of(sensitive: tuple[Sensitive, ...], rows: int) -> Aims:
     """Lay all that guards the attributes out in flat arrays; t = 1 guards nothing."""
     trees = [replace(_tree(one, one.t), free=one.n or SAFE) for one in sensitive if one.t is not None and one.t < 1]
-    trees += [_rule(one) for one in sensitive if one.models and len(one.reference) <= RULED]
+    small = [one for one in sensitive if one.models and len(one.reference) <= RULED]
+    trees += [_ruled(one, rule) for one in small if (rule := one.rule) is not None]
     limits = [_limit(tree, rows) for tree in trees]
     edge = _starts([len(tree.weight) for tree in trees])
     above = [(tree.above + first).ravel() for tree, first in zip(trees, edge, strict=False)]
@@ -94,7 +96,7 @@ def aims_of(sensitive: tuple[Sensitive, ...], rows: int) -> Aims:
         np.array([limit.level.denominator for limit in limits], dtype=np.int64),
         np.array([limit.scale for limit in limits], dtype=np.float64),
         np.array([tree.free for tree in trees], dtype=np.int64),
-        rules_of([tree.asked for tree in trees], [len(tree.weight) for tree in trees], rows),
+        rules_of([tree.rule for tree in trees], [len(tree.weight) for tree in trees], rows),
     )
 
 
@@ -115,12 +117,11 @@ def _limit(tree: _Tree, rows: int) -> _Limit:
 
 def _tree(one: Sensitive, t: Fraction) -> _Tree:
     """Return the tree in which the attribute's distance is measured."""
-    if isinstance(one.distance, Value):
-        return _path(one, [int(gap) for gap in np.diff(one.distance.positions)], t)
-    if isinstance(one.distance, Hierarchical):
-        return _bush(one, one.distance.levels[:-1] or one.distance.levels, t)
-    if isinstance(one.distance, Equal):
-        return _bush(one, (np.arange(len(one.reference)),), t)
+    geometry = one.geometry
+    if isinstance(geometry, Line):
+        return _path(one, [int(gap) for gap in np.diff(geometry.positions)], t)
+    if isinstance(geometry, Tree):
+        return _bush(one, geometry.below_root or geometry.levels, t)
     return _around(one, t)
 
 
@@ -224,8 +225,8 @@ def _apart(tree: _Paths, share: list[int]) -> Fraction:
     return sum((2 * n * (total - n) * weight for n, weight in zip(beyond, weights, strict=True)), Fraction(0))
 
 
-def _rule(one: Sensitive) -> _Tree:
+def _ruled(one: Sensitive, rule: Rule) -> _Tree:
     """Return the values themselves, of whose counts no work beyond the rules is allowed."""
     values = len(one.reference)
     up = np.arange(values, dtype=np.int32).reshape(-1, 1)
-    return _Tree(RULE, one.codes, up, [0] * values, [0] * values, 1, 1, Fraction(0), asked(one))
+    return _Tree(RULE, one.codes, up, [0] * values, [0] * values, 1, 1, Fraction(0), rule)

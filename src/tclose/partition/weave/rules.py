@@ -8,30 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
-from tclose.errors import InternalError
-from tclose.partition.problem import Sensitive
 from tclose.partition.shared.kernels import kernel
-from tclose.privacy import (
-    Alpha,
-    BetaLikeness,
-    DeltaDisclosure,
-    DistinctL,
-    EnhancedBetaLikeness,
-    EntropyL,
-    Model,
-    RecursiveCL,
-)
+from tclose.privacy.rule import NEAR, Rule
 from tclose.types import Floats, Ints, SmallInts
 
 SAFE = 2**61
-FINE = 2**40  # to which an irrational share is rounded, to the strict side
-NEAR = 1e-12  # in nats: entropy on the line passes; classes are judged exactly in the end
 
 
 class Rules(NamedTuple):
@@ -46,61 +32,14 @@ class Rules(NamedTuple):
     recursive: Ints  # attributes × (numerator of c, its denominator, l); l = 0 where not asked for
 
 
-@dataclass
-class Shares:
-    """What the models of one attribute ask for."""
-
-    most: list[Fraction]
-    least: list[Fraction]
-    distinct: int = 0
-    entropy: float = 0.0
-    recursive: tuple[int, int, int] = field(default=(1, 1, 0))
-
-
-def asked(one: Sensitive) -> Shares:
-    """Turn an attribute's models into bounds."""
-    values, total = len(one.reference), int(one.reference.sum())
-    found = Shares([Fraction(1)] * values, [Fraction(0)] * values)
-    shares = [Fraction(int(count), total) for count in one.reference]
-    for model in one.models:
-        if isinstance(model, DistinctL):
-            found.distinct = model.required
-        elif isinstance(model, EntropyL):
-            found.entropy = math.log(model.required)
-        elif isinstance(model, RecursiveCL):
-            found.recursive = (model.c.numerator, model.c.denominator, model.l)
-        else:
-            for v, share in enumerate(shares):
-                most, least = _bounds(model, share)
-                found.most[v] = min(found.most[v], most)
-                found.least[v] = max(found.least[v], least)
-    return found
-
-
-def _bounds(model: Model, share: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the largest and the smallest share of a class that a value of this share of the table may have."""
-    if isinstance(model, Alpha):
-        return model.required, Fraction(0)
-    if share == 0:
-        return Fraction(0), Fraction(0)
-    if isinstance(model, BetaLikeness):
-        return (1 + model.required) * share, Fraction(0)
-    if isinstance(model, EnhancedBetaLikeness):
-        information = Fraction(math.floor(-math.log(share) * (1 - NEAR) * FINE), FINE)
-        return (1 + min(model.required, max(information, Fraction(0)))) * share, Fraction(0)
-    if isinstance(model, DeltaDisclosure):
-        factor = Fraction(math.exp(min(float(model.required), 700.0)))
-        return share * factor * (1 - Fraction(NEAR)), share / factor * (1 + Fraction(NEAR))
-    raise InternalError(f"weave has no rule for the model {model.name}")
-
-
-def rules_of(asked: Sequence[Shares | None], edges: Sequence[int], rows: int) -> Rules:
-    """Lay the bounds out as the attributes' edges are; an attribute without rules has none asked."""
+def rules_of(rules: Sequence[Rule | None], edges: Sequence[int], rows: int) -> Rules:
+    """Lay the limits out as the attributes' edges are; an attribute without a rule has no limits."""
+    limits = [rule or Rule() for rule in rules]
     most: list[Fraction] = []
     least: list[Fraction] = []
-    for shares, count in zip(asked, edges, strict=True):
-        most += shares.most if shares else [Fraction(1)] * count
-        least += shares.least if shares else [Fraction(0)] * count
+    for rule, count in zip(limits, edges, strict=True):
+        most += rule.most or [Fraction(1)] * count
+        least += rule.least or [Fraction(0)] * count
     upper = [_held(min(share, Fraction(1)), rows, math.floor) for share in most]
     lower = [_held(share, rows, math.ceil) for share in least]
     return Rules(
@@ -108,10 +47,17 @@ def rules_of(asked: Sequence[Shares | None], edges: Sequence[int], rows: int) ->
         np.array([share.denominator for share in upper], dtype=np.int64),
         np.array([share.numerator for share in lower], dtype=np.int64),
         np.array([share.denominator for share in lower], dtype=np.int64),
-        np.array([shares.distinct if shares else 0 for shares in asked], dtype=np.int64),
-        np.array([shares.entropy if shares else 0.0 for shares in asked], dtype=np.float64),
-        np.array([shares.recursive if shares else (1, 1, 0) for shares in asked], dtype=np.int64).reshape(-1, 3),
+        np.array([rule.distinct for rule in limits], dtype=np.int64),
+        np.array([rule.entropy for rule in limits], dtype=np.float64),
+        np.array([_recursive(rule) for rule in limits], dtype=np.int64).reshape(-1, 3),
     )
+
+
+def _recursive(rule: Rule) -> tuple[int, int, int]:
+    if rule.recursive is None:
+        return 1, 1, 0
+    c, l = rule.recursive  # noqa: E741 - the paper's letter
+    return c.numerator, c.denominator, l
 
 
 def _held(share: Fraction, rows: int, rounded: Callable[[Fraction], int]) -> Fraction:

@@ -2,66 +2,57 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tclose.errors import LeakWarning
 from tclose.measure.queries import Members, Published, QueryError, Rows, Spread, draw, query_error
 from tclose.measure.regions import spread_of
 from tclose.policy import Policy, Quasi
+from tclose.policy.derived import attribute_policy
 from tclose.recode.spelling import MISSING
 from tclose.release.certificate import Certificate
-from tclose.table import CodedTable, SensitiveColumn, encode
+from tclose.table import CodedTable, SensitiveColumn, encode_quietly
 from tclose.table.classes import classes_of
-from tclose.table.coded import rows_with_values
-from tclose.table.quasi import QuasiColumn, read_quasis
+from tclose.table.quasi import QuasiColumn, read_quasi
 from tclose.table.values import values_of
 from tclose.types import Ints
 
 
 def error_of_counts(
-    whole: pl.DataFrame, policy: Policy, tables: Sequence[pl.DataFrame], content: Mapping[str, Any], seed: int
+    whole: pl.DataFrame, policy: Policy, tables: Sequence[pl.DataFrame], certificate: Certificate, seed: int
 ) -> QueryError | None:
-    """Ask the same random queries of a table and of its published tables, whose certificate says `content`.
+    """Ask the same random queries of a table and of its published tables.
 
     The same seed asks the same queries. Tables that share out the sensitive attributes each answer for their own.
     """
-    quasi, table = read_quasis(whole, policy), _encoded(whole, policy)
-    having = rows_with_values(whole, policy)
+    table = encode_quietly(whole, policy, ignore_others=True)
+    quasi = [read_quasi(whole[name], spec, policy.missing) for name, spec in policy.quasi.items()]
     rows = Rows(
         quasi=tuple(column.codes for column in quasi),
-        sensitive=tuple(_in_place(column.codes, having, whole.height) for column in table.sensitive.values()),
+        sensitive=tuple(_in_place(column.codes, table.rows, whole.height) for column in table.sensitive.values()),
         height=whole.height,
     )
-    original, reader = Original(quasi, table.sensitive), Certificate(content).policy
-    if "group" in content:
-        published = [original.parted(tables[0], tables[1], reader, content["group"])]
+    original, reader = Original(quasi, table.sensitive), certificate.policy
+    if certificate.group is not None:
+        published = [original.parted(tables[0], tables[1], reader, certificate.group)]
     else:
-        published = [original.published(frame, _asked_of(frame, reader)) for frame in tables]
+        published = [original.published(frame, attribute_policy(reader, frame.columns)) for frame in tables]
     return query_error(rows, published, draw(rows, seed))
-
-
-def _asked_of(frame: pl.DataFrame, reader: Policy) -> Policy:
-    """Return the policy for the sensitive attributes that a table holds."""
-    here = {name: spec for name, spec in reader.sensitive.items() if name in frame.columns}
-    return replace(reader, sensitive=here, unlinkable=())
 
 
 @dataclass(frozen=True, eq=False)
 class Original:
-    """The columns of the original, in whose codes published tables are read, as anybody could read them."""
+    """The columns of the original, in whose codes published tables are read, as any reader could."""
 
     quasi: Sequence[QuasiColumn]
     sensitive: Mapping[str, SensitiveColumn]
 
     def published(self, frame: pl.DataFrame, reader: Policy) -> Published:
         """Read a table of classes."""
-        table = _encoded(frame, reader)
+        table = encode_quietly(frame, reader, ignore_others=True)
         classes = table.classes
         return Published(
             *self._shown(frame[classes.rows[classes.starts]]),
@@ -75,7 +66,8 @@ class Original:
         cells = classes_of(exact[[*reader.visible, group]])
         first = exact[cells.rows[cells.starts]]
         numbers, owners = np.unique(values[group].to_numpy(), return_inverse=True)
-        table = _encoded(values, replace(reader, quasi={group: Quasi()}, keep=(), unlinkable=()))
+        policy = replace(reader, quasi={group: Quasi()}, keep=(), unlinkable=())
+        table = encode_quietly(values, policy, ignore_others=True)
         return Published(
             *self._shown(first),
             sizes=cells.sizes,
@@ -96,19 +88,13 @@ class Original:
         }
 
 
-def _encoded(frame: pl.DataFrame, policy: Policy) -> CodedTable:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LeakWarning)  # told when the table was read
-        return encode(frame, policy, ignore_others=True)
-
-
-def _in_place(codes: Ints, having: Ints | None, height: int) -> Ints:
+def _in_place(codes: Ints, rows: Ints, height: int) -> Ints:
     """Put codes back to where their rows stood; a row that lacks a sensitive value has none."""
-    if having is None:
+    if len(rows) == height:
         return codes
-    found = np.full(height, -1, dtype=np.int64)
-    found[having] = codes
-    return found
+    placed = np.full(height, -1, dtype=np.int64)
+    placed[rows] = codes
+    return placed
 
 
 def _texts(cells: pl.Series) -> tuple[list[str], Ints]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import polars as pl
 import pytest
 
 from tclose import Policy, anonymize
-from tclose.release.counting import error_of_counts
+from tclose.release.certificate import Certificate
+from tclose.release.queries import error_of_counts
 
 CHANCE = np.random.default_rng(3)
 ROWS = 400
@@ -33,7 +35,7 @@ def policy(t: float = 1, k: int = 1, **more: Any) -> Policy:
 
 def median(asked: Policy, table: pl.DataFrame = TABLE, seed: int = 0) -> float:
     release = anonymize(table, asked, method="fragmentation")
-    found = error_of_counts(table, asked, release.tables, release.certificate.content, seed)
+    found = error_of_counts(table, asked, release.tables, release.certificate, seed)
     assert found is not None
     return found.median
 
@@ -49,7 +51,7 @@ def test_an_error_is_what_a_class_mixes() -> None:
     age = np.arange(ROWS)
     table = pl.DataFrame({"age": age, "pay": age // 20})
     asked = Policy(quasi=["age"], sensitive={"pay": {"t": 1}})
-    content = anonymize(table, asked, method="fragmentation").certificate.content
+    content = anonymize(table, asked, method="fragmentation").certificate
 
     def error(width: int, seed: int = 0) -> float:
         low = age // width * width
@@ -83,23 +85,23 @@ def test_a_release_that_knows_fewer_values_and_spells_them_otherwise() -> None:
     )
     asked = Policy(quasi=["q"], keep=["kept"], sensitive={"pay": {"t": 1}}, k=2, suppress=0.5)
     release = anonymize(table, asked, method="fragmentation")
-    assert release.found["withheld"] == 1
+    assert release.certificate.withheld == 1
     assert "1" not in release.table["pay"].to_list()
-    assert error_of_counts(table, asked, release.tables, release.certificate.content, 0) is not None
+    assert error_of_counts(table, asked, release.tables, release.certificate, 0) is not None
 
 
 # Several tables
 
 
-def content_of(asked: Policy) -> dict[str, Any]:
-    return dict(anonymize(TABLE, asked, method="fragmentation").certificate.content)
+def certificate_of(asked: Policy) -> Certificate:
+    return anonymize(TABLE, asked, method="fragmentation").certificate
 
 
 def test_tables_that_share_out_the_sensitive_attributes() -> None:
     asked = policy()
     release = anonymize(TABLE, asked, method="fragmentation")
     tables = [release.table.drop(name) for name in ("pay", "ill")]
-    found = error_of_counts(TABLE, asked, tables, release.certificate.content, 0)
+    found = error_of_counts(TABLE, asked, tables, release.certificate, 0)
     assert found is not None
     assert found.median == pytest.approx(0, abs=1e-12)
 
@@ -107,7 +109,7 @@ def test_tables_that_share_out_the_sensitive_attributes() -> None:
 @pytest.mark.parametrize("rows_of_a_group", [1, ROWS])
 def test_exact_quasi_identifiers_joined_by_a_group(rows_of_a_group: int) -> None:
     """A group for each row tells everything; one group of all rows, what independence of the columns would."""
-    asked, content = policy(), {**content_of(policy()), "group": "group"}
+    asked, content = policy(), replace(certificate_of(policy()), group="group")
     numbered = TABLE.with_columns(group=pl.int_range(ROWS, 0, -1) // rows_of_a_group + 5)
     numbered = numbered.with_columns(pl.col("group").clip(5, 5)) if rows_of_a_group == ROWS else numbered
     tables = [numbered.drop("pay", "ill"), numbered.select("group", "pay", "ill").sample(ROWS, shuffle=True, seed=1)]

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.release.keeping import MEASURES, kept, predicted
+from tclose.engine.memory import detail as kept
+from tclose.engine.memory import predicted
+from tclose.measure.kept import MEASURES
 
 POLICY = tclose.Policy(quasi=["age", "sex"], sensitive={"pay": {"t": 1}, "ill": {"t": 1}})
 TABLE = pl.DataFrame(

@@ -1,0 +1,69 @@
+"""The three shapes that a ground distance can have: a line, a tree or any metric.
+
+Methods, attacks and charts work on these shapes and never ask which distance it is. A new distance that has one of
+these shapes therefore works in every method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.types import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Values on a line: two values are as far apart as their positions, over the length of the line."""
+
+    positions: NDArray[Any]  # integers (int64, or Python integers where they are larger) that rise from 0
+
+    @property
+    def length(self) -> int:
+        """The distance between the first and the last position, which counts as 1; at least 1."""
+        return max(int(self.positions[-1]), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Leaves of a tree: two leaves are as far apart as the height of the node where they meet, over the tree's height.
+
+    `levels[h][i]` is the node above leaf i at height h. Level 0 holds the leaves, the last level the root. Leaves
+    stand in the order of the tree, so the node numbers of a level never decrease.
+    """
+
+    levels: tuple[Ints, ...]
+
+    @classmethod
+    def star(cls, leaves: int) -> Tree:
+        """Return the tree whose leaves all hang from the root: any two are 1 apart."""
+        return cls((np.arange(leaves), np.zeros(leaves, dtype=np.int64)))
+
+    @property
+    def height(self) -> int:
+        """How many steps lead from a leaf to the root."""
+        return len(self.levels) - 1
+
+    @property
+    def below_root(self) -> tuple[Ints, ...]:
+        """The levels without the root."""
+        return self.levels[:-1]
+
+    @property
+    def is_star(self) -> bool:
+        """Whether all leaves hang from the root."""
+        return self.height == 1
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """Any metric: two values are as far apart as their cost, over the largest cost."""
+
+    costs: Ints  # values × values, integers
+    farthest: int  # the largest cost, which counts as 1; at least 1
+
+
+Geometry = Line | Tree | Metric
