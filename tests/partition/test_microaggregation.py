@@ -285,3 +285,13 @@ def test_progress_only_grows(variant: str) -> None:
     )
     assert told == sorted(told)
     assert told[-1] == 1.0
+
+
+def test_equally_spaced_numbers_are_served_as_ranks_are() -> None:
+    random = np.random.default_rng(4)
+    codes, points = random.integers(0, 6, size=200), random.random((200, 2))
+    ranks, numbers = (
+        Problem(points, (Sensitive(codes, np.bincount(codes), distance, Fraction(1, 8)),), 2)
+        for distance in (Ordered(6), Value(np.arange(6)))
+    )
+    assert partition(numbers).tolist() == partition(ranks).tolist()
