@@ -19,7 +19,7 @@ from tclose.privacy.judge import distance_of, verdicts
 from tclose.table import SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
-from tclose.types import Ints
+from tclose.types import Ints, Progress
 
 ENSURED = ("t", "(n,t)")  # by every method; the rest is ensured by merging
 
@@ -55,8 +55,8 @@ def join_failing(labels: Ints, possible: Publishable, policy: Policy, quasi: Seq
     return merged(labels, groups, points, lambda labels: _failing(labels, possible, policy))
 
 
-def _share_of(progress: Callable[[float], None], before: float, share: float) -> Callable[[float], None]:
-    return lambda inner: progress(before + share * inner)
+def _share_of(progress: Callable[[float], None], before: float, share: float) -> Progress:
+    return lambda inner, phase="": progress(before + share * inner)
 
 
 def _within_t(problem: Problem) -> bool:

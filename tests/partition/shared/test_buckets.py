@@ -14,7 +14,7 @@ from tclose.errors import Infeasible, PolicyError
 from tclose.partition.pca import cut
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.shared.buckets import ROUNDS, Verdicts, one_of_each, spread
-from tclose.partition.weave.loss import flat_axes, total_loss
+from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.privacy.ldiversity import DistinctL
 
 
@@ -78,7 +78,7 @@ def test_the_size_that_loses_least_is_taken() -> None:
     for size in ("k", "searched"):
         labels = spread(problem, lambda buckets: cut(np.arange(200), buckets), size, lambda done: None)  # type: ignore[arg-type]
         assert problem.admitted(labels).all()
-        losses.append(total_loss(flat_axes(problem.all_axes, 200), labels, int(labels.max()) + 1))
+        losses.append(total_loss(loss_table(problem.all_axes, 200), labels))
     assert losses[1] < 0.8 * losses[0]
 
 

@@ -18,7 +18,7 @@ from tclose.errors import Infeasible, Unsuited
 from tclose.partition.incognito.frequencies import Frequencies, numbered
 from tclose.partition.incognito.ladder import Ladder
 from tclose.partition.problem import Problem
-from tclose.partition.weave.loss import flat_axes, total_loss
+from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.types import Bools, Ints
 
 __all__ = ["labels_at", "minimal_solutions", "partition", "tops"]
@@ -33,11 +33,11 @@ HELD = 2_000_000  # classes of generalisations from which others are rolled up, 
 def partition(problem: Problem, *, seed: int = 0, progress: Progress | None = None) -> Ints:
     """Return a class label per row: those of the minimal solution that loses least; the seed changes nothing."""
     solutions = minimal_solutions(problem, progress=progress)
-    axes = flat_axes(problem.all_axes, problem.rows)
+    axes = loss_table(problem.all_axes, problem.rows)
 
     def loss(heights: Heights) -> float:
         labels = labels_at(problem, heights)
-        return float(total_loss(axes, labels, int(labels.max()) + 1))
+        return float(total_loss(axes, labels))
 
     return labels_at(problem, min(solutions, key=loss))
 

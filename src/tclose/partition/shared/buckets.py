@@ -15,8 +15,8 @@ import numpy as np
 from tclose.errors import PolicyError, did_you_mean
 from tclose.partition.fragmentation import cells
 from tclose.partition.problem import Problem
+from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.shared.merging import merged
-from tclose.partition.weave.loss import flat_axes, total_loss
 from tclose.types import Bools, Floats, Ints
 
 Size = Literal["searched", "k"]
@@ -37,11 +37,11 @@ def spread(problem: Problem, bucketing: Bucketing, size: Size, tell: Progress) -
     best = np.zeros(problem.rows, dtype=np.int64)
     if not problem.rows:
         return best
-    axes, least, worse = flat_axes(problem.all_axes, problem.rows), np.inf, 0
+    axes, least, worse = loss_table(problem.all_axes, problem.rows), np.inf, 0
     tries = list(_sizes(problem, size))
     for number, buckets in enumerate(tries):
         labels = _joined(problem, one_of_each(problem.points, bucketing(buckets), buckets))
-        loss = total_loss(axes, labels, int(labels.max()) + 1)
+        loss = total_loss(axes, labels)
         worse = worse + 1 if loss > least else 0
         best, least = (labels, loss) if loss < least else (best, least)
         tell((number + 1) / len(tries))
