@@ -74,10 +74,10 @@ def part(function: Function) -> Function:
 
 def seconds_to_compile() -> float:
     """Return about how long the loaded kernels that are not yet on disk take to compile."""
-    return sum(_seconds.get(id(compiled), USUAL_SECONDS) for compiled in KERNELS if not _is_ready(compiled))
+    return sum(_seconds.get(id(compiled), USUAL_SECONDS) for compiled in KERNELS if not is_ready(compiled))
 
 
-def _is_ready(compiled: Any) -> bool:
+def is_ready(compiled: Any) -> bool:
     """Tell whether a kernel is compiled, in this process or on disk."""
     if compiled.signatures:
         return True

@@ -27,25 +27,22 @@ RUNS = 4
 TRIAL = 0.2  # of the steps of one pass: how long each start is improved before the starts are compared
 
 
-def partition(
-    problem: Problem, *, effort: EffortName = "balanced", seed: int = 0, progress: Progress | None = None
-) -> Ints:
+def partition(problem: Problem, *, effort: EffortName = "balanced", seed: int = 0, progress: Progress = silent) -> Ints:
     """Return a class label per row: 0, 1, 2, …; every class is within every t and has at least k rows."""
     if effort not in EFFORTS:
         raise PolicyError(f"there is no effort '{effort}'{did_you_mean(effort, EFFORTS)}")
     problem.check_feasible()
-    report = progress or silent
-    table = WeaveTable.of(problem, stretch(report, 0.0, 0.0, "forming cells"))
+    table = WeaveTable.of(problem, stretch(progress, 0.0, 0.0, "forming cells"))
     labels = np.zeros(problem.rows, dtype=np.int64)
     if problem.rows >= 2 * table.k:
         runs = RUNS if problem.rows <= FEW_ROWS and effort != "fast" else 1
         results = [
-            _run(table, EFFORTS[effort], seed + number, stretch(report, number / runs, (number + 1) / runs))
+            _run(table, EFFORTS[effort], seed + number, stretch(progress, number / runs, (number + 1) / runs))
             for number in range(runs)
         ]
         labels = min(results, key=table.loss)
     _check(problem, labels)
-    report(1.0, "merging classes")
+    progress(1.0, "merging classes")
     return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.partition.shared.kernels import kernel, part
+from tclose.partition.shared.kernels import kernel, part, slow_kernel
 from tclose.partition.shared.loss import MEAN, SET, TREE, LossTable
 from tclose.partition.shared.structs import array, kernel_struct
 from tclose.partition.shared.workers import Flag, in_parallel, raised
@@ -148,7 +148,7 @@ def _copy_sides(orders: SmallInts, right: Bools, left_half: SmallInts, right_hal
                 left_half[q, i - copied] = row
 
 
-@kernel
+@slow_kernel(2.3)
 def _cut(
     table: LossTable,
     limits: Limits,

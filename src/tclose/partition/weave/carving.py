@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.partition.shared.kernels import kernel, part
+from tclose.partition.shared.kernels import part, slow_kernel
 from tclose.partition.shared.loss import (
     Extents,
     LossTable,
@@ -53,7 +53,7 @@ def carving_room(table: LossTable, limits: Limits, rows: int) -> CarvingRoom:
     )
 
 
-@kernel
+@slow_kernel(3)
 def carve(
     table: LossTable,
     limits: Limits,

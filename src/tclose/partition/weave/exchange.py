@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.partition.shared.kernels import kernel, part
+from tclose.partition.shared.kernels import part, slow_kernel
 from tclose.partition.shared.loss import LossTable, class_loss
 from tclose.partition.shared.workers import Flag, raised
 from tclose.partition.weave.limits import Limits
@@ -22,7 +22,7 @@ TRIES = 16  # rows of the other class that a swap tries
 REACH = 16  # rows to either side in an order that count as near
 
 
-@kernel
+@slow_kernel(1.7)
 def anneal(
     table: LossTable,
     limits: Limits,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.partition.shared.kernels import kernel, part
+from tclose.partition.shared.kernels import part, slow_kernel
 from tclose.partition.shared.loss import Extents, LossTable, empty_extents, loss_of_classes
 from tclose.partition.shared.structs import array, kernel_struct, structure
 from tclose.partition.shared.workers import Flag, raised
@@ -52,7 +52,7 @@ def recarving_room(table: LossTable, limits: Limits, joined: int, classes: int) 
     )
 
 
-@kernel
+@slow_kernel(2.3)
 def recarve(
     table: LossTable,
     limits: Limits,
