@@ -20,6 +20,7 @@ from tclose.partition.shared.workers import lowered_flag
 from tclose.partition.weave import partition
 from tclose.partition.weave.limits import Limits, limits_of
 from tclose.partition.weave.transport import allowed_work, class_work, count_beyond_edges, smallest_class_size
+from tclose.privacy import Alpha, DeltaDisclosure, DistinctL, EntropyL, RecursiveCL
 
 
 @kernel
@@ -83,6 +84,34 @@ def problems(draw: st.DrawFn) -> Problem:
     return Problem(
         np.zeros((rows, 3)), guarded, draw(st.sampled_from([1, 2, min(3, rows), k])) if rows > 2 else 1, axes
     )
+
+
+def every_kind() -> list[Problem]:
+    """Return small problems that together reach every branch of weave: distances, rules, axes, and many values."""
+    random = np.random.default_rng(6)
+    found = []
+    for rows, k, kinds in ((150, 3, ("ordered", "hierarchical")), (90, 2, ("matrix", "equal", "value")), (260, 1, ())):
+        codes = [random.integers(0, 6, size=rows) for _ in kinds]
+        guarded = tuple(sensitive(kind, column, Fraction(1, 4)) for kind, column in zip(kinds, codes, strict=True))
+        means = replace(Line.of_points(random.random(rows)), deviation=0.3)
+        found.append(Problem(np.zeros((rows, 4)), guarded, k, (*some_axes(random, rows), means)))
+    rules = (
+        DistinctL(3),
+        EntropyL(Fraction(2)),
+        RecursiveCL(Fraction(3), 2),
+        Alpha(Fraction(2, 3)),
+        DeltaDisclosure(Fraction(3)),
+    )
+    codes = random.integers(0, 6, size=200)
+    ruled = Sensitive(
+        codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1, 2), 50, (*rules, DeltaDisclosure(Fraction(3)))
+    )
+    single = replace(ruled, t=None, n=None, models=(RecursiveCL(Fraction(3), 1),))
+    found.append(Problem(random.random((200, 2)), (ruled, single), 2))
+    long = Sensitive(random.permutation(2500), np.ones(2500, dtype=np.int64), Ordered(2500), Fraction(1, 5))
+    wide = Sensitive(random.permutation(4500), np.ones(4500, dtype=np.int64), Equal(), Fraction(4, 5))
+    found += [Problem(random.random((2500, 1)), (long,), 2), Problem(random.random((4500, 1)), (wide,), 2)]
+    return found
 
 
 @settings(max_examples=60, deadline=None)

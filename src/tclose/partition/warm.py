@@ -18,6 +18,8 @@ from tclose.types import Progress, silent
 VALUES = 6  # of the sensitive attribute of every tiny table
 COSTS = np.abs(np.arange(VALUES)[:, None] - np.arange(VALUES)[None, :]).astype(np.int64)
 
+LINE, STAR, METRIC = Ordered(VALUES), Equal(), Matrix(COSTS)
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -26,7 +28,7 @@ class Run:
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
     rows: int = 24
-    distance: Distance = Ordered(VALUES)
+    distance: Distance = LINE
     beta: bool = False  # whether the table asks for β-likeness instead of t
 
     def __call__(self) -> None:
@@ -48,8 +50,8 @@ RUNS = (  # together they use every kernel
     Run("weave", {"effort": "fast"}, rows=240),
     Run("fragmentation"),
     Run("fragmentation", {"bound": "published", "sizing": "gcd"}),
-    Run("fragmentation", distance=Equal()),
-    Run("fragmentation", distance=Matrix(COSTS)),
+    Run("fragmentation", distance=STAR),
+    Run("fragmentation", distance=METRIC),
     Run("sabre", {"near": "hilbert"}),
     Run("sabre", {"near": "nearest"}),
     Run("burel", beta=True),

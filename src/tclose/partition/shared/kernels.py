@@ -24,7 +24,7 @@ from tclose.partition.shared.compiler import PartCompiler, widen_arguments
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-PREFIX = "tclose-kernels-"
+PREFIXES = {False: "tclose-kernels-", True: "tclose-checked-kernels-"}  # without and with bounds checks
 PACKAGE = Path(__file__).parent.parent
 OWN = PACKAGE / "__pycache__"
 USUAL_SECONDS = 0.4  # to compile a kernel, on one core of a machine of 2020
@@ -120,7 +120,8 @@ class _Listener(event.Listener):
 @cache
 def _folder() -> Path | None:
     """Return where machine code is kept; nothing where no place can be written in, so that it is not kept."""
-    name = PREFIX + _fingerprint()
+    prefix = PREFIXES[bool(numba.config.BOUNDSCHECK)]  # type: ignore[attr-defined]
+    name = prefix + _fingerprint()
     for place in _places():
         try:
             (place / name).mkdir(parents=True, exist_ok=True)
@@ -129,14 +130,14 @@ def _folder() -> Path | None:
         except OSError:
             continue
         if place == OWN:
-            _remove_stale(name)
+            _remove_stale(prefix, name)
         return place / name
     return None
 
 
-def _remove_stale(name: str) -> None:
+def _remove_stale(prefix: str, name: str) -> None:
     """Remove the code of earlier sources of this very package."""
-    for other in OWN.glob(PREFIX + "*"):
+    for other in OWN.glob(prefix + "*"):
         if other.name != name:
             shutil.rmtree(other, ignore_errors=True)
 
