@@ -23,7 +23,7 @@ from tclose.distance import Line
 from tclose.errors import PolicyError, Unsuited
 from tclose.partition import DEFAULT_METHOD, METHODS, method_named
 from tclose.partition.problem import Problem, Sensitive
-from tclose.types import Floats, Ints
+from tclose.types import Floats, Ints, silent
 
 Groups = tuple[tuple[int, ...], ...]
 TENTHS = 10
@@ -43,7 +43,7 @@ def partition(
     found = method_named(base)
     if METHODS[base].tables != "one":
         raise Unsuited(f"'{base}' publishes several tables itself, so it cannot split a projection")
-    return found(problem, seed=seed, progress=progress, **options)
+    return found(problem, seed=seed, progress=progress or silent, **options)
 
 
 def projections(sensitive: Sequence[Sensitive], *, tables: int | None = None, related: float = RELATED) -> Groups:
