@@ -118,7 +118,8 @@ def test_the_same_seed_gives_the_same_bytes(tclose: Run) -> None:
         outcome = tclose(*ASKED, "--out", f"{name}.csv", "--certificate", f"{name}.json", "--seed", "7")
         assert outcome.status == 0
         assert (
-            outcome.err == "warning: who guesses the seed can replay the partition: leave it out for a real release\n"
+            outcome.err
+            == "warning: anyone who guesses the seed can replay the partition: leave it out for a real release\n"
         )
     assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
     assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
