@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from tclose.partition.clustering.clusters import Clusters
 from tclose.partition.problem import Problem
-from tclose.partition.shared.buckets import Progress, Size, spread
+from tclose.partition.shared.buckets import Size, spread
 from tclose.partition.shared.embedding import Embedding
-from tclose.types import Ints
+from tclose.types import Ints, Progress, silent
 
 __all__ = ["partition"]
 
@@ -25,4 +25,4 @@ def partition(problem: Problem, *, size: Size = "searched", seed: int = 0, progr
     def clustered(count: int) -> Ints:
         return Clusters.of(embedding, count).shared_out(embedding)
 
-    return spread(problem, clustered, size, progress or (lambda done: None))
+    return spread(problem, clustered, size, progress or silent)
