@@ -85,6 +85,7 @@ __all__ = [
     "method_options",
     "methods",
     "verify",
+    "warm",
 ]
 
 ANONYMIZER = "mondrian"  # makes the k-anonymous table that attacks compare a release with
@@ -405,6 +406,13 @@ def doctor() -> Health:
     from tclose.engine.doctor import examine
 
     return examine()
+
+
+def warm(*, progress: Progress = silent) -> int:
+    """Compile the kernels of all methods ahead, once per machine; return how many were missing."""
+    from tclose.partition.warm import warm as compile_all
+
+    return compile_all(progress)
 
 
 @dataclass(frozen=True)
