@@ -10,7 +10,6 @@ from typing import Any
 
 LONGEST_NAME = 60  # letters; an ellipsis stands for the rest
 MOST_CLASSES = 5  # class numbers in a sentence
-THRESHOLDS = ("t", "n", "l", "entropy_l", "recursive", "alpha", "beta", "enhanced_beta", "delta")
 
 
 def counted(number: int, noun: str) -> str:
@@ -118,13 +117,13 @@ def required(given: Any) -> str:
     return number(given) if isinstance(given, Fraction) else str(given)
 
 
-def requirements(settings: Mapping[str, Any]) -> str:
-    """Spell everything that is required of a sensitive attribute, from its settings in a policy.
+def requirements(settings: Mapping[str, Any], levels: Iterable[str]) -> str:
+    """Spell everything that is required of a sensitive attribute: those of its settings that are levels.
 
-    >>> requirements({"distance": "equal", "t": 0.2, "l": 3})
+    >>> requirements({"distance": "equal", "t": 0.2, "l": 3}, ["t", "n", "l"])
     't = 0.2, l = 3'
     """
-    return ", ".join(f"{name} = {required(settings[name])}" for name in THRESHOLDS if settings.get(name) is not None)
+    return ", ".join(f"{name} = {required(settings[name])}" for name in levels if settings.get(name) is not None)
 
 
 def direction(better: str, low: float, high: float | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tclose.measure.attack import Attacks
 from tclose.measure.utility import MEASURES
-from tclose.policy import Policy
+from tclose.policy import LEVELS, Policy
 from tclose.privacy import requirement
 from tclose.privacy.judge import JudgedTable
 from tclose.release.beside import Beside
@@ -160,7 +160,7 @@ class Story:
     def _policy(self) -> Section:
         policy = self.content["policy"]
         rows = [(shown(name), ROLES["quasi"], "") for name in policy.get("quasi", ())]
-        rows += [(shown(name), f"sensitive, distance {spec.get('distance', '')}", requirements(spec))
+        rows += [(shown(name), f"sensitive, distance {spec.get('distance', '')}", requirements(spec, LEVELS))
                  for name, spec in policy.get("sensitive", {}).items()]  # fmt: skip
         rows += [(shown(name), ROLES["keep"], "") for name in policy.get("keep", ())]
         rows += [
