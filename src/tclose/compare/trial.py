@@ -140,7 +140,7 @@ def attempt(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
 
 def _figures(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
     load(job.method, job.options)  # with its kernels, or nobody would notice when they are compiled
-    with watched(lambda running: tell({"compiling": running})) as compiling:
+    with watched(lambda about_seconds: tell({"compiling": about_seconds})) as compiling:
         tell({"begun": True})
         start = time.perf_counter()
         release = anonymize(table, job.policy, method=job.method, seed=job.seed, progress=_rarely(tell), **job.options)

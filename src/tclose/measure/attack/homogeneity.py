@@ -42,7 +42,7 @@ def _alike(scene: Scene, secret: Secret) -> Bools:
 ATTACK = Attack(
     "homogeneity",
     "same value in a whole class",
-    "Whoever is known to be in such a class has that value: being one of many does not help.",
+    "Anyone known to be in such a class has that value: being one of many does not help.",
     "classes that show one value only",
     "classes",
     "lower",

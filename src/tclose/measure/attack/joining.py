@@ -29,7 +29,7 @@ def run(scene: Scene) -> Finding:
                 learnt |= _agree(group, other)
     share, name = best
     told = (
-        f"Who knows somebody's class and {columns([name])} singles out {percent(share)} of the rows; for "
+        f"Anyone who knows a person's class and {columns([name])} singles out {percent(share)} of the rows; for "
         f"{rows_of(int(learnt.sum()), rows)} the class and one known value give away another."
     )
     return Finding(share, int(learnt.sum()), rows, told)

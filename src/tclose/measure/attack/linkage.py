@@ -16,7 +16,7 @@ def run_prosecutor(scene: Scene) -> Finding:
         alone = rows_of(int((scene.sizes == 1).sum()), rows)
         return found.saying(f"Somebody known to be in the table may be found for certain: {alone} are alone.")
     return found.saying(
-        f"Whoever is known to be in the table hides among {least:,} rows at least, a chance of {percent(chance)}."
+        f"A person known to be in the table hides among at least {least:,} rows: a chance of {percent(chance)}."
     )
 
 

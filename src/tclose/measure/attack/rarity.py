@@ -24,7 +24,7 @@ def run(scene: Scene) -> Finding:
     if rows:
         told = (
             f"{rows_of(rows, len(scene.labels))} show a value of {columns(names)} that fewer than {scene.crowd:,} rows "
-            "share: who knows the value finds the row."
+            "share: anyone who knows the value finds the row."
         )
     return Finding(least, rows, len(scene.labels), told)
 
