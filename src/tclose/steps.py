@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tclose.errors import Infeasible, InputError
 from tclose.measure.attack import RELEASE, Attacks, Finding
-from tclose.measure.kept import MEASURES as DETAIL_MEASURES
+from tclose.measure.kept import DETAIL_MEASURES
 from tclose.measure.learning import Prediction
 from tclose.measure.utility import MEASURES, Measure
 from tclose.partition import DEFAULT_METHOD, METHODS, Method

@@ -23,7 +23,7 @@ from typing import IO, Any, Literal
 from tclose.engine.compiling import load, watched
 from tclose.engine.memory import anonymize, detail
 from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, Unsuited
-from tclose.measure.kept import MEASURES
+from tclose.measure.kept import DETAIL_MEASURES
 from tclose.policy import Policy
 from tclose.release.certificate import Certificate
 from tclose.release.queries import error_of_counts
@@ -41,7 +41,7 @@ OUTCOMES: tuple[tuple[type[TcloseError], Outcome], ...] = (
     (InternalError, "failed"),
     (TcloseError, "refused"),
 )
-DETAIL = tuple(measure.name for measure in MEASURES)
+DETAIL = tuple(measure.name for measure in DETAIL_MEASURES)
 MEGABYTE = 2**20
 LENGTH_BYTES = 8
 
