@@ -59,9 +59,9 @@ def information_kept(detail: Detail) -> float | None:
 
 
 def _information_seconds(detail: Detail) -> float:
-    values = sum(attribute.domain for attribute in detail.sensitive)
-    products = sum(column.spread.size for column in detail.visible) * values
-    cells = sum(column.spread.shape[1] for column in detail.visible) * values
+    values: int = sum(attribute.domain for attribute in detail.sensitive)
+    products: int = sum(column.spread.size for column in detail.visible) * values
+    cells: int = sum(column.spread.shape[1] for column in detail.visible) * values
     return products * SECONDS_PER_PRODUCT + 2 * cells * SECONDS_PER_CELL
 
 
@@ -177,7 +177,7 @@ INFORMATION = DetailMeasure(
     name="information",
     title="share of mutual information kept",
     short="information",
-    meaning="How much of what the quasi-identifiers tell about the sensitive values is left, over all pairs of columns.",
+    meaning="How much is left of what quasi-identifiers tell about sensitive values, over all pairs of columns.",
     better="higher",
     low=0.0,
     high=None,

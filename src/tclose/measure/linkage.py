@@ -58,7 +58,7 @@ class Links:
         byte, bit = classes >> 3, (128 >> (classes & 7)).astype(np.uint8)
         for column, fits in enumerate(self.fits):
             bit &= fits[self.rows[rows, column], byte]
-        return bit != 0
+        return np.asarray(bit != 0)
 
     def blocks(self) -> Iterator[tuple[slice, Bools]]:
         """Yield blocks of the different rows, and which of them fit which class."""

@@ -25,7 +25,7 @@ MARGINALS = DetailMeasure(
     name="marginals",
     title="share of each column's distribution kept",
     short="marginals",
-    meaning="How much the distribution of one quasi-identifier, as a reader of the release sees it, agrees with that of "
+    meaning="How far the distribution of a quasi-identifier, as a reader of the release sees it, agrees with that of "
     "the table; the mean over the columns.",
     better="higher",
     low=0.0,
