@@ -154,6 +154,17 @@ def test_a_register_may_be_spelled_in_another_way() -> None:
     assert covered("39.0", ["39.0", "40"], hierarchy=DECADES) == ["39.0"]  # a table that was not recoded
 
 
+def test_a_register_gives_a_text_no_further_readings() -> None:
+    """The table has the value {a, b}, but neither a nor b; and nobody below the label a."""
+    assert covered("{a, b}", ["a", "b", "{a, b}"], ["{a, b}", "c"]) == ["{a, b}"]
+    assert covered("a or missing", ["a", "", "e"], ["e", "E"], hierarchy=AMBIGUOUS) == ["e"]
+
+
+def test_a_kept_value_is_found_in_a_register_of_another_kind() -> None:
+    column, register = values_of(pl.Series("q", ["true", "TRUE"]), ()), values_of(pl.Series("q", ["TRUE", "maybe"]), ())
+    assert fitting(covering(column, ["true"], register), ["TRUE", "maybe"]) == ["TRUE"]
+
+
 def test_a_register_without_values_fits_missing_texts_alone() -> None:
     assert covered("[1, 2]", ["", "NA"], ["1", "2"]) == []
     assert covered("[1, 2] or missing", ["", "NA"], ["1", "2"]) == ["", "NA"]
@@ -322,8 +333,12 @@ def test_a_register_changes_nothing_for_the_people_of_the_table(
     column = read_quasi(pl.Series("q", cells), Quasi(**spec), MISSING)
     texts = published(column, Classes.from_labels(np.arange(len(cells)) % max(len(cells) // 2, 1)))
     alone = covering(column, texts)
+    assert all(alone.meanings)
     beside = covering(column, texts, values_of(pl.Series("q", [*cells, *others]), MISSING))
     assert (beside.covers[:, beside.cell_of_row[: len(cells)]] == alone.covers[:, alone.cell_of_row]).all()
+    assert [[way.cell for way in ways] for ways in beside.meanings] == [
+        [way.cell for way in ways] for ways in alone.meanings
+    ]
 
 
 @pytest.mark.parametrize(

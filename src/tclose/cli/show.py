@@ -6,7 +6,6 @@ import shlex
 import sys
 import traceback
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,19 +20,6 @@ from tclose.words import counted, direction, number, percent, plain, rows_in_cla
 if TYPE_CHECKING:
     from tclose.steps import Attacks, CheckResult, Explanation, ModelFinding, Publication, Verification
 
-MODELS = {
-    "k": ("k-anonymity", "≥"),
-    "t": ("t-closeness", "≤"),
-    "(n,t)": ("(n,t)-closeness", "≤"),
-    "l": ("l-diversity", "≥"),
-    "entropy_l": ("entropy l-diversity", "≥"),
-    "recursive": ("(c,l)-diversity", "<"),
-    "alpha": ("α, largest share", "≤"),
-    "beta": ("β-likeness", "≤"),
-    "enhanced_beta": ("enhanced β-likeness", "≤"),
-    "delta": ("δ-disclosure", "<"),
-    "suppress": ("share withheld", "≤"),
-}
 SCALE = "0 means equal, 1 means as far as possible"
 NO_CERTIFICATE = "No certificate was written (--certificate FILE): without one, nobody can verify the release."
 
@@ -63,11 +49,11 @@ def _table(*texts: str, numbers: tuple[str, ...] = ()) -> Table:
 
 
 def _row(finding: ModelFinding, result: CheckResult) -> list[Text]:
-    name, sign = MODELS[finding.model]
+    name = finding.title
     verdict = Text("holds", "green") if finding.satisfied else Text("fails", "bold red")
     if finding.attribute is not None and finding.model in ("t", "(n,t)"):
         name += f", {result.sensitive[finding.attribute].distance}"
-    required, reached = _required(finding.required, sign), number(finding.reached)
+    required, reached = finding.asked, number(finding.reached)
     if not finding.satisfied and required.endswith(f" {reached}"):  # four digits do not tell them apart
         reached = str(finding.reached)
     cells = [
@@ -79,13 +65,6 @@ def _row(finding: ModelFinding, result: CheckResult) -> list[Text]:
         f"{finding.failing_classes:,}" if finding.worst_class else "",
     ]
     return [*(Text(plain(cell)) for cell in cells), verdict]
-
-
-def _required(level: int | float | Fraction | Mapping[str, Any], sign: str) -> str:
-    if not isinstance(level, Mapping):
-        return f"{sign} {number(level)}"
-    parts = {name: number(part) for name, part in level.items()}
-    return f"n = {parts['n']}, ≤ {parts['t']}" if "n" in parts else f"l = {parts['l']}, < {parts['c']}"
 
 
 def _verdict(result: CheckResult) -> Text:

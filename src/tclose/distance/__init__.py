@@ -9,10 +9,14 @@ from tclose.distance.hierarchical import Hierarchical
 from tclose.distance.line import Ordered, Value
 from tclose.distance.matrix import Matrix
 from tclose.distance.plan import Move
+from tclose.distance.registry import DISTANCES, DistanceEntry, DomainFacts
 
 __all__ = [
+    "DISTANCES",
     "Counts",
     "Distance",
+    "DistanceEntry",
+    "DomainFacts",
     "Equal",
     "Geometry",
     "Hierarchical",

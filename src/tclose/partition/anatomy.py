@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.distance import Metric
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.shared.exchanging import Exchange, strains
 from tclose.partition.shared.merging import along_curve
@@ -75,7 +76,7 @@ class Search:
         self.places = _places(problem)
         self.diverse = _diversity(problem)
         self.most = most_groups(problem, self.diverse)
-        self.exchangeable = all(one.distance.name != "matrix" for one in problem.sensitive)  # which is costly
+        self.exchangeable = not any(isinstance(one.geometry, Metric) for one in problem.sensitive)  # which is costly
         self.best = np.zeros(problem.rows, dtype=np.int64)
         self.many = 1
         line = self.places[:, 0] if self.places.shape[1] == 1 else along_curve(self.places)

@@ -13,14 +13,14 @@ from tclose.partition import Problem, Sensitive, merged, method_named
 from tclose.partition.shared.axes import Axis, Line, Set, Tree
 from tclose.policy import Policy
 from tclose.policy import Sensitive as Asked
-from tclose.privacy import distribution_models, diversity_models
+from tclose.privacy import NTCloseness, TCloseness, models_of
 from tclose.privacy.judge import distance_of, verdicts
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
 from tclose.types import Bools, Floats, Ints, Progress, stretch
 
-ENSURED = ("t", "(n,t)")  # by every method; the rest is ensured by merging
+ENSURED = (TCloseness.name, NTCloseness.name)  # by every method; the rest is ensured by merging
 
 
 def split(
@@ -82,9 +82,12 @@ def problem_of(table: CodedTable, policy: Policy) -> Problem:
 def _sensitive(column: SensitiveColumn, spec: Asked, *, by_rows: bool) -> Sensitive:
     """Return an attribute with its models; those that count persons are left to the merging."""
     distance = distance_of(column)
-    models = [model for model in distribution_models(spec, distance, ()) if model.name not in ENSURED]
-    models += diversity_models(spec, None) if by_rows else []
-    return Sensitive(column.codes, column.reference, distance, spec.t, spec.n, tuple(models))
+    models = tuple(
+        model
+        for model in models_of(spec, distance)
+        if model.name not in ENSURED and (by_rows or not model.counts_persons)
+    )
+    return Sensitive(column.codes, column.reference, distance, spec.t, spec.n, models)
 
 
 def _points(table: CodedTable) -> Floats:

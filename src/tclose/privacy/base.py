@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts
+from tclose.privacy.levels import Level
 from tclose.privacy.rule import Rule
 from tclose.types import Ints
 
-Level = int | float | Fraction
 Sign = Literal["≥", "≤", "<"]  # how the level that is reached compares with the level that is required
 
 
@@ -75,3 +75,6 @@ class Model(Protocol):
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class against the reference counts of the whole table."""
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say, as the end of a sentence, which level these classes can be asked for; they reach `reached`."""

@@ -18,15 +18,13 @@ from numpy.typing import NDArray
 
 from tclose.errors import Infeasible
 from tclose.policy import Policy
-from tclose.privacy import Level, RecursiveCL
-from tclose.privacy.judge import Verdict, counts_by_person, verdicts
+from tclose.privacy.judge import Verdict, counts_by_person, members_of, verdicts
+from tclose.privacy.levels import rounded_up
 from tclose.table import CodedTable
-from tclose.table.builders import spell
 from tclose.table.classes import Classes
 from tclose.types import Ints
 from tclose.words import counted, number
 
-ALONE = ("k", "l", "entropy_l", "recursive", "alpha")  # judged without the rest of the table
 BATCH = 32  # with more failing groups than this, 1/32 of them are withheld at a time
 
 
@@ -69,7 +67,7 @@ def _hopeless(failing: Sequence[Verdict], sizes: Ints) -> NDArray[np.bool_]:
     What fails alone fails for good. What is too far from the table may be near it once others are gone, so the
     farthest goes first.
     """
-    alone = [verdict for verdict in failing if verdict.model.name in ALONE]
+    alone = [verdict for verdict in failing if verdict.model.alone]
     bad = np.any([~verdict.judgement.admitted for verdict in alone or failing], axis=0)
     if alone:
         return np.asarray(bad)
@@ -104,36 +102,12 @@ def _infeasible(failing: Sequence[Verdict], table: CodedTable, groups: Classes, 
 
 def _level(verdict: Verdict, table: CodedTable, groups: Classes) -> str:
     """Say which level the groups reach, rounded to the safe side: asking for it works."""
-    reached, name = verdict.judgement.reached, verdict.model.name
-    if name in ("k", "l", "entropy_l"):
-        return f"{_down(reached)} can be"
-    if isinstance(verdict.model, RecursiveCL):
-        return _recursive_level(verdict, verdict.model, table, groups)
-    if name == "(n,t)":
-        return f"n {len(groups.rows)} can be" if reached == math.inf else f"t {_up(reached)} can be"
-    if reached == math.inf:
-        return "no level can be"
-    return f"anything above {_up(reached)} can be" if name == "delta" else f"{_up(reached)} can be"
-
-
-def _recursive_level(verdict: Verdict, model: RecursiveCL, table: CodedTable, groups: Classes) -> str:
-    """Say which c this l would need; where a group has fewer than l values, which l and c there can be."""
-    assert verdict.attribute is not None
+    if verdict.attribute is None:
+        counts = members_of(table, groups)
+        return verdict.model.attainable(verdict.judgement.reached, counts, counts.sizes)
     column = table.sensitive[verdict.attribute]
-    counts = counts_by_person(column, groups, table.persons)
-    l = min(model.l, int(counts.distinct.min()))  # noqa: E741 - the paper's letter
-    if l < 2:
-        return "no level can be"
-    reached = RecursiveCL(model.c, l).judge(counts, column.reference).reached
-    return f"c above {_up(reached)}{'' if l == model.l else f' with l {l}'} can be"
-
-
-def _up(level: Level) -> str:
-    return spell(Fraction(math.ceil(Fraction(level) * 10_000), 10_000))
-
-
-def _down(level: Level) -> str:
-    return spell(Fraction(math.floor(Fraction(level) * 10_000), 10_000))
+    counts = counts_by_person(column, groups, table.persons if verdict.model.counts_persons else None)
+    return verdict.model.attainable(verdict.judgement.reached, counts, column.reference)
 
 
 def _advice(policy: Policy) -> str:
@@ -147,4 +121,4 @@ def _spelled(required: object) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    return _up(Fraction(part, whole))
+    return rounded_up(Fraction(part, whole))

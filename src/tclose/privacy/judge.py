@@ -13,10 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Ordered, Value
-from tclose.errors import InternalError
+from tclose.distance import Counts, Distance, DomainFacts
 from tclose.policy import Policy, Sensitive
-from tclose.privacy import Judgement, KAnonymity, Model, distribution_models, diversity_models
+from tclose.privacy import Judgement, KAnonymity, Model, models_of
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
@@ -91,15 +90,13 @@ def supersets_of(table: CodedTable, policy: Policy) -> list[Ints]:
 
 def distance_of(column: SensitiveColumn) -> Distance:
     """Return the ground distance between a column's values."""
-    if column.costs is not None:
-        return Matrix(column.costs.matrix)
-    if column.hierarchy is not None:
-        return Hierarchical(column.hierarchy.levels)
-    if column.distance == "value":
-        if column.positions is None:
-            raise InternalError(f"the values of '{column.name}' have no magnitude")
-        return Value(column.positions)
-    return Equal() if column.distance == "equal" else Ordered(len(column.labels))
+    facts = DomainFacts(
+        size=len(column.labels),
+        positions=column.positions,
+        levels=None if column.hierarchy is None else column.hierarchy.levels,
+        costs=None if column.costs is None else column.costs.matrix,
+    )
+    return facts.make(column.distance)
 
 
 def members_of(table: CodedTable, classes: Classes) -> Counts:
@@ -160,15 +157,14 @@ def attribute_verdicts(
     without: Sequence[str] = (),
 ) -> list[Verdict]:
     """Judge one attribute by every model that its settings name."""
-    asked = [(model, counts) for model in distribution_models(spec, distance_of(column), supersets)]
-    if spec.l is not None or spec.entropy_l is not None or spec.recursive is not None:
-        persons = None if table.persons is None else members_of(table, classes).sizes
-        by_person = counts if persons is None else counts_by_person(column, classes, table.persons)
-        asked += [(model, by_person) for model in diversity_models(spec, persons)]
-    reference = column.reference
+    distance, reference, by_person = distance_of(column), column.reference, counts
+    models = models_of(spec, distance, supersets)
+    if table.persons is not None and any(model.counts_persons for model in models):
+        models = models_of(spec, distance, supersets, members_of(table, classes).sizes)
+        by_person = counts_by_person(column, classes, table.persons)
     return [
-        Verdict(column.name, model, model.judge(shown, reference))
-        for model, shown in asked
+        Verdict(column.name, model, model.judge(by_person if model.counts_persons else counts, reference))
+        for model in models
         if model.name not in without
     ]
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
-from tclose.privacy.base import Judgement, Level, Sign
+from tclose.privacy.base import Judgement, Sign
+from tclose.privacy.levels import NO_LEVEL, Level, at_least, rounded_up
 from tclose.privacy.logarithms import beside, sign_of_log_sum
 from tclose.privacy.rule import Rule
 from tclose.types import Ints
@@ -48,6 +49,10 @@ class DistinctL:
         worst = int(distinct.argmin())
         return Judgement(distinct >= self.required, int(distinct[worst]), worst)
 
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return at_least(reached)
+
 
 @dataclass(frozen=True)
 class EntropyL:
@@ -80,6 +85,10 @@ class EntropyL:
         worst = int(np.where(admitted & ~admitted.all(), np.inf, entropy).argmin())
         reached = math.exp(max(float(entropy[worst]), 0.0))
         return Judgement(admitted, beside(self.required, reached, reaches=bool(admitted.all())), worst)
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return at_least(reached)
 
     def _admitted(self, counts: Counts, entropy: NDArray[np.float64]) -> NDArray[np.bool_]:
         line = math.log(self.required)
@@ -144,3 +153,11 @@ class RecursiveCL:
             return Judgement(admitted, math.inf, int(np.flatnonzero(tail == 0)[0]))
         reached, worst = Ratios(commonest, tail, 1).largest()
         return Judgement(admitted, reached, worst)
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which c this l would need; where a class has fewer than l values, which l and c it could have."""
+        l = min(self.l, int(counts.distinct.min()))  # noqa: E741 - the paper's letter
+        if l < 2:
+            return NO_LEVEL
+        c = RecursiveCL(self.c, l).judge(counts, reference).reached
+        return f"c above {rounded_up(c)}{'' if l == self.l else f' with l {l}'} can be"

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from tclose.policy.settings import spelled
-from tclose.privacy import Level
-from tclose.words import html_table, number, required, rows_in_classes
+from tclose.privacy import Level, requirement
+from tclose.words import html_table, number, rows_in_classes
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,17 @@ class ModelFinding:
     def cells(self) -> tuple[str, ...]:
         """Return what a notebook shows: attribute, model, the level required, the level reached, the verdict."""
         verdict = "holds" if self.satisfied else "fails"
-        return self.attribute or "", self.model, required(self.required), number(self.reached), verdict
+        return self.attribute or "", self.title, self.asked, number(self.reached), verdict
+
+    @property
+    def title(self) -> str:
+        """What people call the model."""
+        return requirement(self.model).title
+
+    @property
+    def asked(self) -> str:
+        """The required level in words, as in "≤ 0.15"."""
+        return requirement(self.model).words(self.required)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""

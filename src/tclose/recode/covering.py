@@ -80,9 +80,12 @@ def covering(
 
     Without a register, the cells are the values of the table. `missing` are the cells that mean "missing" in the table.
     """
-    values, codes, reader = _read_against(column, register)
+    values, codes = _values(column)
+    reader = _reader(column, values, column.hierarchy if isinstance(column, LabelColumn) else None)
     number_of = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     ways = meanings(reader, list(number_of), name=column.name, missing=missing)
+    if register is not None:
+        values, codes, ways = _beside(register, column, values, ways)
     return Covering(
         name=column.name,
         covers=_covers(ways, len(values.texts)),
@@ -95,17 +98,24 @@ def covering(
     )
 
 
-def _read_against(column: QuasiColumn | Values, register: Values | None) -> tuple[ValueList, Ints, Reader]:
-    """Return the values that are cells, the codes of the rows, and the reader of texts in these codes."""
-    own, codes = _values(column)
-    if register is not None:
-        _check_kind(column, own, register)
-    values, codes = (own, codes) if register is None else _joined(own, register)
-    reader = Reader(form_of(column), KnownValues.of(values))
-    if not isinstance(column, LabelColumn):
-        return values, codes, reader
-    hierarchy = column.hierarchy if register is None else _extended(column, own, values)
-    return values, codes, replace(reader, labels=Labels(hierarchy, _leaves(hierarchy, values)))
+def _reader(column: QuasiColumn | Values, values: ValueList, hierarchy: Hierarchy | None) -> Reader:
+    """Return the reader of a column's texts in the codes of these values."""
+    labels = None if hierarchy is None else Labels(hierarchy, _leaves(hierarchy, values))
+    return Reader(form_of(column), KnownValues.of(values), labels)
+
+
+def _beside(
+    register: Values, column: QuasiColumn | Values, own: ValueList, texts: Sequence[Sequence[Meaning]]
+) -> tuple[ValueList, Ints, list[tuple[Meaning, ...]]]:
+    """Return the values of table and register, the codes of the register's rows, and what the texts mean.
+
+    How a text can be read depends on the table alone; a register has more values that may fit.
+    """
+    _check_kind(column, own, register)
+    values, codes = _joined(own, register)
+    reader = _reader(column, values, _extended(column, own, values) if isinstance(column, LabelColumn) else None)
+    read_again = ((reader.meaning(way.cell) for way in ways) for ways in texts)
+    return values, codes, [tuple(way for way in ways if way is not None) for ways in read_again]
 
 
 def _covers(texts: Sequence[Sequence[Meaning]], values: int) -> Bools:

@@ -11,7 +11,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -112,7 +112,7 @@ def _number(text: str) -> Fraction | None:
 
 @dataclass(frozen=True, eq=False)
 class Meaning:
-    """One way to read a text: the cell, the codes that it covers and, for a number, its bounds."""
+    """One way to read a text: the cell with values as the column spells them, the codes covered, a number's bounds."""
 
     cell: Cell
     codes: Codes
@@ -182,7 +182,7 @@ class Reader:
             case SetCell():
                 return self._set(cell)
             case ValueCell():
-                return self._value(cell, cell.text)
+                return self._value(cell)
 
     def _range(self, cell: RangeCell) -> Meaning | None:
         low, high = (self.known.number(end.lstrip(AT_MOST + AT_LEAST)) for end in (cell.low, cell.high))
@@ -199,17 +199,21 @@ class Reader:
 
     def _label(self, cell: LabelCell) -> Meaning | None:
         codes = None if self.labels is None else self.labels.below(cell.label)
-        if codes is None:  # a table that was not recoded may spell a leaf in its own way, such as 39.0 for 39
-            return self._value(cell, cell.label)
-        return Meaning(cell, codes) if len(codes) else None
+        if codes is not None:
+            return Meaning(cell, codes) if len(codes) else None
+        code = self.known.code(cell.label)  # a table that was not recoded may spell the leaf 39 as 39.0
+        return None if code is None else Meaning(replace(cell, label=self.known.texts[code]), slice(code, code + 1))
 
     def _set(self, cell: SetCell) -> Meaning | None:
         codes = [code for code in map(self.known.code, cell.members) if code is not None]
-        return Meaning(cell, np.array(codes, dtype=np.int64)) if len(codes) == len(cell.members) else None
+        if len(codes) < len(cell.members):
+            return None
+        members = tuple(self.known.texts[code] for code in codes)
+        return Meaning(replace(cell, members=members), np.array(codes, dtype=np.int64))
 
-    def _value(self, cell: Cell, text: str) -> Meaning | None:
-        code = self.known.code(text)
-        return None if code is None else Meaning(cell, slice(code, code + 1))
+    def _value(self, cell: ValueCell) -> Meaning | None:
+        code = self.known.code(cell.text)
+        return None if code is None else Meaning(ValueCell(self.known.texts[code]), slice(code, code + 1))
 
 
 def form_of(column: QuasiColumn | Values) -> Form:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tclose.policy import Quasi
 from tclose.recode.covering import Covering
-from tclose.recode.spelling import LabelCell, RangeCell
+from tclose.recode.spelling import AT_MOST, LabelCell, RangeCell
 from tclose.release.beside import Beside
 from tclose.types import Floats, Ints
 
@@ -119,7 +119,7 @@ def _ranges(read: Covering, mass: Floats) -> _Bins:
     part = before[starts] * MOST_BINS // max(float(mass[:-1].sum()), 1e-9)
     chosen = starts[np.unique(part, return_index=True)[1]]
     names = [
-        f"from {begins[start]}" if not begins[start].startswith("≤") else begins[start] for start in chosen.tolist()
+        f"from {begins[start]}" if not begins[start].startswith(AT_MOST) else begins[start] for start in chosen.tolist()
     ]
     of_cell = np.maximum(np.searchsorted(chosen, np.arange(len(mass)), side="right") - 1, 0)
     if read.covers[:, -1].any():

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tclose.distance import DISTANCES
+from tclose.privacy import requirement
 from tclose.report import charts
 from tclose.report.figures import AttributeFigures, TableFigures, by_name
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing
-from tclose.report.wording import MODELS
 from tclose.words import counted, level, number, percent, required
-
-NEAR = {
-    "ordered": "values count as near when few others lie between them",
-    "value": "values count as near when their numbers are near",
-    "equal": "all different values count as equally far apart",
-    "hierarchical": "values count as near when they meet early in the hierarchy",
-    "matrix": "the policy's own matrix says how far values are apart",
-}
 
 
 def closeness_section(content: Mapping[str, Any], tables: Sequence[TableFigures], canvas: Canvas) -> Section:
@@ -36,7 +29,7 @@ def _requirements(content: Mapping[str, Any]) -> Html:
     rows = [
         (
             shown(one["attribute"] or "every class"),
-            MODELS[one["model"]],
+            requirement(one["model"]).title,
             required(one["required"]),
             one["reached"] if isinstance(one["reached"], str) else number(one["reached"]),
             "holds" if one["satisfied"] else "fails",
@@ -53,7 +46,7 @@ def _attribute(one: AttributeFigures, found: Mapping[str, Any], canvas: Canvas) 
     told = (
         f"The worst class, number {one.worst.number:,} with {counted(one.worst.rows, 'row')}, is "
         f"{number(found['closeness'])} away from the whole table (exactly {found['closeness_exact']}){allowed}; half "
-        f"of the classes are within {number(one.typical.closeness)}. Here {NEAR[one.distance]}."
+        f"of the classes are within {number(one.typical.closeness)}. Here {DISTANCES[one.distance].near}."
     )
     pair = element("div", _distribution(one, canvas), *_moves(one, canvas), class_="pair")
     return element("article", element("h3", name), element("p", told), pair, _classes(one, t, canvas))

@@ -9,6 +9,7 @@ from typing import Any
 from tclose.measure.attack import Attacks
 from tclose.measure.utility import MEASURES
 from tclose.policy import Policy
+from tclose.privacy import requirement
 from tclose.privacy.judge import JudgedTable
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
@@ -21,7 +22,6 @@ from tclose.report.figures import TableFigures, all_kept, figures_of
 from tclose.report.glossary import TERMS
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, assembled, facts, key, listing, tag, words
-from tclose.report.wording import MODELS
 from tclose.words import counted, level, number, percent, requirements
 
 NO_CHART = "The release tells nothing of it, or publishes means, or it has too many different values."
@@ -259,7 +259,7 @@ def reasons(content: Mapping[str, Any]) -> str:
         reached = _listed([_close(*one) for one in close.items()])
         told += f" The largest distance of a class from the whole table: {reached}."
     further = [one for one in content["models"] if one["model"] not in ("t", "k")]
-    names = dict.fromkeys(MODELS[one["model"]] for one in further if one["satisfied"])
+    names = dict.fromkeys(requirement(one["model"]).title for one in further if one["satisfied"])
     return told + (f" It also keeps to {_listed(list(names))}." if names else "")
 
 

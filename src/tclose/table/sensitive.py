@@ -18,7 +18,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import InputError, PolicyError
-from tclose.policy import Sensitive
+from tclose.policy import DISTANCES, Sensitive, implied_by_settings
+from tclose.policy.distances import OF_NUMBERS, OF_OTHERS
 from tclose.table import bins, builders
 from tclose.table.costs import Costs
 from tclose.table.hierarchy import Hierarchy
@@ -62,9 +63,9 @@ class SensitiveDomain:
                 'say missing = "value" or "suppress" for it, or fill them'
             )
         distance = _distance(values, spec)
-        if spec.missing == "value" and distance not in ("equal", "hierarchical"):
+        if spec.missing == "value" and not DISTANCES[distance].missing:
             raise PolicyError(f'missing = "value" has no place in the distance "{distance}": use "suppress"')
-        domain = _MAKERS[distance](values, spec)
+        domain = _MAKERS[DISTANCES[distance].domain](values, spec, distance)
         return domain._with_missing() if values.missing else domain
 
     @property
@@ -166,20 +167,15 @@ def coded(values: Values, spec: Sensitive) -> SensitiveColumn:
 
 def _distance(values: ValueDomain, spec: Sensitive) -> str:
     """Return the distance asked for, or the one that the settings and the values imply."""
-    implied = (
-        (spec.hierarchy is not None and "hierarchical")
-        or (spec.matrix is not None and "matrix")
-        or (spec.order is not None and "ordered")
-        or (values.kind in ("number", "date") and "ordered")
-    )
-    distance = spec.distance or implied or "equal"
-    needs_numbers = spec.bins is not None or distance == "value" or (distance == "ordered" and spec.order is None)
-    undecided = spec.distance is None and not implied and values.kind == "mixed"
+    implied = implied_by_settings(spec)
+    distance = implied or (OF_NUMBERS if values.kind in ("number", "date") else OF_OTHERS)
+    needs_numbers = spec.bins is not None or (DISTANCES[distance].domain == "numbers" and spec.order is None)
+    undecided = implied is None and values.kind == "mixed"
     if (needs_numbers and values.kind in ("text", "mixed")) or undecided:
         raise _not_numbers(values, spec)
     if spec.bins is not None and values.kind != "number":
         raise InputError(f"column '{values.name}' has bins, but its values are not numbers")
-    return "ordered" if spec.bins is not None and spec.distance is None else distance
+    return distance
 
 
 def _not_numbers(values: ValueDomain, spec: Sensitive) -> InputError:
@@ -191,21 +187,20 @@ def _not_numbers(values: ValueDomain, spec: Sensitive) -> InputError:
         kind, exact = "date", exact_values(values.texts, "date")
     odd = [code for code, value in enumerate(exact) if value is None]
     return InputError(
-        f"sensitive column '{values.name}' is not all {kind}s: something else stands in {values.where(odd)}; "
-        'correct it, list it in missing, or say distance = "equal"',
+        f"sensitive column '{values.name}' is not all {kind}s: something else stands in "
+        f'{values.where(odd, of_all=True)}; correct it, list it in missing, or say distance = "equal"',
         detail="it is " + ", ".join(f"'{values.texts[code]}'" for code in odd[:10]),
     )
 
 
-def _on_a_line(values: ValueDomain, spec: Sensitive) -> SensitiveDomain:
-    distance = spec.distance or "ordered"
+def _on_a_line(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     if spec.bins is not None:
-        return _in_bins(values, spec)
+        return _in_bins(values, spec, distance)
     texts, units, places = _declared(values, spec)
     return SensitiveDomain(distance, texts, values, places, positions=None if units is None else _from_zero(units))
 
 
-def _in_bins(values: ValueDomain, spec: Sensitive) -> SensitiveDomain:
+def _in_bins(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     assert spec.bins is not None
     assert values.units is not None
     learned = spec.bins.kind in ("count", "quantiles")
@@ -220,36 +215,35 @@ def _in_bins(values: ValueDomain, spec: Sensitive) -> SensitiveDomain:
     labels = bins.labels_of(edges, learned=learned)
     if learned:
         edges[0] -= 1  # written down, the edges hold the smallest value, too
-    return SensitiveDomain(spec.distance or "ordered", labels, values, bin_of, edges=tuple(edges))
+    return SensitiveDomain(distance, labels, values, bin_of, edges=tuple(edges))
 
 
-def _all_alike(values: ValueDomain, spec: Sensitive) -> SensitiveDomain:
+def _of_any_values(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     if spec.bins is not None:
-        return _in_bins(values, spec)
+        return _in_bins(values, spec, distance)
     texts, _, places = _declared(values, spec)
-    return SensitiveDomain("equal", texts, values, places)
+    return SensitiveDomain(distance, texts, values, places)
 
 
-def _in_a_hierarchy(values: ValueDomain, spec: Sensitive) -> SensitiveDomain:
+def _in_a_hierarchy(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     assert spec.hierarchy is not None
     path = spec.hierarchy
     hierarchy = Hierarchy.load(path) if isinstance(path, Path) else builders.build(path, values)
     places = places_in(hierarchy.leaves, values, misses="its hierarchy misses")
-    return SensitiveDomain("hierarchical", hierarchy.leaves, values, places, hierarchy=hierarchy)
+    return SensitiveDomain(distance, hierarchy.leaves, values, places, hierarchy=hierarchy)
 
 
-def _by_costs(values: ValueDomain, spec: Sensitive) -> SensitiveDomain:
+def _by_costs(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     assert spec.matrix is not None
     costs = Costs.load(spec.matrix) if isinstance(spec.matrix, Path) else Costs.given(spec.matrix)
     places = places_in(costs.values, values, misses="its matrix misses")
-    return SensitiveDomain("matrix", costs.values, values, places, costs=costs)
+    return SensitiveDomain(distance, costs.values, values, places, costs=costs)
 
 
-_MAKERS: dict[str, Callable[[ValueDomain, Sensitive], SensitiveDomain]] = {
-    "ordered": _on_a_line,
-    "value": _on_a_line,
-    "equal": _all_alike,
-    "hierarchical": _in_a_hierarchy,
+_MAKERS: dict[str, Callable[[ValueDomain, Sensitive, str], SensitiveDomain]] = {
+    "numbers": _on_a_line,
+    "values": _of_any_values,
+    "hierarchy": _in_a_hierarchy,
     "matrix": _by_costs,
 }
 

@@ -53,11 +53,17 @@ class Tally:
             rows=None,
         )
 
-    def where(self, chosen: Bools, *, nulls: bool = False) -> str:
+    @property
+    def rows_counted(self) -> int:
+        """How many rows were counted."""
+        return int(self.counts.sum()) + self.nulls
+
+    def where(self, chosen: Bools, *, nulls: bool = False, of_all: bool = False) -> str:
         """Say how many rows show one of the chosen cells, and which row is the first, if that is known."""
-        total = counted(int(self.counts[chosen].sum()) + (self.nulls if nulls else 0), "row")
+        shows = int(self.counts[chosen].sum()) + (self.nulls if nulls else 0)
+        amount = f"{shows:,} of {counted(self.rows_counted, 'row')}" if of_all else counted(shows, "row")
         first = self._first_row(chosen, nulls=nulls)
-        return total if first is None else f"{total}, first in row {first:,}"
+        return amount if first is None else f"{amount}, first in row {first:,}"
 
     def _first_row(self, chosen: Bools, *, nulls: bool) -> int | None:
         if self.column is None:

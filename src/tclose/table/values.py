@@ -89,9 +89,9 @@ class ValueDomain(ValueList):
         cells = comparable(column)
         return cells.replace_strict(self.tally.cells, codes, default=-1, return_dtype=pl.Int64).fill_null(-1).to_numpy()
 
-    def where(self, codes: ArrayLike) -> str:
+    def where(self, codes: ArrayLike, *, of_all: bool = False) -> str:
         """Say how many rows have one of these codes, and which row is the first, if that is known."""
-        return self.tally.where(np.isin(self.code_of_cell, codes), nulls=bool(np.isin(-1, codes)))
+        return self.tally.where(np.isin(self.code_of_cell, codes), nulls=bool(np.isin(-1, codes)), of_all=of_all)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from tclose.distance import Line
 from tclose.errors import PolicyError, Unsuited, did_you_mean
 from tclose.partition.microaggregation.first import strata_needed, strata_of, stratified
 from tclose.partition.microaggregation.mdav import mdav, standardised
@@ -48,7 +49,8 @@ def partition(problem: Problem, *, variant: Variant = "first", seed: int = 0, pr
 
 def _first(problem: Problem, points: Floats, progress: Progress) -> Ints:
     one = _only(problem, "first")
-    if one.distance.name != "ordered":
+    geometry = one.geometry
+    if not (isinstance(geometry, Line) and geometry.by_rank):
         raise Unsuited(
             "microaggregation with t-closeness first serves the distance 'ordered' only: its strata are ranks"
         )
