@@ -10,7 +10,6 @@ from typing import Any
 
 LONGEST_NAME = 60  # letters; an ellipsis stands for the rest
 MOST_CLASSES = 5  # class numbers in a sentence
-THRESHOLDS = ("t", "n", "l", "entropy_l", "recursive", "alpha", "beta", "enhanced_beta", "delta")
 
 
 def counted(number: int, noun: str) -> str:
@@ -116,15 +115,6 @@ def required(given: Any) -> str:
     if isinstance(given, Mapping):
         return ", ".join(f"{name} = {required(part)}" for name, part in given.items())
     return number(given) if isinstance(given, Fraction) else str(given)
-
-
-def requirements(settings: Mapping[str, Any]) -> str:
-    """Spell everything that is required of a sensitive attribute, from its settings in a policy.
-
-    >>> requirements({"distance": "equal", "t": 0.2, "l": 3})
-    't = 0.2, l = 3'
-    """
-    return ", ".join(f"{name} = {required(settings[name])}" for name in THRESHOLDS if settings.get(name) is not None)
 
 
 def direction(better: str, low: float, high: float | None) -> str:

@@ -38,6 +38,7 @@ class Measure(Declaration):
     compute: Callable[[MeasuredPartition], float | None]
     spelling: str = ".4f"  # of a figure in a narrow column
     compared: bool = True  # whether a comparison of methods shows it
+    of_sizes: bool = False  # whether it looks at the sizes of classes alone
 
 
 def gcp(partition: MeasuredPartition) -> float:
@@ -103,6 +104,7 @@ MEASURES = (
         high=None,
         compute=discernibility,
         spelling=".2e",
+        of_sizes=True,
     ),
     Measure(
         name="c_avg",
@@ -114,6 +116,7 @@ MEASURES = (
         high=None,
         compute=average_class,
         compared=False,  # a comparison shows the average number of rows per class
+        of_sizes=True,
     ),
 )
 

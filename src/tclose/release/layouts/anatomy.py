@@ -16,7 +16,7 @@ import polars as pl
 
 from tclose.errors import InputError, InternalError, LeakWarning, PolicyError, Unsuited
 from tclose.measure.anatomy import reconstruction_error
-from tclose.measure.utility import MeasuredPartition, class_sizes, measured
+from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes, measured
 from tclose.policy import Policy
 from tclose.policy.derived import group_policy
 from tclose.privacy.judge import JudgedTable
@@ -106,13 +106,10 @@ def _new_name(columns: Sequence[str]) -> str:
 def _measures(given: ReleaseInput, partition: MeasuredPartition, labels: Ints) -> dict[str, Any]:
     """Measure detail on quasi-identifiers as they stand, sizes on groups, and what the parting itself costs."""
     groups = replace(partition, sizes=np.bincount(labels), labels=labels, losses=[])
-    detail, sizes = measured(partition), measured(groups)
+    of_cells, of_groups = measured(partition), measured(groups)
     errors = [reconstruction_error(labels, column.codes) for column in given.table.sensitive.values()]
     return {
-        "gcp": detail["gcp"],
-        "sse": detail["sse"],
-        "discernibility": sizes["discernibility"],
-        "c_avg": sizes["c_avg"],
+        **{measure.name: (of_groups if measure.of_sizes else of_cells)[measure.name] for measure in MEASURES},
         "class_sizes": class_sizes(groups),
         "reconstruction_error": round(float(np.mean(errors)), 4),
     }
