@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tclose.errors import Infeasible, InputError
 from tclose.measure.attack import RELEASE, Attacks, Finding
-from tclose.measure.kept import MEASURES as DETAIL_MEASURES
+from tclose.measure.kept import DETAIL_MEASURES
 from tclose.measure.learning import Prediction
 from tclose.measure.utility import MEASURES, Measure
 from tclose.partition import DEFAULT_METHOD, METHODS, Method
@@ -43,6 +43,7 @@ from tclose.words import html_table, number
 
 if TYPE_CHECKING:
     from tclose.compare.comparison import Comparison
+    from tclose.compare.figures import TrialFigure
     from tclose.compare.tradeoff import Tradeoff
     from tclose.compare.trial import Trial
     from tclose.engine.doctor import Health
@@ -84,7 +85,9 @@ __all__ = [
     "init",
     "method_options",
     "methods",
+    "trial_figures",
     "verify",
+    "warm",
 ]
 
 ANONYMIZER = "mondrian"  # makes the k-anonymous table that attacks compare a release with
@@ -214,7 +217,7 @@ def _page(
 ) -> bytes:
     """Return the page of a release, with attacks where they can be made; where they cannot, take a note."""
     from tclose.engine import memory
-    from tclose.report.story import release_page
+    from tclose.report.release_page import release_page
 
     beside = attacks = None
     if len(written.judged) == 1 and written.certificate.layout == "one table":
@@ -236,6 +239,13 @@ def _page(
         public=public,
     )
     return page.encode()
+
+
+def trial_figures(comparison: Comparison) -> tuple[TrialFigure, ...]:
+    """Return the figures that people see of each method that was compared, with their headings and spelling."""
+    from tclose.compare.figures import figures_of
+
+    return figures_of(comparison.released)
 
 
 def method_options(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -407,6 +417,13 @@ def doctor() -> Health:
     return examine()
 
 
+def warm(*, progress: Progress = silent) -> int:
+    """Compile the kernels of all methods ahead, once per machine; return how many were missing."""
+    from tclose.partition.warm import warm as compile_all
+
+    return compile_all(progress)
+
+
 @dataclass(frozen=True)
 class Demonstration:
     """The built-in example: its files, what a check of the raw table finds, its release and what verify says."""
@@ -425,14 +442,17 @@ class Demonstration:
         return {**dict(named), "check": self.before.to_dict(), "verify": self.verification.to_dict()}
 
 
-def demo(*, folder: str | Path, rows: int, seed: int, progress: Progress = silent) -> Demonstration:
+def demo(
+    *, folder: str | Path, rows: int, seed: int, method: str = DEFAULT_METHOD, progress: Progress = silent
+) -> Demonstration:
     """Write the built-in example into a folder, check it, publish it and verify the release."""
     from tclose.examples.demo import write_example
 
     table, policy = write_example(Path(folder), rows=rows, seed=seed)
     out, certificate = Path(folder) / "release.csv", Path(folder) / "release.json"
     before = check(table, policy, progress=stretch(progress, 0.0, 0.2))
-    publication = anonymize(table, policy, out=out, certificate=certificate, progress=stretch(progress, 0.2, 1.0))
+    rest = stretch(progress, 0.2, 1.0)
+    publication = anonymize(table, policy, out=out, certificate=certificate, method=method, progress=rest)
     return Demonstration(table, policy, before, publication, verify(out, certificate))
 
 

@@ -18,8 +18,8 @@ from tclose.partition.exact import partition, solve
 from tclose.partition.exact.network import network_of
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.shared.axes import Line, Set, Tree
+from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.shared.stars import columns_of, star_cost
-from tclose.partition.weave.loss import flat_axes, total_loss
 from tclose.privacy.alpha import Alpha
 from tclose.privacy.ldiversity import DistinctL
 from tclose.privacy.likeness import BetaLikeness
@@ -70,7 +70,7 @@ def feasible(problem: Problem) -> bool:
 def loss_of(problem: Problem, labels: Ints, loss: str) -> float:
     if loss == "stars":
         return star_cost(columns_of(problem), labels)
-    return total_loss(flat_axes(problem.all_axes, problem.rows), labels, int(labels.max()) + 1)
+    return total_loss(loss_table(problem.all_axes, problem.rows), labels)
 
 
 def all_partitions(rows: int) -> Iterator[Ints]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, PolicyError, Unsuited
-from tclose.measure.utility import Outcome, squared_error
+from tclose.measure.utility import MeasuredPartition, squared_error
 from tclose.partition.microaggregation import partition
 from tclose.partition.microaggregation.first import strata_needed, strata_of, stratified
 from tclose.partition.microaggregation.mdav import mdav, standardised
@@ -41,7 +41,7 @@ def silent(done: float) -> None:
 
 
 def sse(points: np.ndarray, labels: np.ndarray) -> float:
-    found = squared_error(Outcome(np.bincount(labels), [], 0, 1, labels, points))
+    found = squared_error(MeasuredPartition(np.bincount(labels), [], 0, 1, labels, points))
     assert found is not None
     return found
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tclose.distance import Counts
 from tclose.errors import PolicyError, did_you_mean
 from tclose.partition.problem import Problem
-from tclose.partition.shared.axes import Axis, Line, Set, Tree
+from tclose.partition.shared.axes import Axis, Line, Set, Tree, range_loss, set_loss
 from tclose.partition.shared.pulse import Pulse
 from tclose.types import Floats, Ints, Progress, silent
 
@@ -159,18 +159,17 @@ def _widths(axis: Axis, parts: Parts) -> Floats:
     codes = axis.codes[parts.rows]
     if isinstance(axis, Set):
         shown = np.unique(parts.of_row() * axis.domain_size + codes) // axis.domain_size
-        steps = np.bincount(shown, minlength=len(parts)) - 1
-        return np.where(steps > 0, steps / max(axis.domain_size - 1, 1), UNCUT)
+        different = np.bincount(shown, minlength=len(parts))
+        return np.where(different > 1, set_loss(axis, different), UNCUT)
     ends = _ends_of(codes, parts)
     if isinstance(axis, Line):
         published = np.append(_published(axis), -1)
-        width = np.append(axis.high, 0.0)[ends.high] - np.append(axis.low, 0.0)[ends.low]
         several = published[ends.low] != published[ends.high]
     else:
-        height, leaves = _height(axis, ends), len(axis.levels[0])
-        width = np.stack([np.bincount(level)[level] / leaves for level in axis.levels])[height, ends.low]
         several = ends.low != ends.high
-    return np.where(several, width, np.where(ends.missing & (ends.high >= 0), 0.0, UNCUT))
+    return np.where(
+        several, range_loss(axis, ends.low, ends.high), np.where(ends.missing & (ends.high >= 0), 0.0, UNCUT)
+    )
 
 
 def _published(axis: Line) -> Ints:

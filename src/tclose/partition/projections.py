@@ -44,7 +44,7 @@ def partition(
     found = method_named(base)
     if METHODS[base].tables != "one":
         raise Unsuited(f"'{base}' publishes several tables itself, so it cannot split a projection")
-    return found(problem, seed=seed, progress=progress, **options)
+    return found(problem, seed=seed, progress=progress or silent, **options)
 
 
 def projections(sensitive: Sequence[Sensitive], *, tables: int | None = None, related: float = RELATED) -> Groups:

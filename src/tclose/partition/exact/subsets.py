@@ -7,12 +7,11 @@ all subsets after as many doublings as there are rows.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.shared.axes import Axis, Line, Tree
+from tclose.partition.shared.axes import Axis, Set, range_loss, set_loss
 from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.types import Bools, Floats, Ints
 
@@ -86,22 +85,11 @@ def _ends(codes: Ints) -> tuple[Ints, Ints, Bools]:
 
 def _loss(axis: Axis) -> Floats:
     """Return what every subset loses on one quasi-identifier, a missing value nothing."""
-    if isinstance(axis, (Line, Tree)):
-        if not (axis.codes >= 0).any():
-            return np.zeros(1 << len(axis.codes))
-        known = np.where(axis.codes < 0, np.iinfo(np.int64).max, axis.codes)
-        high = folded(axis.codes, np.maximum, -1)
-        low = np.where(high < 0, 0, folded(known, np.minimum, np.iinfo(np.int64).max))
-        loss = axis.high[high] - axis.low[low] if isinstance(axis, Line) else _share(axis.levels, low, high)
-        return np.where(high < 0, 0.0, loss)
-    shows = [folded((axis.codes == value).astype(np.int64), np.maximum, 0) for value in np.unique(axis.codes)]
-    return np.asarray(np.maximum(np.sum(shows, axis=0) - 1, 0) / max(axis.domain_size - 1, 1))
-
-
-def _share(levels: tuple[Any, ...], low: Ints, high: Ints) -> Floats:
-    """Return the share of all leaves below the lowest node that covers two leaves; 0 where they are one."""
-    share = np.ones(len(low))
-    for level in reversed(levels):
-        below = np.bincount(level)[level] / len(level)
-        share = np.where(level[low] == level[high], below[low], share)
-    return np.where(low == high, 0.0, share)
+    if isinstance(axis, Set):
+        shows = [folded((axis.codes == value).astype(np.int64), np.maximum, 0) for value in np.unique(axis.codes)]
+        return set_loss(axis, np.sum(shows, axis=0))
+    if not (axis.codes >= 0).any():
+        return np.zeros(1 << len(axis.codes))
+    known = np.where(axis.codes < 0, np.iinfo(np.int64).max, axis.codes)
+    high = folded(axis.codes, np.maximum, -1)
+    return range_loss(axis, np.where(high < 0, 0, folded(known, np.minimum, np.iinfo(np.int64).max)), high)
