@@ -13,7 +13,7 @@ import numpy as np
 
 from tclose.partition.fragmentation import cells
 from tclose.partition.fragmentation.plan import Plan
-from tclose.types import Floats, Ints, Progress, silent
+from tclose.types import Floats, Ints, Progress, silent, stretch
 
 RowDistance = Callable[[Floats, Floats], Floats]  # (points, one point) → the distance of each of them from it
 
@@ -49,10 +49,11 @@ def _bisect_along_axes(points: Floats, plan: Plan, layered: Ints, seed: int, pro
     best: Ints = orders[0]
     shortest = np.inf
     for number, shares in enumerate(SHARES):
-        progress(number / len(SHARES))
-        members = cells.bisect(points, orders.copy(), plan.layers, plan.cells, np.array(shares))
-        progress((number + 0.5) / len(SHARES))
-        left_over = cells.exchange(points, members, fragment_of, WINDOW, ENOUGH, random)
+        bisecting, exchanging = (
+            stretch(progress, (number + half) / len(SHARES), (number + half + 0.5) / len(SHARES)) for half in (0.0, 0.5)
+        )
+        members = cells.bisect(points, orders.copy(), plan.layers, plan.cells, np.array(shares), bisecting)
+        left_over = cells.exchange(points, members, fragment_of, WINDOW, ENOUGH, random, exchanging)
         if left_over < shortest:
             best, shortest = members, left_over
     return best
