@@ -18,7 +18,8 @@ def closeness_section(content: Mapping[str, Any], tables: Sequence[TableFigures]
     """Tell how close the release is, then why, attribute by attribute."""
     told = (
         "Anyone who knows a person's class learns the distribution of the sensitive values in it. It must hardly "
-        "differ from that of the whole table, which anybody may know: then the class tells next to nothing about the person."
+        "differ from that of the whole table, which anybody may know: then the class tells next to nothing about the "
+        "person."
     )
     parts = [element("p", told), _requirements(content)]
     parts += [_attribute(one, content["sensitive"][one.name], canvas) for one in by_name(tables)]
