@@ -54,9 +54,10 @@ def layer(path: Path) -> str:
 
 
 def imported(path: Path, *, anywhere: bool = True) -> Iterator[str]:
-    """Yield every module that a file imports in full: anywhere, or outside functions only."""
+    """Yield every module that a file imports in full: anywhere, or only what is imported when the file is."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     inside = set() if anywhere else {inner for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+                                     or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
                                      for inner in ast.walk(node)}  # fmt: skip
     for node in (node for node in ast.walk(tree) if node not in inside):
         if isinstance(node, ast.Import):

@@ -1,8 +1,11 @@
 """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
+from importlib.metadata import version
+
 from tclose.compare.comparison import Comparison, compare
-from tclose.engine.memory import anonymize, check, explain
+from tclose.engine.memory import anonymize, attack, check, explain
 from tclose.errors import (
+    Cancelled,
     Infeasible,
     InputError,
     InternalError,
@@ -12,19 +15,27 @@ from tclose.errors import (
     TcloseError,
     Unsuited,
 )
+from tclose.measure.attack import Attacks
 from tclose.policy import Policy, Quasi, Sensitive
 from tclose.privacy.results import AttributeFinding, CheckResult, Explanation, ModelFinding
-from tclose.release.attacking import Attacks, attack
-from tclose.release.certificate import Certificate, Verification, verify
+from tclose.release.certificate import Certificate
 from tclose.release.release import Release
+from tclose.release.verification import Verification
+from tclose.release.verify import verify
+from tclose.steps import DetailKept, detail
 from tclose.table import read
+from tclose.types import Progress
+
+__version__ = version("tclose")
 
 __all__ = [
     "Attacks",
     "AttributeFinding",
+    "Cancelled",
     "Certificate",
     "CheckResult",
     "Comparison",
+    "DetailKept",
     "Explanation",
     "Infeasible",
     "InputError",
@@ -34,16 +45,19 @@ __all__ = [
     "ModelFinding",
     "Policy",
     "PolicyError",
+    "Progress",
     "Quasi",
     "Release",
     "Sensitive",
     "TcloseError",
     "Unsuited",
     "Verification",
+    "__version__",
     "anonymize",
     "attack",
     "check",
     "compare",
+    "detail",
     "explain",
     "read",
     "verify",

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tclose import cli
+from tclose import steps
 
 Run = Callable[..., Any]
 SECRET = "S3CR3T"
@@ -98,15 +98,17 @@ def test_what_is_infinite_is_a_word(tclose: Run) -> None:
 def test_check_for_people(tclose: Run) -> None:
     outcome = tclose("check", "t.csv", *ASKED)
     assert outcome.status == 1
-    assert outcome.out.startswith("4 rows in 2 classes; the smallest has 2.\n")
+    assert outcome.out.startswith("4 rows in 2 classes; the smallest class has 2 rows.\n")
     told = {line.split("  ")[0]: line for line in outcome.out.splitlines()}
     assert told["pay"].split()[1:] == ["t-closeness,", "ordered", "≤", "0.3", "0.375", "1", "2", "fails"]
     assert told["ill"].split()[1:] == ["t-closeness,", "equal", "≤", "0.3333", "0", "1", "0", "holds"]
-    assert "does not hold what was asked for: 1 of 3 requirements fail" in outcome.out
+    assert "The table fails 1 of its 3 requirements." in outcome.out
+    told_most = "Class 1 reveals most: anyone who knows that a person is in it learns that the distribution of 'pay'"
+    assert told_most in " ".join(outcome.out.split())
     assert "--attribute pay --class 1" in " ".join(outcome.out.split())
     holds = tclose("check", "t.csv", "--qi", "zone", "--sensitive", "ill=0")
     assert holds.status == 0
-    assert holds.out.endswith("The table holds what was asked for.\n")
+    assert holds.out.endswith("The table meets its 2 requirements.\n")
 
 
 def test_explain(tclose: Run) -> None:
@@ -129,7 +131,7 @@ def test_explain_for_people(tclose: Run) -> None:
     outcome = tclose("explain", "t.csv", *ASKED, "--attribute", "pay", "--class", "1")
     assert outcome.status == 0
     assert "Class 1 (2 rows) against the whole table, attribute 'pay'" in outcome.out
-    assert "Earth mover's distance: 3/8 = 0.3750" in outcome.out
+    assert "Earth mover's distance, the sum of the costs: 3/8 = 0.3750 (0 means equal," in outcome.out
 
 
 def test_names_and_values_cannot_break_the_terminal(tclose: Run) -> None:
@@ -151,6 +153,12 @@ def test_doctor(tclose: Run) -> None:
     outcome = tclose("doctor")
     assert outcome.status == 0
     assert outcome.out.startswith(f"tclose {found['tclose']} on Python {found['python']}")
+
+
+def test_doctor_compiles_ahead(tclose: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tclose.partition.warm.warm", lambda progress: 3)
+    assert answer(tclose("doctor", "--warm", "--json"))["compiled"] == 3
+    assert tclose("doctor", "--warm").out.endswith("All kernels are compiled; 3 kernels had been missing.\n")
 
 
 def test_doctor_tells_what_is_not_there(tclose: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +186,7 @@ def raising(error: BaseException) -> Callable[..., None]:
 
 @pytest.mark.parametrize("bug", [ValueError(SECRET), pl.exceptions.PanicException(SECRET), AssertionError(SECRET)])
 def test_a_bug_is_no_answer_and_tells_no_cell(tclose: Run, monkeypatch: pytest.MonkeyPatch, bug: BaseException) -> None:
-    monkeypatch.setattr(cli, "judge", raising(bug))
+    monkeypatch.setattr(steps, "check", raising(bug))
     outcome = tclose("check", "t.csv", *ASKED)
     assert (outcome.status, outcome.out) == (70, "")
     assert outcome.err.startswith(f"error: this is a bug in tclose ({type(bug).__name__})")
@@ -195,7 +203,7 @@ def test_a_bug_is_no_answer_and_tells_no_cell(tclose: Run, monkeypatch: pytest.M
     ],
 )
 def test_other_ends(tclose: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, says: str) -> None:
-    monkeypatch.setattr(cli, "judge", raising(error))
+    monkeypatch.setattr(steps, "check", raising(error))
     outcome = tclose("check", "t.csv", *ASKED)
     assert (outcome.status, outcome.out, outcome.err.lstrip("\n")) == (status, "", says)
 

@@ -49,12 +49,12 @@ TABLES: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
     "no such column": (f"zone,xyz\n{SECRET},1\n", ("sensitive.pay: the table has no column 'pay'",)),
     "text among numbers": (
         f"zone,pay\na,1\nb,{SECRET}\nc,{SECRET}\n",
-        ("'pay' is not all numbers", "2 of 3 rows", "first row 2"),
+        ("'pay' is not all numbers", "2 of 3 rows", "first in row 2"),
     ),
-    "NaN": (f"zone,pay\na,1\n{SECRET},NaN\n", ("'pay' is not all numbers", "1 of 2 rows", "first row 2")),
-    "infinity": (f"zone,pay\na,1\n{SECRET},-inf\n", ("'pay' is not all numbers", "first row 2")),
-    "an endless exponent": (f"zone,pay\na,1\n{SECRET},1e99999\n", ("'pay' is not all numbers", "first row 2")),
-    "a date that is none": (f"zone,pay\na,2024-01-01\n{SECRET},2024-02-30\n", ("not all dates", "first row 2")),
+    "NaN": (f"zone,pay\na,1\n{SECRET},NaN\n", ("'pay' is not all numbers", "1 of 2 rows", "first in row 2")),
+    "infinity": (f"zone,pay\na,1\n{SECRET},-inf\n", ("'pay' is not all numbers", "first in row 2")),
+    "an endless exponent": (f"zone,pay\na,1\n{SECRET},1e99999\n", ("'pay' is not all numbers", "first in row 2")),
+    "a date that is none": (f"zone,pay\na,2024-01-01\n{SECRET},2024-02-30\n", ("not all dates", "first in row 2")),
     "a missing value": (f"zone,pay\na,1\n{SECRET},\n", ("'pay' has no value in 1 row, first in row 2", "suppress")),
     "Parquet without rows": (parquet(pay=[1, 2], rows=0), ("the table has a header but no rows",)),
     "damaged Parquet": (parquet(pay=[1, 2])[:-40], ("looks like Parquet or Arrow", "damaged")),
@@ -111,10 +111,13 @@ def test_bad_options(tclose: Run, name: str) -> None:
 
 MISUSE: dict[str, tuple[tuple[str, ...], str]] = {
     "k = 2.5": (("check", "t.csv", *SHORT, "--k", "2.5"), "'2.5' is not a valid integer"),
-    "both": (("check", "t.csv", "--policy", "p.toml", "--qi", "zone"), "say either --policy, or --qi with --sensitive"),
-    "both, with k": (("check", "t.csv", "--policy", "p.toml", "--k", "0"), "say either --policy, or --qi"),
-    "neither": (("check", "t.csv"), "say what is asked for: --policy FILE, or --qi a,b --sensitive x=0.2"),
-    "half": (("check", "t.csv", "--qi", "zone"), "say what is asked for"),
+    "both": (
+        ("check", "t.csv", "--policy", "p.toml", "--qi", "zone"),
+        "give either --policy, or --qi with --sensitive",
+    ),
+    "both, with k": (("check", "t.csv", "--policy", "p.toml", "--k", "0"), "give either --policy, or --qi"),
+    "neither": (("check", "t.csv"), "say what has to hold: --policy FILE, or --qi a,b --sensitive x=0.2"),
+    "half": (("check", "t.csv", "--qi", "zone"), "say what has to hold"),
     "no t": (("check", "t.csv", "--qi", "zone", "--sensitive", "pay"), "expected COLUMN=T, not 'pay'"),
     "a line break": (("check", "t.csv", "--qi", "zo\nne", "--sensitive", "pay=1"), "with commas between them"),
     "no table": (("check",), "Missing argument 'TABLE'"),
@@ -250,7 +253,7 @@ def test_values_are_shown_on_request(tclose: Run) -> None:
     Path("t.csv").write_text(f"zone,pay\na,1\nb,{SECRET}\n")
     outcome = tclose("check", "t.csv", *SHORT, "--show-values")
     assert outcome.status == 2
-    assert outcome.err.splitlines()[1] == f"       the first is '{SECRET}'"
+    assert outcome.err.splitlines()[1] == f"       it is '{SECRET}'"
 
 
 def test_a_name_cannot_break_the_line_or_the_terminal(tclose: Run) -> None:
@@ -284,4 +287,4 @@ def test_in_a_process_of_its_own(process: Run, name: str) -> None:
 
 def test_misuse_in_a_process_of_its_own(process: Run) -> None:
     Path("t.csv").write_text(GOOD)
-    process("check", "t.csv").refuses("say what is asked for", usage=True)
+    process("check", "t.csv").refuses("say what has to hold", usage=True)

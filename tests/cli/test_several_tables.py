@@ -52,14 +52,14 @@ def test_one_file_per_table_and_one_certificate(tclose: Run, folder: Path, comma
 
 def test_what_projections_do_not_promise_is_said(tclose: Run) -> None:
     told = " ".join(tclose(*PROJECTIONS).out.split())
-    assert "Mind: each table is judged on its own; what several tables tell together about one person is not." in told
+    assert "Note: each table is judged on its own; what several tables tell together about one person is not." in told
 
 
 def test_that_an_anatomy_does_not_protect_identity_is_said(tclose: Run) -> None:
     done = tclose(*ANATOMY)
     words = "quasi-identifiers are published exactly: who is in the table is not hidden, only what is sensitive"
     assert f"warning: {words}" in done.err
-    assert f"Mind: {words}." in " ".join(done.out.split())
+    assert f"Note: {words}." in " ".join(done.out.split())
     assert words in " ".join(tclose("verify", "r.csv", "--certificate", "c.json").out.split())
 
 

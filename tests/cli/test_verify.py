@@ -49,7 +49,7 @@ def refused(outcome: Any, *fragments: str) -> None:
     """Assert exit status 1 and every fragment in what is said, however it is wrapped."""
     assert outcome.status == 1, outcome.err
     said = " ".join(outcome.out.split())
-    assert "This release must not be trusted:" in said
+    assert "Do not trust this release:" in said
     for fragment in fragments:
         assert fragment in said, said
 
@@ -59,7 +59,7 @@ def test_it_holds(tclose: Run) -> None:
     assert (outcome.status, outcome.err) == (0, UNLINKABLE)
     said = " ".join(outcome.out.split())
     assert said.startswith("16 rows in ")
-    assert said.endswith("The release is the one that was certified, and it holds what its policy asks for.")
+    assert said.endswith("The release is the one that was certified, and it meets its policy.")
     assert tclose(*VERIFY, "--digest", certificate()["digest"]).status == 0
 
 
@@ -150,7 +150,7 @@ def test_a_weakened_policy_with_a_new_digest(tclose: Run) -> None:
     for model in content["models"]:
         if (model["model"], model["attribute"]) == ("t", "pay"):
             model["required"] = 1
-    Path("c.json").write_bytes(Certificate(content).to_bytes())
+    Path("c.json").write_bytes(Certificate.from_dict(content).to_bytes())
     assert tclose(*VERIFY).status == 0
     refused(tclose(*VERIFY, "--digest", true), "this is not the certificate that you were told of")
 

@@ -71,7 +71,7 @@ def named(result: tclose.Attacks) -> set[tuple[str, int, str, str]]:
     return {
         (attack, one.number, one.attribute, one.what)
         for attack in BY_CLASS
-        for one in result[attack].found["release"].classes
+        for one in result[attack].findings["release"].classes
     }
 
 
@@ -80,33 +80,33 @@ def test_table_4_opens_its_first_class_low_salaries_and_stomach_diseases(found: 
         ("similarity", 1, "salary", "all low: within the lowest quarter of the range"),
         ("similarity", 1, "disease", "all under 'stomach'"),
     }
-    similar = found[4]["similarity"].found["release"]
+    similar = found[4]["similarity"].findings["release"]
     assert (similar.figure, similar.rows, similar.of) == (1, 3, 9)
     assert similar.sentence == (
-        "3 rows (33.3 %) stand in 1 class whose values of 'salary' and 'disease' are alike: class 1."
+        "3 rows (33.3 %) are in 1 class whose values of 'salary' and 'disease' are alike: class 1."
     )
 
 
 def test_table_5_opens_no_class(found: dict[int, tclose.Attacks]) -> None:
     assert named(found[5]) == set()
-    assert found[5]["similarity"].found["release"].figure == 0
+    assert found[5]["similarity"].findings["release"].figure == 0
 
 
 def test_what_closeness_does_not_prevent_is_told_as_well(found: dict[int, tclose.Attacks]) -> None:
     """Salaries are unique: who knows one finds the row, in whatever class (Fang et al.)."""
     for result in found.values():
-        assert result["background_join"].found["release"].figure == 1
-        assert result["rarity"].found["release"].rows == 9
-        assert result["skewness"].found["release"].figure == 9 / 3  # a third of a class, a ninth of the table
+        assert result["background_join"].findings["release"].figure == 1
+        assert result["rarity"].findings["release"].rows == 9
+        assert result["skewness"].findings["release"].figure == 9 / 3  # a third of a class, a ninth of the table
 
 
 def test_the_raw_table_has_everyone_alone(found: dict[int, tclose.Attacks]) -> None:
     for name in ("prosecutor", "journalist", "marketer", "uniqueness"):
-        raw, release = (found[5][name].found[table] for table in ("raw", "release"))
+        raw, release = (found[5][name].findings[table] for table in ("raw", "release"))
         assert raw.figure == 1
         assert release.figure is not None
         assert release.figure < 1
-    assert found[5]["prosecutor"].found["release"].figure == 1 / 3
+    assert found[5]["prosecutor"].findings["release"].figure == 1 / 3
 
 
 def test_example_2_an_even_bet_on_a_value_of_one_percent() -> None:
@@ -114,6 +114,6 @@ def test_example_2_an_even_bet_on_a_value_of_one_percent() -> None:
     results = ["positive", "negative"] + ["positive"] * 98 + ["negative"] * 9_900
     frame = pl.DataFrame({"zone": ["a"] * 2 + ["b"] * 9_998, "test": results})
     policy = tclose.Policy(quasi=["zone"], sensitive={"test": {"l": 2}}, k=2)
-    skewed = tclose.attack(frame, original=frame, policy=policy, method="fragmentation")["skewness"].found["release"]
+    skewed = tclose.attack(frame, original=frame, policy=policy, method="fragmentation")["skewness"].findings["release"]
     assert skewed.figure == pytest.approx(0.5 / 0.0099)
     assert [(one.number, one.rows) for one in skewed.classes] == [(1, 2)]

@@ -15,7 +15,10 @@ import tclose
 from tclose import Policy, PolicyError
 from tclose.cli import run
 from tclose.examples import hospital
-from tclose.policy.draft import draft, guess
+from tclose.policy.draft import Guess
+from tclose.policy.draft import draft as draft_policy
+from tclose.policy.draft import guess as guess_roles
+from tclose.table.profile import profiles
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 REAL = ["adult", "adult_arx", "cahousing", "census_casc", "census_sal500k", "nhanes_labs"]
@@ -28,6 +31,14 @@ def table(name: str) -> pl.DataFrame:
     if not path.exists():
         pytest.skip(f"{path} is not there")
     return tclose.read(path)[:40_000]
+
+
+def guess(frame: pl.DataFrame) -> list[Guess]:
+    return guess_roles(profiles(frame))
+
+
+def draft(frame: pl.DataFrame) -> str:
+    return draft_policy(profiles(frame))
 
 
 def roles(frame: pl.DataFrame) -> dict[str, set[str]]:

@@ -160,7 +160,7 @@ LDL = "[sensitive.ldl]\nt = 0.1\n"
 AGE = "[quasi.age]\n"
 MISTAKES = [  # what is written before, in [quasi.age] and in [sensitive.ldl], and what the message says from … to
     # unknown keys, at each level
-    ("zzz = 5", "", "", "unknown key 'zzz'; known are identifiers, person, keep…"),
+    ("zzz = 5", "", "", "unknown key 'zzz'; known are quasi, sensitive, identifiers…"),
     ("identifier = ['x']", "", "", "unknown key 'identifier' (did you mean 'identifiers'?)"),
     ("[sensitve.hdl]", "", "", "unknown key 'sensitve' (did you mean 'sensitive'?)"),
     ("", "stepp = 5", "", "quasi.age: unknown key 'stepp' (did you mean 'step'?)"),
@@ -199,9 +199,9 @@ MISTAKES = [  # what is written before, in [quasi.age] and in [sensitive.ldl], a
     ("others = 'drpo'", "", "", "others: expected one of error, drop, not 'drpo' (did you mean 'drop'?)"),
     ("[sensitive.hdl]", "", "", "sensitive.hdl: nothing is asked for: say t, or another model (l, entropy_l…)"),
     # settings that contradict each other, or would be ignored
-    ("[sensitive.hdl]\nn = 10\nl = 2", "", "", "sensitive.hdl.n: n goes with t: (n,t)-closeness"),
+    ("[sensitive.hdl]\nn = 10\nl = 2", "", "", "sensitive.hdl.n: n goes with t: say t as well"),
     ("", "", "distance = 'hierarchical'", 'sensitive.ldl.distance: say hierarchy = "FILE.csv"'),
-    ("", "", "distance = 'matrix'", 'sensitive.ldl.distance: say matrix = "COSTS.csv"'),
+    ("", "", "distance = 'matrix'", 'sensitive.ldl.distance: say matrix = "FILE.csv"'),
     ("", "", "distance = 'orderd'", "sensitive.ldl.distance: expected one of ordered…(did you mean 'ordered'?)"),
     ("", "", "distance = 'equal'\nhierarchy = 'h'", 'sensitive.ldl.hierarchy: a hierarchy is for…not "equal"'),
     ("", "", "distance = 'equal'\nmatrix = 'm'", 'sensitive.ldl.matrix: a matrix is for…not "equal"'),
@@ -213,7 +213,7 @@ MISTAKES = [  # what is written before, in [quasi.age] and in [sensitive.ldl], a
     ("", "", "order = [1, 1]", "sensitive.ldl.order: a value stands in the list twice: name it once"),
     ("", "", "publish = 'bin'", 'sensitive.ldl.publish: publish = "bin" needs bins'),
     ("", "", "publish = 'bins'", "sensitive.ldl.publish: expected one of bin, not 'bins' (did you mean 'bin'?)"),
-    ("", "", "bins = { width = 1 }\ndistance = 'value'", 'sensitive.ldl.bins: bins do not go with "value"'),
+    ("", "", "bins = { width = 1 }\ndistance = 'value'", 'sensitive.ldl.bins: a list of bins is for…not "value"'),
     ("", "", "bins = { width = 1 }\ndomain = [1]", "sensitive.ldl.domain: a list of bins already…drop one of the two"),
     ("", "", "bins = { width = 0 }", "sensitive.ldl.bins.width: expected a number above 0, not 0"),
     ("", "", "bins = { edges = [2, 1] }", "sensitive.ldl.bins.edges: expected at least two numbers that rise"),

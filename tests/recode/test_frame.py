@@ -13,7 +13,6 @@ from tclose import InputError, Policy
 from tclose.recode.frame import _plain, ordered, recoded
 from tclose.table import encode
 from tclose.table.classes import Classes
-from tclose.table.quasi import read_quasis
 
 FRAME = pl.DataFrame(
     {
@@ -30,7 +29,7 @@ FRAME = pl.DataFrame(
 def published(frame: pl.DataFrame, labels: list[int], **policy: Any) -> pl.DataFrame:
     asked = Policy.from_dict(policy)
     classes = Classes.from_labels(np.array(labels))
-    return recoded(frame, asked, read_quasis(frame, asked), encode(frame, asked).sensitive, classes)
+    return recoded(encode(frame, asked), asked, classes)
 
 
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")

@@ -88,6 +88,6 @@ def test_verify_judges_values_without_the_guard(tmp_path: Path) -> None:
     release().write(out, certificate=proof, guard_formulas=True)
     content = json.loads(proof.read_text(encoding="utf-8"))
     del content["digest"], content["guard_formulas"]
-    Certificate(content).save(proof)
+    Certificate.from_dict(content).save(proof)
     (problem,) = verify(out, proof).problems
     assert "its declared domain misses" in problem

@@ -1,4 +1,4 @@
-"""What a class publishes for each kind of quasi-identifier, to the letter."""
+"""The grammar of published cells: what a class publishes, to the letter, and that every text is read back."""
 
 from __future__ import annotations
 
@@ -8,9 +8,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tclose import Quasi
-from tclose.recode.spelling import published
+from tclose.recode.spelling import (
+    Cell,
+    Form,
+    LabelCell,
+    MeanCell,
+    MissingCell,
+    RangeCell,
+    SetCell,
+    ValueCell,
+    cells_of,
+    published,
+    readings,
+    write,
+)
 from tclose.table.classes import Classes
 from tclose.table.quasi import read_quasi
 
@@ -125,3 +140,121 @@ def test_means_have_one_digit_more() -> None:
 
 def test_means_are_of_a_class_not_of_its_different_values() -> None:
     assert shown(["0", "0", "0", "10", "4"], "00001", publish="mean") == ["2.5", "4"]
+
+
+def test_an_empty_label_beside_missing_values_is_told() -> None:
+    rows = {"rows": [["a", "", "*"], ["b", "", "*"], ["c", "*"]]}
+    assert shown(["a", "b", "", "a", "b"], "00011", hierarchy=rows) == [" or missing", ""]
+
+
+# Reading: the inverse of writing
+
+NUMBERS = (
+    st.integers().map(str)
+    | st.floats(allow_nan=False, allow_infinity=False).map(str)
+    | st.sampled_from(["1.0", "1e5", "1E-05", "-0", "-0.50", "1/3", "-7/3", "2" + "0" * 400])
+)
+DATES = st.dates().map(str) | st.datetimes().map(str) | st.sampled_from(["2024-01-02 03:04:05.000000+01:00"])
+TEXTS = (
+    st.text()
+    | st.text(',{}"[]≥≤\\\n ab1')
+    | st.sampled_from(
+        [
+            "",
+            "missing",
+            " or missing",
+            "a or missing",
+            "{a, b}",
+            '{"a", b}',
+            "[1, 2]",
+            "[1, 2] or missing",
+            "≥90",
+            "é, ü",
+        ]
+    )
+)
+
+
+@st.composite
+def ranges(draw: st.DrawFn) -> RangeCell:
+    ends = draw(st.sampled_from([NUMBERS, DATES]))
+    low, high = draw(ends), draw(ends)
+    if low == high or draw(st.booleans()):
+        low = high = draw(st.sampled_from(["", "≤", "≥"])) + low
+    else:
+        low, high = draw(st.sampled_from(["", "≤"])) + low, draw(st.sampled_from(["", "≥"])) + high
+    return RangeCell(low, high, draw(st.booleans()))
+
+
+CELLS: dict[Form, st.SearchStrategy[Cell]] = {
+    RangeCell: ranges(),
+    MeanCell: st.builds(MeanCell, NUMBERS, st.booleans()),
+    LabelCell: st.builds(LabelCell, TEXTS, st.booleans()),
+    SetCell: st.builds(SetCell, st.lists(TEXTS, min_size=1, max_size=4).map(tuple), st.booleans()),
+    ValueCell: st.builds(ValueCell, TEXTS),
+}
+WRITTEN = st.one_of(*(cells.map(write) for cells in CELLS.values()))
+
+
+@pytest.mark.parametrize("form", CELLS)
+@given(data=st.data())
+def test_what_was_written_is_among_the_readings_of_its_text(form: Form, data: st.DataObject) -> None:
+    cell = data.draw(CELLS[form])
+    assert cell in readings(write(cell), form)
+
+
+@pytest.mark.parametrize("form", CELLS)
+@given(text=TEXTS | WRITTEN | TEXTS.map("{{{}}}".format) | TEXTS.map("[{}]".format))
+@example(text='{"\\q", b}')  # an escape that JSON does not have
+@example(text='{"a", b}')  # quotes that nobody would write
+@example(text="[5, 5]")
+@example(text="{a}")
+@example(text="{}")
+def test_every_reading_of_a_text_is_written_as_this_text(form: Form, text: str) -> None:
+    found = readings(text, form)
+    assert [write(cell) for cell in found] == [text] * len(found)
+    assert len({*found}) == len(found)
+
+
+@pytest.mark.parametrize("form", [RangeCell, MeanCell])
+@given(data=st.data())
+def test_numbers_and_dates_are_read_in_one_way_only(form: Form, data: st.DataObject) -> None:
+    cell = data.draw(CELLS[form])
+    assert readings(write(cell), form) == (cell,)
+
+
+@pytest.mark.parametrize("form", [RangeCell, MeanCell, LabelCell, SetCell])
+def test_missing_values_alone(form: Form) -> None:
+    assert MissingCell() in readings(write(MissingCell()), form)
+
+
+def test_a_kept_cell_says_no_more_than_its_value() -> None:
+    assert readings("missing", ValueCell) == (ValueCell("missing"),)
+    assert readings("a or missing", ValueCell) == (ValueCell("a or missing"),)
+
+
+def test_a_text_that_can_be_read_in_several_ways() -> None:
+    assert readings("{a, b} or missing", SetCell) == (
+        SetCell(("{a, b} or missing",)),
+        SetCell(("{a, b}",), missing=True),
+        SetCell(("a", "b"), missing=True),
+    )
+    assert readings("missing", LabelCell) == (LabelCell("missing"), MissingCell())
+
+
+@pytest.mark.parametrize("text", ["", "x", "[1, 2", "[1,2]", "[2, 2]", "[≥1, 2]", "[1, ≤2]", "{1, 2}", "1, 2", " 1"])
+def test_what_is_no_range(text: str) -> None:
+    assert readings(text, RangeCell) == ()
+
+
+@given(st.data())
+def test_the_cells_of_a_column_are_among_the_readings_of_its_texts(data: st.DataObject) -> None:
+    cells = data.draw(
+        st.lists(TEXTS | NUMBERS, min_size=1, max_size=8) | st.lists(NUMBERS, min_size=1) | st.lists(DATES, min_size=1)
+    )
+    column = read_quasi(pl.Series("q", cells), Quasi(), ("", "NA"))
+    labels = data.draw(st.lists(st.integers(0, 2), min_size=len(cells), max_size=len(cells)))
+    classes = Classes.from_labels(np.unique(labels, return_inverse=True)[1])
+    for cell in cells_of(column, classes):
+        form = SetCell if isinstance(cell, MissingCell) else type(cell)
+        assert cell in readings(write(cell), form)

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pytest
 
 from tclose import (
-    Certificate,
     InputError,
     InternalError,
     LeakWarning,
@@ -30,6 +29,8 @@ from tclose import (
     read,
     verify,
 )
+from tclose.release.certificate import digest_of
+from tclose.release.files import sha256
 
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
 CHANCE = np.random.default_rng(3)
@@ -83,14 +84,12 @@ class Written:
         content = json.loads(self.paper.read_text())
         del content["digest"]
         change(content)
-        self.paper.write_text(json.dumps({**content, "digest": Certificate(content).digest}))
+        self.paper.write_text(json.dumps({**content, "digest": digest_of(content)}))
 
     def trust(self) -> None:
         """Put the fingerprints of the files as they are into the certificate, as a forger would."""
 
         def sign(content: dict[str, Any]) -> None:
-            from tclose.release.files import sha256
-
             for table in content["tables"]:
                 table["sha256"] = sha256((self.folder / table["file"]).read_bytes())
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from tclose import LeakWarning, Policy, Release, anonymize, attack
-from tclose.release.attacking import Attacks
+from tclose.measure.attack import Attacks
 
 pytest.importorskip("altair", reason="pip install 'tclose[report]'")
 pytest.importorskip("vl_convert", reason="pip install 'tclose[report]'")

@@ -96,7 +96,7 @@ def test_settings_that_do_not_fit_the_values(cells: list[object], spec: dict[str
     assert str(caught.value) == says
 
 
-MEND = '; mend them, list them in missing, or say distance = "equal"'
+MEND = '; correct it, list it in missing, or say distance = "equal"'
 
 
 @pytest.mark.parametrize(
@@ -105,26 +105,26 @@ MEND = '; mend them, list them in missing, or say distance = "equal"'
         (
             ["1", "SECRET", "2", "SECRET"],
             {},
-            "sensitive column 'x' is not all numbers: 2 of 4 rows hold something else, first row 2" + MEND,
-            "the first is 'SECRET'",
+            "sensitive column 'x' is not all numbers: something else stands in 2 of 4 rows, first in row 2" + MEND,
+            "it is 'SECRET'",
         ),
         (
             ["0", "SECRET", "0"],
             {"distance": "value"},
-            "sensitive column 'x' is not all numbers: 1 of 3 rows hold something else, first row 2" + MEND,
-            "the first is 'SECRET'",
+            "sensitive column 'x' is not all numbers: something else stands in 1 of 3 rows, first in row 2" + MEND,
+            "it is 'SECRET'",
         ),
         (
             ["1", "1e1000"],
             {},
-            "sensitive column 'x' is not all numbers: 1 of 2 rows hold something else, first row 2" + MEND,
-            "the first is '1e1000'",
+            "sensitive column 'x' is not all numbers: something else stands in 1 of 2 rows, first in row 2" + MEND,
+            "it is '1e1000'",
         ),
         (
             ["2024-01-01", "2024-02-30"],
             {},
-            "sensitive column 'x' is not all dates: 1 of 2 rows hold something else, first row 2" + MEND,
-            "the first is '2024-02-30'",
+            "sensitive column 'x' is not all dates: something else stands in 1 of 2 rows, first in row 2" + MEND,
+            "it is '2024-02-30'",
         ),
         (
             ["a", "SECRET"],
@@ -244,5 +244,5 @@ def test_far_dates_do_not_overflow() -> None:
 
 
 def test_row_numbers_are_those_of_the_table() -> None:
-    with pytest.raises(InputError, match="first row 9;"):
+    with pytest.raises(InputError, match="first in row 9;"):
         read_sensitive(pl.Series("x", ["1", "SECRET"]), Sensitive(t=1), [""], np.array([3, 8]))

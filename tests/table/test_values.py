@@ -78,13 +78,13 @@ def test_codes_say_which_value_each_row_has() -> None:
     assert found.texts == ("2", "10")
     assert found.codes.tolist() == [1, -1, 0, 1, -1]
     assert found.missing == 2
-    assert found.rows_with(-1) == (2, 2)
-    assert found.rows_with([1]) == (2, 1)
+    assert found.domain.where(-1) == "2 rows, first in row 2"
+    assert found.domain.where([1]) == "2 rows, first in row 1"
 
 
 def test_row_numbers_are_those_before_rows_were_withheld() -> None:
     found = values_of(pl.Series("x", ["a", "b"]), [""], rows=np.array([3, 7]))
-    assert found.rows_with([1]) == (1, 8)
+    assert found.domain.where([1]) == "1 row, first in row 8"
 
 
 @pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(["b", "a", "unused"]), pl.String])

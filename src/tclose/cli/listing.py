@@ -3,50 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tclose.cli.show import plain
-from tclose.compare.comparison import Comparison
-from tclose.compare.trial import Trial
-from tclose.partition import Method
-from tclose.partition.registry import ALL_DISTANCES
-from tclose.words import number
+from tclose import steps
+from tclose.words import number, plain
 
-FIGURES: dict[str, Callable[[Trial], str]] = {
-    "classes": lambda trial: f"{trial.classes:,}",
-    "average": lambda trial: f"{trial.average_class:,.1f}",
-    "smallest": lambda trial: f"{trial.smallest_class:,}",
-    "withheld": lambda trial: f"{trial.withheld:,}",
-    "GCP": lambda trial: _share(trial.gcp),
-    "SSE": lambda trial: _share(trial.sse),
-    "discern.": lambda trial: f"{trial.discernibility:.2e}",
-    "queries": lambda trial: _share(trial.query_error),
-    "s": lambda trial: f"{trial.seconds:.1f}",
-    "MB": lambda trial: "" if trial.peak_megabytes is None else f"{trial.peak_megabytes:,.0f}",
-}
+if TYPE_CHECKING:
+    from tclose.steps import Comparison, Method, Trial
+
+WIDEST = 100  # columns of the list of methods
 STYLES = {"failed": "bold red", "stopped": "yellow"}
-LEGEND = (
-    "Rows per class: average and smallest. GCP: detail lost; SSE: squared error kept within classes; discern.: "
-    "discernibility; queries: median relative error of counts. Lower is better. s and MB: of this method's own run."
-)
 
 
 def show_comparison(comparison: Comparison) -> None:
     """Print a line for each method, the closeness that each reaches, and what the figures mean."""
     console = Console(highlight=False)
     released = comparison.released
-    shown = [title for title in FIGURES if title != "withheld" or any(trial.withheld for trial in released)]
-    asked = {name: spec.t for name, spec in comparison.policy.sensitive.items()}
-    _show_lines(console, comparison.trials, shown, lambda trial: [FIGURES[title](trial) for title in shown])
-    if released and asked:
-        titles = [plain(name) + ("" if t is None else f" ≤ {number(t)}") for name, t in asked.items()]
-        console.print("\nCloseness reached:")
-        _show_lines(console, released, titles, lambda trial: [f"{trial.closeness[name]:.4f}" for name in asked])
-    console.print(Text(f"\n{LEGEND}" if released else "\nNo method gave a release.", "" if released else "bold red"))
+    figures = steps.trial_figures(comparison)
+    titles = [figure.short for figure in figures]
+    _show_lines(console, comparison.trials, titles, lambda trial: [figure.spelled(trial) for figure in figures])
+    if not released:
+        console.print(Text("\nNo method gave a release.", "bold red"))
+        return
+    _show_closeness(console, comparison)
+    _show_detail(console, released)
+    legend = (f"{figure.short}: {figure.meaning}" for figure in figures if figure.meaning != figure.short)
+    console.print(Text(f"\n{'; '.join(legend)}."))
+
+
+def _show_closeness(console: Console, comparison: Comparison) -> None:
+    levels = {name: spec.t for name, spec in comparison.policy.sensitive.items()}
+    if levels:
+        titles = [plain(name) + ("" if t is None else f" ≤ {number(t)}") for name, t in levels.items()]
+        console.print("\nDistance of the worst class from the whole table, from 0 to 1:")
+        _show_lines(
+            console, comparison.released, titles, lambda trial: [_share(trial.closeness[name]) for name in levels]
+        )
+
+
+def _show_detail(console: Console, released: Sequence[Trial]) -> None:
+    """Print how much detail each release keeps for analysts, if that was measured."""
+    measured, measures = [trial for trial in released if trial.detail], steps.DETAIL_MEASURES
+    if measured:
+        console.print("\nDetail kept for analysts:")
+        titles = [measure.name for measure in measures]
+        _show_lines(console, measured, titles, lambda trial: [_share(trial.detail[name]) for name in titles])
+        legend = (f"{measure.name}: {measure.title}, {measure.scale}" for measure in measures)
+        console.print(Text(f"{'; '.join(legend)}."))
 
 
 def _show_lines(
@@ -77,12 +85,9 @@ def _share(figure: float | None) -> str:
 
 
 def show_methods(methods: Mapping[str, Method]) -> None:
-    """Print the methods, one after the other, with what each can serve: a line each, folded to fit a terminal."""
+    """Print the methods, one after the other, with what each can serve; lines are folded to fit."""
     console = Console(highlight=False)
-    if not console.is_terminal:
-        for name, method in methods.items():
-            console.print(Text(f"{name:16}  {method.what}; {_about(method)}"), soft_wrap=True)
-        return
+    console.width = min(console.width, WIDEST) if console.is_terminal else WIDEST
     table = Table.grid(padding=(0, 2))
     for name, method in methods.items():
         table.add_row(Text(name, "bold"), Text(method.what))
@@ -91,11 +96,12 @@ def show_methods(methods: Mapping[str, Method]) -> None:
 
 
 def _about(method: Method) -> str:
-    """Say whose a method is, what it can serve and how its time grows."""
+    """Say who published a method, what it can serve and how its time grows."""
     how_many = "one sensitive attribute" if method.sensitive == "one" else "any number of sensitive attributes"
-    distances = "all distances" if method.distances == ALL_DISTANCES else f"distances {', '.join(method.distances)}"
-    told = [f"{method.who}, {method.year}", how_many, distances, f"time grows as {method.growth}"]
-    told += [] if method.tables == "one" else ["publishes several tables"]
-    told += [f"the policy must ask for {' or '.join(method.needs)}"] if method.needs else []
+    every = method.distances == steps.ALL_DISTANCES
+    distances = "all distances" if every else f"distances {', '.join(method.distances)}"
+    parts = [f"{method.who}, {method.year}", how_many, distances, f"time grows as {method.growth}"]
+    parts += [] if method.tables == "one" else ["publishes several tables"]
+    parts += [f"the policy must ask for {' or '.join(method.needs)}"] if method.needs else []
     option = [f"--option {method.option}={'|'.join(method.choices)}"] if method.option else []
-    return "; ".join(told + option)
+    return "; ".join(parts + option)

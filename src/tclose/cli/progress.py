@@ -1,4 +1,7 @@
-"""Progress bars on stderr, shown once the work takes longer than a second and somebody is looking."""
+"""Progress bars on stderr, shown once the work takes longer than a second and somebody is looking.
+
+They show the share done and the time that has passed, never a time that remains: it could only be made up.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import Progress, TaskID
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 PATIENCE_SECONDS = 1.0
 
@@ -17,7 +20,13 @@ class _Patient:
     """Bars that appear after a while, and go when the work is done."""
 
     def __init__(self) -> None:
-        self._progress = Progress(console=Console(stderr=True), transient=True)
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+        )
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
         self._timer = threading.Timer(PATIENCE_SECONDS, self._progress.start)
         self._timer.daemon = True
 
@@ -37,26 +46,27 @@ class _Patient:
 
 
 class Bar(_Patient):
-    """Call it with the share done and what is being done."""
+    """A progress that one bar shows: the share done, and the current phase."""
 
     def __init__(self) -> None:
         super().__init__()
         self._task = self._progress.add_task("", total=1.0)
 
-    def __call__(self, share: float, what: str) -> None:
+    def __call__(self, share: float, phase: str = "") -> None:
         """Take note of how far the work is."""
-        self._progress.update(self._task, completed=share, description=what)
+        self._progress.update(self._task, completed=share, description=phase or None)
 
 
 class Bars(_Patient):
-    """One bar for each of several things; call it with what is being done and the share of it."""
+    """A progress that shows one bar for each phase; what follows a comma in a phase is about the same bar."""
 
     def __init__(self) -> None:
         super().__init__()
         self._tasks: dict[str, TaskID] = {}
 
-    def __call__(self, what: str, share: float) -> None:
+    def __call__(self, share: float, phase: str = "") -> None:
         """Take note of how far one of them is."""
-        if what not in self._tasks:
-            self._tasks[what] = self._progress.add_task(what, total=1.0)
-        self._progress.update(self._tasks[what], completed=share)
+        name = phase.partition(",")[0]
+        if name not in self._tasks:
+            self._tasks[name] = self._progress.add_task(name, total=1.0)
+        self._progress.update(self._tasks[name], completed=share, description=phase)

@@ -1,4 +1,4 @@
-"""What people see: tables and sentences on stdout, warnings, errors and progress on stderr."""
+"""What people see: tables and sentences on stdout; warnings and errors on stderr."""
 
 from __future__ import annotations
 
@@ -6,203 +6,180 @@ import shlex
 import sys
 import traceback
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tclose import steps
 from tclose.errors import TcloseError
-from tclose.measure.attack import Finding
-from tclose.measure.attack.base import percent
-from tclose.measure.utility import MEASURES
-from tclose.privacy import Level
-from tclose.privacy.results import CheckResult, Explanation, ModelFinding
-from tclose.release.attacking import RELEASE, Attacks
-from tclose.release.attacking import Comparison as AttackComparison
-from tclose.release.certificate import Certificate, Verification
-from tclose.release.marks import NO_IDENTITY
-from tclose.words import counted, number
+from tclose.words import counted, direction, number, percent, plain, rows_in_classes
 
-MODELS = {
-    "k": ("k-anonymity", "≥"),
-    "t": ("t-closeness", "≤"),
-    "(n,t)": ("(n,t)-closeness", "≤"),
-    "l": ("l-diversity", "≥"),
-    "entropy_l": ("entropy l-diversity", "≥"),
-    "recursive": ("(c,l)-diversity", "<"),
-    "alpha": ("α, largest share", "≤"),
-    "beta": ("β-likeness", "≤"),
-    "enhanced_beta": ("enhanced β-likeness", "≤"),
-    "delta": ("δ-disclosure", "<"),
-    "suppress": ("share withheld", "≤"),
-}
-NO_CERTIFICATE = "No certificate was asked for (--certificate FILE): without one, nobody can verify the release."
+if TYPE_CHECKING:
+    from tclose.steps import Attacks, CheckResult, Explanation, ModelFinding, Publication, Verification
+
+SCALE = "0 means equal, 1 means as far as possible"
+NO_CERTIFICATE = "No certificate was written (--certificate FILE): without one, nobody can verify the release."
 
 
 def show_check(result: CheckResult) -> None:
     """Print a verdict that a steward understands: what fails, in which class, by how much."""
     console = Console(highlight=False)
-    rows, classes = counted(result.rows, "row"), counted(result.classes, "class")
-    withheld = f", {result.withheld:,} withheld" if result.withheld else ""
-    console.print(f"{rows}{withheld} in {classes}; the smallest has {result.smallest_class:,}.\n")
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading, side in [("attribute", "left"), ("model", "left"), ("asked", "right"), ("found", "right")]:
-        table.add_column(heading, justify=side)  # type: ignore[arg-type]
-    table.add_column("worst class", justify="right")
-    table.add_column("failing", justify="right")
+    smallest = result.smallest_class
+    console.print(f"{rows_in_classes(result.rows, result.classes, smallest=smallest, withheld=result.withheld)}.\n")
+    table = _table("attribute", "model", numbers=("required", "reached", "worst\nclass", "failing\nclasses"))
     table.add_column("")
-    for found in result.models:
-        table.add_row(*_row(found, result))
+    for finding in result.models:
+        table.add_row(*_row(finding, result))
     console.print(table)
     console.print()
     console.print(_verdict(result))
 
 
-def _row(found: ModelFinding, result: CheckResult) -> list[Text]:
-    name, sign = MODELS[found.model]
-    verdict = Text("holds", "green") if found.satisfied else Text("fails", "bold red")
-    if found.attribute is not None and found.model in ("t", "(n,t)"):
-        name += f", {result.sensitive[found.attribute].distance}"
-    asked, reached = _asked(found.required, sign), number(found.reached)
-    if not found.satisfied and asked.endswith(f" {reached}"):  # four digits do not tell them apart
-        reached = str(found.reached)
+def _table(*texts: str, numbers: tuple[str, ...] = ()) -> Table:
+    """Return an empty table without lines: columns of text, then columns of numbers."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in texts:
+        table.add_column(heading)
+    for heading in numbers:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _row(finding: ModelFinding, result: CheckResult) -> list[Text]:
+    name = finding.title
+    verdict = Text("holds", "green") if finding.satisfied else Text("fails", "bold red")
+    if finding.attribute is not None and finding.model in ("t", "(n,t)"):
+        name += f", {result.sensitive[finding.attribute].distance}"
+    required, reached = finding.asked, number(finding.reached)
+    if not finding.satisfied and required.endswith(f" {reached}"):  # four digits do not tell them apart
+        reached = str(finding.reached)
     cells = [
-        found.attribute or "(all)",
+        finding.attribute or "(all)",
         name,
-        asked,
+        required,
         reached,
-        f"{found.worst_class:,}" if found.worst_class else "",
-        f"{found.failing_classes:,}" if found.worst_class else "",
+        f"{finding.worst_class:,}" if finding.worst_class else "",
+        f"{finding.failing_classes:,}" if finding.worst_class else "",
     ]
     return [*(Text(plain(cell)) for cell in cells), verdict]
 
 
-def _asked(required: Level | Mapping[str, Level], sign: str) -> str:
-    if not isinstance(required, Mapping):
-        return f"{sign} {number(required)}"
-    levels = {name: number(level) for name, level in required.items()}
-    return f"n = {levels['n']}, ≤ {levels['t']}" if "n" in levels else f"l = {levels['l']}, < {levels['c']}"
-
-
 def _verdict(result: CheckResult) -> Text:
+    requirements = counted(len(result.models), "requirement")
     if result.satisfied:
-        return Text("The table holds what was asked for.", "bold green")
-    failing = [found for found in result.models if not found.satisfied]
-    words = Text("The table does not hold what was asked for", "bold red").append(
-        f": {len(failing)} of {len(result.models)} requirements fail.", "default not bold"
-    )
-    close = [found for found in failing if found.model == "t"]
+        return Text(f"The table meets its {requirements}.", "bold green")
+    failing = [finding for finding in result.models if not finding.satisfied]
+    words = Text(f"The table fails {len(failing)} of its {requirements}.", "bold red")
+    close = [finding for finding in failing if finding.model == "t"]
     if close:
-        worst = max(close, key=lambda found: float(found.reached))
+        worst = max(close, key=lambda finding: float(finding.reached))
         attribute = plain(str(worst.attribute))
         words.append(
-            f"\nClass {worst.worst_class:,} tells most: whoever is known to be in it, the distribution of "
-            f"'{attribute}' is {number(worst.reached)} away from the whole table's. See why with: "
-            f"tclose explain … --attribute {shlex.quote(attribute)} --class {worst.worst_class}",
+            f"\nClass {worst.worst_class:,} reveals most: anyone who knows that a person is in it learns that the "
+            f"distribution of '{attribute}' there is {number(worst.reached)} away from the whole table's ({SCALE}). "
+            f"See why with: tclose explain … --attribute {shlex.quote(attribute)} --class {worst.worst_class}",
             "default not bold",
         )
     return words
 
 
 def show_explanation(explanation: Explanation) -> None:
-    """Print the moves of earth, as the tutorial does."""
+    """Print the moves that make a class equal to the table, as the tutorial does."""
     console = Console(highlight=False)
-    rows = counted(explanation.rows, "row")
+    what = f"attribute '{plain(explanation.attribute)}', distance {explanation.distance}"
     console.print(
         Text(
-            f"Class {explanation.class_number:,} ({rows}) against the whole table, "
-            f"attribute '{plain(explanation.attribute)}', distance {explanation.distance}: "
-            "these moves of earth make them alike.\n"
+            f"Class {explanation.class_number:,} ({counted(explanation.rows, 'row')}) against the whole table, {what}: "
+            "the cheapest moves that give the class the table's distribution.\n"
         )
     )
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("", "from", "to"):
-        table.add_column(heading)
-    for heading in ("share of rows", "distance", "cost"):
-        table.add_column(heading, justify="right")
+    table = _table("", "from", "to", numbers=("share of rows", "distance", "cost"))
     for order, move in enumerate(explanation.moves, start=1):
-        table.add_row(
-            f"{order}.",
-            Text(plain(move.source)),
-            Text(plain(move.target)),
-            str(move.mass),
-            str(move.distance),
-            f"{float(move.cost):.4f}",
-        )
+        ends = (Text(plain(move.source)), Text(plain(move.target)))
+        table.add_row(f"{order}.", *ends, str(move.mass), str(move.distance), f"{float(move.cost):.4f}")
     console.print(table)
-    console.print(f"\nEarth mover's distance: {explanation.closeness} = {float(explanation.closeness):.4f}")
+    closeness = explanation.closeness
+    console.print(f"\nEarth mover's distance, the sum of the costs: {closeness} = {float(closeness):.4f} ({SCALE})")
 
 
-def show_release(path: Path, certificate: Path | None, proof: Certificate) -> None:
+def show_release(publication: Publication) -> None:
     """Print what was released, what is proved of it and what it cost."""
-    console, content = Console(highlight=False), proof.content
-    withheld = f", {content['withheld']:,} withheld" if content["withheld"] else ""
-    rows, classes = counted(content["rows"], "row"), counted(content["classes"], "class")
-    smallest = f"the smallest has {content['smallest_class']:,}"
-    classes = classes if "base" not in content else f"at least {classes} each"
-    files = [str(path.with_name(table["file"])) for table in content.get("tables", ())]
-    console.print(Text(f"Released {', '.join(files) or path}: {rows}{withheld} in {classes}; {smallest}.\n"))
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("attribute")
-    for heading in ("asked", "reached"):
-        table.add_column(heading, justify="right")
+    console, content = Console(highlight=False), publication.certificate.content
+    told = rows_in_classes(
+        content["rows"],
+        content["classes"],
+        smallest=content["smallest_class"],
+        withheld=content["withheld"],
+        published=True,
+    )
+    each = " (other tables may have more classes)" if "base" in content else ""
+    files = ", ".join(str(path) for path in publication.files)
+    console.print(Text(f"Released {files}: {told}{each}.\n"))
+    console.print(f"How far the worst class is from the whole table ({SCALE}):")
+    table = _table("attribute", numbers=("required", "reached"))
     for name, found in content["sensitive"].items():
         table.add_row(Text(plain(name)), "" if found["t"] is None else f"≤ {found['t']}", f"{found['closeness']:.4f}")
     console.print(table)
     console.print("\nWhat it cost:")
-    for measure in MEASURES:
-        if (figure := content["measures"][measure.name]) is not None:
-            console.print(f"  {measure.title}: {number(figure)}")
+    console.print(_costs(content["measures"]))
     if "scope" in content:
-        console.print(Text(f"\nMind: {content['scope']}.", "bold"))
-    told = f"Certificate: {certificate}, digest {proof.digest}" if certificate else NO_CERTIFICATE
-    console.print(Text(f"\n{told}"))
+        console.print(Text(f"\nNote: {content['scope']}.", "bold"))
+    certificate, digest = publication.certificate_file, publication.certificate.digest
+    console.print(Text(f"\nCertificate: {certificate}, digest {digest}" if certificate else f"\n{NO_CERTIFICATE}"))
+
+
+def _costs(figures: Mapping[str, float | None]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for measure in steps.MEASURES:
+        if (figure := figures[measure.name]) is not None:
+            scale = direction(measure.better, measure.low, measure.high)
+            table.add_row(f"  {measure.title}", number(figure), Text(scale, "dim"))
+    return table
 
 
 def show_attacks(result: Attacks) -> None:
-    """Print every attack side by side, then what it gets out of the release, in words."""
+    """Print every attack on every table, then what it means for the release, in words."""
     console, headings = Console(highlight=False), {"raw": "raw table", "k_anonymous": f"{result.k}-anonymous"}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("attack")
+    table = _table("attack")
     for name in result.tables:
         table.add_column(headings.get(name, name), justify="right", no_wrap=True)
-    for one in result.comparisons:
-        if one.found[RELEASE].figure is not None:
-            table.add_row(Text(one.attack.title), *(_attacked(one, found) for found in one.found.values()))
+    for comparison in result.results:
+        if comparison.findings[steps.RELEASE].figure is not None:
+            unit = comparison.attack.unit
+            findings = (_finding(finding, unit) for finding in comparison.findings.values())
+            table.add_row(Text(comparison.attack.title), *findings)
     console.print(table)
-    console.print(
-        "\nIn brackets the share of rows affected. What the figures are, and what they mean for the release:\n"
-    )
-    for one in result.comparisons:
-        console.print(Text(f"{one.attack.title} ({one.attack.figure}; {one.attack.better} is better)", "bold"))
-        console.print(Text(f"  {plain(one.found[RELEASE].sentence)}"))
+    console.print("\nIn brackets: the share of rows affected. Each figure, and what it says about the release:\n")
+    for comparison in result.results:
+        attack = comparison.attack
+        console.print(Text(f"{attack.title} ({attack.figure}; {attack.better} is better)", "bold"))
+        console.print(Text(f"  {plain(comparison.findings[steps.RELEASE].sentence)}"))
 
 
-def _attacked(one: AttackComparison, found: Finding) -> Text:
-    if found.figure is None:
+def _finding(finding: steps.Finding, unit: str) -> Text:
+    if finding.figure is None:
         return Text("–")
-    figure = percent(found.figure, 1) if one.attack.unit == "share" else number(found.figure)
-    return Text(f"{figure} ({percent(found.rows, found.of)})", "" if found.rows else "green")
+    figure = percent(finding.figure) if unit == "share" else number(finding.figure)
+    return Text(f"{figure} ({percent(finding.share)})", "" if finding.rows else "green")
 
 
-def show_verification(found: Verification) -> None:
+def show_verification(verification: Verification) -> None:
     """Print whether a release is what its certificate says, and everything that it is not."""
     console = Console(highlight=False)
-    if found.result is not None:
-        rows, classes = counted(found.result.rows, "row"), counted(found.result.classes, "class")
-        tables = f" ({counted(len(found.files), 'table')})" if found.files else ""
+    if verification.result is not None:
+        rows, classes = counted(verification.result.rows, "row"), counted(verification.result.classes, "class")
+        tables = f" ({counted(len(verification.files), 'table')})" if verification.files else ""
         console.print(f"{rows} in {classes}{tables}, judged from the release alone.")
-    if found.holds:
-        words = "The release is the one that was certified, and it holds what its policy asks for."
-        console.print(Text(words, "bold green"))
-        if not found.identity_protected:
-            console.print(Text(f"Mind: {NO_IDENTITY}."))
+    if verification.holds:
+        console.print(Text("The release is the one that was certified, and it meets its policy.", "bold green"))
+        if not verification.identity_protected:
+            console.print(Text(f"Note: {steps.NO_IDENTITY}."))
         return
-    console.print(Text("This release must not be trusted:", "bold red"))
-    for problem in found.problems:
+    console.print(Text("Do not trust this release:", "bold red"))
+    for problem in verification.problems:
         console.print(Text(f"  - {problem}"))
 
 
@@ -235,12 +212,3 @@ def show_bug(error: BaseException) -> None:
 
 def _stderr(line: str) -> None:
     sys.stderr.write(plain(line) + "\n")
-
-
-def plain(text: str) -> str:
-    r"""Spell out line breaks and control characters: a name or a cell must not break a line, or the terminal.
-
-    >>> plain("blood\npressure")
-    'blood\\npressure'
-    """
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
+from tclose.compare.curve import Curve
 from tclose.compare.processes import answers
-from tclose.compare.trial import Job, Trial
-from tclose.errors import Infeasible, InputError, InternalError, PolicyError
+from tclose.compare.trial import COMPARED, DETAIL, Job, Trial
+from tclose.engine.memory import read_for_release
+from tclose.errors import Infeasible, InternalError, PolicyError
 from tclose.partition import METHODS, method_called
-from tclose.policy import Policy
+from tclose.policy import Policy, PolicyLike
 from tclose.privacy.feasibility import publishable
 from tclose.table import to_polars
-from tclose.table.coded import check_columns
-from tclose.table.frames import from_polars, kind_of
-from tclose.table.quasi import read_quasis
-
-Progress = Callable[[str, float], None]  # a method, and the share of its work that is done
+from tclose.table.frames import from_columns, kind_of, to_stream
+from tclose.types import Progress, silent
+from tclose.words import counted, html_table, number
 
 LIMIT_SECONDS = 30.0
-DTYPES = {"str": pl.String, "Outcome": pl.String, "int | None": pl.Int64, "float | None": pl.Float64}
+COLUMNS = {"str": str, "TrialOutcome": str, "int | None": int, "float | None": float}  # of the frame, by a field's type
 
 
 @dataclass(frozen=True)
@@ -72,51 +72,93 @@ class Comparison:
     @cached_property
     def frame(self) -> Any:
         """One row per method, as a frame of the kind that was given."""
-        columns = [
-            pl.Series(each.name, [getattr(trial, each.name) for trial in self.trials], dtype=DTYPES[str(each.type)])
-            for each in fields(Trial)
-            if each.type in DTYPES
-        ]
-        columns += [
-            pl.Series(f"closeness of {name}", [trial.closeness.get(name) for trial in self.trials], dtype=pl.Float64)
+        columns: dict[str, tuple[type, list[Any]]] = {}
+        for field in fields(Trial):
+            if field.type in COLUMNS:
+                column = [getattr(trial, field.name) for trial in self.trials]
+                columns[field.name] = (COLUMNS[str(field.type)], column)
+            elif field.name == "measures":
+                for measure in COMPARED:
+                    columns[measure.name] = (float, [trial.measures.get(measure.name) for trial in self.trials])
+        if any(trial.detail for trial in self.trials):
+            columns |= {name: (float, [trial.detail.get(name) for trial in self.trials]) for name in DETAIL}
+        columns |= {
+            f"closeness of {name}": (float, [trial.closeness.get(name) for trial in self.trials])
             for name in self.policy.sensitive
-        ]
-        return from_polars(pl.DataFrame(columns), self.kind)
+        }
+        return from_columns(columns, self.kind)
+
+    def report(self, path: str | Path, *, curve: Curve | None = None) -> None:
+        """Write one HTML page that shows the methods side by side; it asks no network for anything."""
+        from tclose.report.comparison_page import comparison_page
+        from tclose.report.page import save
+
+        drawn = curve or Curve.of({Fraction(1): self.released}, self.policy)
+        save(comparison_page(self, drawn), path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
-        return {"methods": [asdict(trial) for trial in self.trials]}
+        return {"methods": [trial.to_dict() for trial in self.trials]}
+
+    def _repr_html_(self) -> str:
+        caption = f"{counted(len(self.trials), 'method')} compared; detail lost (GCP) from 0 to 1, lower is better"
+        headings = ("method", "outcome", "detail lost (GCP)", "classes", "rows withheld", "seconds")
+        return html_table(caption, headings, [_cells(trial) for trial in self.trials])
+
+
+def _cells(trial: Trial) -> list[str]:
+    """Return what a notebook shows of one method."""
+    figures = [trial.gcp, trial.classes, trial.withheld, trial.seconds and round(trial.seconds, 1)]
+    outcome = f"{trial.outcome}: {trial.reason}" if trial.reason else trial.outcome
+    return [trial.name, outcome, *("" if figure is None else number(figure) for figure in figures)]
 
 
 def compare(
     frame: Any,
-    policy: Policy,
+    policy: PolicyLike,
     *,
     methods: Sequence[str] | None = None,
     limit: float = LIMIT_SECONDS,
     seed: int = 0,
-    progress: Progress | None = None,
+    detail: bool = False,
+    progress: Progress = silent,
 ) -> Comparison:
     """Try methods on the same table and policy, each in a process of its own that is stopped after `limit` seconds.
 
     `methods` are names as in `tclose methods`, all of them if absent; `weave:fast` names a choice of a method's own
     option. Two run side by side on a core each, where there are two; time spent on compiling does not count. Nothing
-    of the table is written to a disk, and no release is kept, so a known seed does no harm.
+    of the table is written to a disk, and no release is kept, so a known seed does no harm. With `detail`, it is also
+    measured how much detail each release keeps for analysts, as `tclose.detail` does. `progress` hears of each method
+    by its name, as the phase; raising `Cancelled` from it ends all processes.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "pay": [1, 2, 1, 2]})
+    >>> policy = {"quasi": ["age"], "sensitive": {"pay": {"t": 0.5}}, "k": 2}
+    >>> [trial.classes for trial in compare(table, policy, methods=["mondrian:strict"]).trials]
+    [2]
     """
-    chosen, tell = entries(methods), progress or (lambda name, share: None)
+    chosen, policy = entries(methods), Policy.of(policy)
     _check_numbers(limit, seed)
-    whole = to_polars(frame)
-    table, asked = _needed(whole, policy)
+    table, asked = _needed(to_polars(frame), policy)
     jobs = [
-        Job(asked, entry.method, {METHODS[entry.method].option: entry.choice} if entry.choice else {}, seed)
+        Job(asked, entry.method, {METHODS[entry.method].option: entry.choice} if entry.choice else {}, seed, detail)
         for entry in chosen
     ]
-    found = answers(jobs, _streamed(table), limit, lambda number, share: tell(chosen[number].name, share))
+    found = answers(jobs, to_stream(table), limit, [_named(progress, entry.name) for entry in chosen])
     trials = (
         Trial(name=entry.name, method=entry.method, choice=entry.choice, **answer)
         for entry, answer in zip(chosen, found, strict=True)
     )
     return Comparison(tuple(trials), policy, kind_of(frame))
+
+
+def _named(progress: Progress, name: str) -> Progress:
+    """Return the progress of one method: its name is the phase, with what it does behind a comma if that matters."""
+
+    def report(share: float, phase: str = "") -> None:
+        progress(share, f"{name}, {phase}" if phase else name)
+
+    return report
 
 
 def entries(names: Sequence[str] | None) -> list[Entry]:
@@ -144,19 +186,8 @@ def _check_numbers(limit: float, seed: int) -> None:
         raise PolicyError("a seed is a whole number of at least 0")
 
 
-def _needed(whole: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, Policy]:
+def _needed(whole: Any, policy: Policy) -> tuple[Any, Policy]:
     """Return the columns that a release is made of; what no method could use is refused here, once, with warnings."""
-    check_columns(whole, policy, identifiers_too=True)
-    publishable(whole, policy)
-    read_quasis(whole, policy)
+    _ = publishable(read_for_release(whole, policy)[1], policy).table.quasi
     asked = replace(policy, identifiers=())  # names are for no process but this one
     return whole[[name for name, _ in asked.columns()]], asked
-
-
-def _streamed(table: pl.DataFrame) -> memoryview:
-    file = io.BytesIO()
-    try:
-        table.write_ipc_stream(file)
-    except pl.exceptions.PolarsError:
-        raise InputError("a column of the table is of an unusual type: make it text, a number or a date") from None
-    return file.getbuffer()

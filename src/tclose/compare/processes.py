@@ -12,16 +12,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from tclose.compare.trial import Job, send
+from tclose.types import Progress
+from tclose.words import compiling
 
 Answer = Mapping[str, Any]
-Tell = Callable[[int, float], None]  # the number of a job, and the share of it that is done
 
 SIDE_BY_SIDE = 2  # more would compete for memory
 TURN_SECONDS = 0.1
@@ -29,33 +30,60 @@ CHILD = "import sys; sys.path[:] = {path!r}; from tclose.compare.trial import ma
 THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def answers(jobs: Sequence[Job], table: memoryview, limit: float, tell: Tell) -> list[Answer]:
-    """Return what each job came to, in their order."""
+def answers(jobs: Sequence[Job], table: memoryview, limit: float, progress: Sequence[Progress]) -> list[Answer]:
+    """Return what each job came to, in their order; each has a progress, which is called from this thread."""
     cores: SimpleQueue[int | None] = SimpleQueue()
     for core in _cores(len(jobs)):
         cores.put(core)
+    news: News = SimpleQueue()
 
     def work(number: int) -> Answer:
         core = cores.get()
         try:
-            return _answer(replace(jobs[number], core=core), table, limit, children, lambda share: tell(number, share))
+            tell = _Teller(number, news)
+            return _answer(replace(jobs[number], core=core), table, limit, children, tell)
         finally:
             cores.put(core)
 
     children = Children()
     pool = ThreadPoolExecutor(cores.qsize())
     try:
-        return [_awaited(future) for future in [pool.submit(work, number) for number in range(len(jobs))]]
+        return _awaited([pool.submit(work, number) for number in range(len(jobs))], news, progress)
     finally:  # also after Ctrl-C: no process may outlive the question
         children.end()
         pool.shutdown(cancel_futures=True)
 
 
-def _awaited(future: Future[Answer]) -> Answer:
-    """Wait in short turns: polars restarts a wait that Ctrl-C interrupts, and Python hears of it only in between."""
-    while not future.done():
-        wait([future], timeout=TURN_SECONDS)
-    return future.result()
+News = SimpleQueue[tuple[int, float, str]]  # the number of a job, the share of it that is done, what it does
+
+
+def _awaited(futures: Sequence[Future[Answer]], news: News, progress: Sequence[Progress]) -> list[Answer]:
+    """Wait in short turns, so that Ctrl-C and a progress that raises are heard of, and pass the news on."""
+    last: tuple[int, float, str] | None = None
+    while not all(future.done() for future in futures):
+        with suppress(Empty):
+            last = news.get(timeout=TURN_SECONDS)
+        if last is not None:  # said again when nothing is new: whoever wants to cancel must be asked
+            progress[last[0]](*last[1:])
+    while not news.empty():
+        number, share, phase = news.get()
+        progress[number](share, phase)
+    return [future.result() for future in futures]
+
+
+class _Teller:
+    """Turns what a process says into news."""
+
+    def __init__(self, number: int, news: News) -> None:
+        self._number, self._news, self._share, self._phase = number, news, 0.0, ""
+
+    def __call__(self, message: Mapping[str, Any]) -> None:
+        """Pass a message on, if it is about progress."""
+        self._share = message.get("share", self._share)
+        if "compiling" in message:
+            self._phase = compiling(message["compiling"]) if message["compiling"] else ""
+        if "share" in message or "compiling" in message:
+            self._news.put((self._number, self._share, self._phase))
 
 
 def _cores(jobs: int) -> list[int | None]:
@@ -129,7 +157,7 @@ class Clock:
         self._ring()
 
 
-def _answer(job: Job, table: memoryview, limit: float, children: Children, tell: Callable[[float], None]) -> Answer:
+def _answer(job: Job, table: memoryview, limit: float, children: Children, tell: _Teller) -> Answer:
     """Let one process do a job; say so where it had to be stopped, or died."""
     found: Answer | None = None
     with children.one(single_threaded=job.core is not None) as child:
@@ -141,8 +169,7 @@ def _answer(job: Job, table: memoryview, limit: float, children: Children, tell:
         for line in child.stdout:
             message = json.loads(line)
             _heed(message, clock)
-            if "share" in message:
-                tell(message["share"])
+            tell(message)
             found = message.get("trial", found)
         clock.pause()
         status = child.wait()
@@ -155,7 +182,7 @@ def _answer(job: Job, table: memoryview, limit: float, children: Children, tell:
 
 def _heed(message: Mapping[str, Any], clock: Clock) -> None:
     """Let the clock run while the method works, but not while its kernels are compiled or its release is measured."""
-    if "released" in message or message.get("compiling") is True:
+    if "released" in message or message.get("compiling", 0) > 0:
         clock.pause()
-    elif "begun" in message or message.get("compiling") is False:
+    elif "begun" in message or "compiling" in message:
         clock.go()

@@ -8,11 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tclose.compare.comparison import LIMIT_SECONDS, Comparison, Progress, compare
+from tclose.compare.comparison import LIMIT_SECONDS, Comparison, compare
+from tclose.compare.curve import Curve
 from tclose.errors import PolicyError
-from tclose.policy import Policy
-from tclose.report.comparison import Curve, comparison_page
-from tclose.report.page import save
+from tclose.policy import Policy, PolicyLike
+from tclose.types import Progress, silent
 
 LEVELS = (Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2))  # times the policy's own thresholds
 
@@ -31,46 +31,41 @@ class Tradeoff:
 
     def curve(self) -> Curve:
         """Return the loss of every method at each level."""
-        asked = {spec.t for spec in self.comparison.policy.sensitive.values() if spec.t is not None}
-        unit = asked.pop() if len(asked) == 1 else None
-        points = [
-            (trial.name, float(level * unit if unit else level), trial.gcp)
-            for level, one in self.levels.items()
-            for trial in one.released
-            if trial.gcp is not None
-        ]
-        return Curve("t" if unit else "t, as a multiple of the policy's own", points)
+        trials = {level: comparison.released for level, comparison in self.levels.items()}
+        return Curve.of(trials, self.comparison.policy)
 
     def report(self, path: str | Path) -> None:
         """Write a page that shows the methods side by side, and what protection costs with each."""
-        save(comparison_page(self.comparison.to_dict(), self.comparison.policy, self.curve()), path)
+        self.comparison.report(path, curve=self.curve())
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
-        levels = [{"times": str(level), **one.to_dict()} for level, one in self.levels.items()]
+        levels = [{"times": str(level), **comparison.to_dict()} for level, comparison in self.levels.items()]
         return {**self.comparison.to_dict(), "tradeoff": levels}
 
 
 def tradeoff(
     frame: Any,
-    policy: Policy,
+    policy: PolicyLike,
     *,
     methods: Sequence[str] | None = None,
     levels: Sequence[Fraction] = LEVELS,
     limit: float = LIMIT_SECONDS,
     seed: int = 0,
-    progress: Progress | None = None,
+    detail: bool = False,
+    progress: Progress = silent,
 ) -> Tradeoff:
     """Compare methods, then those that gave a release again with every t multiplied by each level, to 1 at most."""
     if any(level <= 0 for level in levels):
         raise PolicyError("a level is a number above 0, by which every t is multiplied")
-    first = compare(frame, policy, methods=methods, limit=limit, seed=seed, progress=progress)
+    policy = Policy.of(policy)
+    first = compare(frame, policy, methods=methods, limit=limit, seed=seed, detail=detail, progress=progress)
     served = [trial.name for trial in first.released]
     others = {}
     for level in levels if served else ():
-        asked = _scaled(policy, level)
-        if asked.sensitive != policy.sensitive:
-            others[level] = compare(frame, asked, methods=served, limit=limit, seed=seed, progress=progress)
+        scaled = _scaled(policy, level)
+        if scaled.sensitive != policy.sensitive:
+            others[level] = compare(frame, scaled, methods=served, limit=limit, seed=seed, progress=progress)
     return Tradeoff(first, others)
 
 

@@ -6,7 +6,6 @@ object per line. When the process that asked goes away, however that comes about
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pickle
@@ -17,29 +16,39 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
-import polars as pl
-
-from tclose.engine.memory import anonymize
+from tclose.engine.compiling import load, watched
+from tclose.engine.memory import prepare, read_for_release
 from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, Unsuited
-from tclose.partition import method_named
-from tclose.partition.options import base_of
+from tclose.measure.kept import DETAIL_MEASURES, kept
+from tclose.measure.queries import QueryError
+from tclose.measure.utility import MEASURES
 from tclose.policy import Policy
-from tclose.release.counting import error_of_counts
+from tclose.privacy.judge import JudgedTable
+from tclose.release.beside import Beside
+from tclose.release.certificate import Certificate
+from tclose.release.detail import detail_of
+from tclose.release.queries import LinkedRows, error_of_counts
+from tclose.release.release import Release
+from tclose.table import CodedTable
+from tclose.table.frames import from_stream
+from tclose.types import Progress, stretch
 
-Outcome = Literal["released", "unsuited", "infeasible", "extra missing", "refused", "stopped", "failed"]
+TrialOutcome = Literal["released", "unsuited", "infeasible", "extra missing", "refused", "stopped", "failed"]
 Tell = Callable[[Mapping[str, Any]], None]
 
-OUTCOMES: tuple[tuple[type[TcloseError], Outcome], ...] = (
+OUTCOMES: tuple[tuple[type[TcloseError], TrialOutcome], ...] = (
     (Unsuited, "unsuited"),
     (Infeasible, "infeasible"),
     (MissingExtra, "extra missing"),
     (InternalError, "failed"),
     (TcloseError, "refused"),
 )
+DETAIL = tuple(measure.name for measure in DETAIL_MEASURES)
+COMPARED = tuple(measure for measure in MEASURES if measure.compared)
 MEGABYTE = 2**20
 LENGTH_BYTES = 8
 
@@ -52,6 +61,7 @@ class Job:
     method: str
     options: Mapping[str, str]
     seed: int
+    detail: bool = False  # whether to measure how much detail the release keeps for analysts, which takes a while
     core: int | None = None  # the one that this process keeps to, where several run side by side
 
 
@@ -62,22 +72,43 @@ class Trial:
     name: str
     method: str
     choice: str  # of the method's own option; empty where it has none
-    outcome: Outcome
+    outcome: TrialOutcome
     reason: str = ""
     rows: int | None = None
     withheld: int | None = None
     classes: int | None = None
     average_class: float | None = None
     smallest_class: int | None = None
-    gcp: float | None = None
-    sse: float | None = None
-    discernibility: float | None = None
+    measures: Mapping[str, float | None] = field(default_factory=dict)  # of what the release costs, by name
     query_error: float | None = None
     query_errors: list[dict[str, float]] = field(default_factory=list)
+    detail: Mapping[str, float | None] = field(default_factory=dict)  # kept for analysts, by measure, if asked for
     closeness: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None  # without those spent on compiling, which the next run is spared
     compile_seconds: float | None = None
     peak_megabytes: float | None = None
+
+    @property
+    def gcp(self) -> float | None:
+        """The share of detail lost."""
+        return self.measures.get("gcp")
+
+    @property
+    def sse(self) -> float | None:
+        """The information loss, as a squared error."""
+        return self.measures.get("sse")
+
+    @property
+    def discernibility(self) -> float | None:
+        """The sum of the squared class sizes."""
+        return self.measures.get("discernibility")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints: every measure stands beside the other figures."""
+        entries: dict[str, Any] = {}
+        for name, value in asdict(self).items():
+            entries |= {name: value} if name != "measures" else {each.name: value.get(each.name) for each in COMPARED}
+        return entries
 
 
 def send(job: Job, table: memoryview, pipe: IO[bytes]) -> None:
@@ -101,7 +132,7 @@ def main() -> None:
 
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as pipe:
         job: Job = pickle.loads(_block(pipe))
-        table = pl.read_ipc_stream(io.BytesIO(_block(pipe)))
+        table = from_stream(_block(pipe))
     threading.Thread(target=_end_with_the_pipe, daemon=True).start()
     warnings.simplefilter("ignore")  # whoever asked has been told
     if job.core is not None and hasattr(os, "sched_setaffinity"):
@@ -119,7 +150,7 @@ def _end_with_the_pipe() -> None:
     os._exit(1)
 
 
-def attempt(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
+def attempt(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
     """Return the figures of a release, or why there is none, never with a cell in it."""
     try:
         return _figures(job, table, tell)
@@ -134,85 +165,87 @@ def attempt(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
         return {"outcome": "failed", "reason": f"this is a bug in tclose ({type(error).__name__} in {where})"}
 
 
-def _figures(job: Job, table: pl.DataFrame, tell: Tell) -> dict[str, Any]:
-    if (base := base_of(job.method, job.options)) is not None:
-        method_named(base)  # with its kernels, or nobody would notice when they are compiled
-    compiling = _watch_compiler(tell)
-    tell({"begun": True})
-    start = time.perf_counter()
-    release = anonymize(table, job.policy, method=job.method, seed=job.seed, progress=_rarely(tell), **job.options)
-    seconds, peak = time.perf_counter() - start - compiling.seconds, peak_megabytes()
-    tell({"released": True})
-    content = release.certificate.content
-    error = error_of_counts(table, job.policy, release.tables, content, job.seed)
+def _figures(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
+    load(job.method, job.options)  # with its kernels, or nobody would notice when they are compiled
+    with watched(lambda about_seconds: tell({"compiling": about_seconds})) as compiling:
+        tell({"begun": True})
+        start = time.perf_counter()
+        trial = _released(job, table, _rarely(tell))
+        seconds, peak = time.perf_counter() - start - compiling.seconds, peak_megabytes()
+        tell({"released": True})
+    certificate = trial.release.certificate
+    error = trial.query_error(table, job.seed)
     return {
         "outcome": "released",
-        **_cost(content),
+        **_cost(certificate),
         **({} if error is None else error.to_dict()),
+        "detail": trial.detail() if job.detail else {},
         "seconds": seconds,
         "compile_seconds": compiling.seconds,
         "peak_megabytes": peak,
     }
 
 
-def _cost(found: Mapping[str, Any]) -> dict[str, Any]:
-    measures = found["measures"]
+@dataclass(frozen=True, eq=False)
+class _Released:
+    """A release beside the table that it was made of, each coded once."""
+
+    original: CodedTable
+    release: Release
+    judged: tuple[JudgedTable, ...]
+
+    def query_error(self, table: Any, seed: int) -> QueryError | None:
+        """Return how wrong the counts are that a reader of the release would give."""
+        group = self.release.certificate.group
+        linked = None if group is None else LinkedRows(self.release.layout.frames[0], group)
+        return error_of_counts(table, self.original, [judged.table for judged in self.judged], seed, linked=linked)
+
+    def detail(self) -> dict[str, float | None]:
+        """Return how much detail the release keeps for analysts; several tables cannot be measured together."""
+        if len(self.release.layout.frames) > 1:
+            return {}
+        return kept(detail_of(Beside.of(self.original, self.judged[0].table)))
+
+
+def _released(job: Job, table: Any, progress: Progress) -> _Released:
+    """Read the table, split and recode it, and judge the release."""
+    progress(0.0)
+    kind, original = read_for_release(table, job.policy)
+    split = stretch(progress, 0.1, 0.9)
+    prepared = prepare(
+        original, job.policy, kind=kind, method=job.method, seed=job.seed, progress=split, options=job.options
+    )
+    judged = prepared.judged_tables(stretch(progress, 0.9, 1.0))
+    progress(1.0)
+    return _Released(original, Release(prepared, tuple(each.result for each in judged)), judged)
+
+
+def _cost(certificate: Certificate) -> dict[str, Any]:
+    claims = certificate.claims
+    assert claims.rows is not None
+    assert claims.classes is not None
     return {
-        **{name: found[name] for name in ("rows", "withheld", "classes", "smallest_class")},
-        "average_class": found["rows"] / found["classes"],
-        **{name: measures[name] for name in ("gcp", "sse", "discernibility")},
-        "closeness": {name: one["closeness"] for name, one in found["sensitive"].items()},
+        "rows": claims.rows,
+        "withheld": certificate.withheld,
+        "classes": claims.classes,
+        "smallest_class": claims.smallest_class,
+        "average_class": claims.rows / claims.classes,
+        "measures": {measure.name: certificate.measures[measure.name] for measure in COMPARED},
+        "closeness": {name: claim.closeness for name, claim in claims.sensitive.items()},
     }
 
 
-def _rarely(tell: Tell) -> Callable[[float, str], None]:
+def _rarely(tell: Tell) -> Progress:
     """Tell of progress a hundred times at most."""
     told = -1.0
 
-    def progress(share: float, what: str) -> None:
+    def progress(share: float, phase: str = "") -> None:
         nonlocal told
         if share >= told + 0.01:
             told = share
             tell({"share": share})
 
     return progress
-
-
-class _Compiling:
-    """How long kernels were compiled: once per machine, so it says nothing of the method."""
-
-    def __init__(self, tell: Tell) -> None:
-        self.seconds, self._depth, self._since, self._tell = 0.0, 0, 0.0, tell
-
-    def begin(self) -> None:
-        """Take note that the compiler starts; it calls itself for the functions that a kernel calls."""
-        self._depth += 1
-        if self._depth == 1:
-            self._since = time.perf_counter()
-            self._tell({"compiling": True})
-
-    def end(self) -> None:
-        """Take note that the compiler is done."""
-        self._depth -= 1
-        if self._depth == 0:
-            self.seconds += time.perf_counter() - self._since
-            self._tell({"compiling": False})
-
-
-def _watch_compiler(tell: Tell) -> _Compiling:
-    compiling = _Compiling(tell)
-    if "numba" in sys.modules:  # else the method has no kernels
-        from numba.core import event
-
-        class Listener(event.Listener):
-            def on_start(self, event: Any) -> None:
-                compiling.begin()
-
-            def on_end(self, event: Any) -> None:
-                compiling.end()
-
-        event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
-    return compiling
 
 
 def peak_megabytes() -> float | None:

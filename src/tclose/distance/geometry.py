@@ -22,6 +22,11 @@ class Line:
     positions: NDArray[Any]  # integers (int64, or Python integers where they are larger) that rise from 0
 
     @property
+    def by_rank(self) -> bool:
+        """Whether neighbours are all equally far apart, so that ranks are distances."""
+        return bool(np.array_equal(self.positions, np.arange(len(self.positions))))
+
+    @property
     def length(self) -> int:
         """The distance between the first and the last position, which counts as 1; at least 1."""
         return max(int(self.positions[-1]), 1)

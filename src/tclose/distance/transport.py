@@ -2,7 +2,7 @@
 
 The proposal is rounded to integer amounts, what rounding left over is moved anyhow, and negative cycles of the
 residual network are cancelled until there is none: that is the proof that no cheaper flow exists (Klein 1967).
-As the proposal is optimal up to rounding, hardly a cycle is ever found.
+The proposal is optimal up to rounding, so there is rarely a cycle to cancel.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.exact import Integers, widened
-from tclose.distance.plan import in_order
+from tclose.distance.moves import in_order
+from tclose.distance.ratios import Integers, widened
 from tclose.errors import MissingExtra
 from tclose.types import Ints
 

@@ -5,33 +5,54 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 NEEDED = ("numpy", "polars", "narwhals", "numba", "click", "rich")
 EXTRAS = {"scipy": "solve", "scikit-learn": "learn", "altair": "report", "vl-convert-python": "report"}
 
 
-def examine() -> dict[str, Any]:
+@dataclass(frozen=True)
+class Health:
+    """What is installed, in which version, and what could be."""
+
+    tclose: str | None
+    python: str
+    system: str
+    cores: int | None
+    needed: Mapping[str, str | None]
+    extras: Mapping[str, str | None]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether everything that is needed is there."""
+        return all(self.needed.values())
+
+    @property
+    def advice(self) -> list[str]:
+        """One line for each extra that is absent."""
+        return [
+            f"{name} is not installed: pip install 'tclose[{extra}]'"
+            for name, extra in EXTRAS.items()
+            if not self.extras[name]
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {**asdict(self), "healthy": self.healthy}
+
+
+def examine() -> Health:
     """Return what is installed, and what could be."""
-    needed = {name: _version(name) for name in NEEDED}
-    return {
-        "tclose": _version("tclose"),
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count(),
-        "needed": needed,
-        "extras": {name: _version(name) for name in EXTRAS},
-        "healthy": all(needed.values()),
-    }
-
-
-def advice(found: dict[str, Any]) -> list[str]:
-    """Return one line for each extra that is absent."""
-    return [
-        f"{name} is not installed: pip install 'tclose[{extra}]'"
-        for name, extra in EXTRAS.items()
-        if not found["extras"][name]
-    ]
+    return Health(
+        tclose=_version("tclose"),
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.machine()}",
+        cores=os.cpu_count(),
+        needed={name: _version(name) for name in NEEDED},
+        extras={name: _version(name) for name in EXTRAS},
+    )
 
 
 def _version(name: str) -> str | None:

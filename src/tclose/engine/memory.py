@@ -1,54 +1,73 @@
-"""The steps of tclose, readable as prose: read, judge, split, write, tell."""
+"""The steps in memory, readable as prose: read, judge, split, write, tell."""
 
 from __future__ import annotations
 
 import secrets
 import warnings
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
+from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
+from tclose.measure.kept import kept
+from tclose.measure.learning import Prediction, predict
 from tclose.partition import DEFAULT_METHOD
 from tclose.partition.options import checked
-from tclose.policy import Policy
+from tclose.policy import Policy, PolicyLike
+from tclose.policy.derived import k_alone
 from tclose.privacy.feasibility import publishable
-from tclose.privacy.judge import Progress, distance_of, judge
+from tclose.privacy.judge import distance_of, judge
 from tclose.privacy.results import CheckResult, Explanation, Step
-from tclose.release.certificate import FORMAT
-from tclose.release.layouts import laid_out
-from tclose.release.published import Work
-from tclose.release.release import Release
-from tclose.table import encode, to_polars
+from tclose.release.beside import Beside, read_published, register_of
+from tclose.release.detail import detail_of
+from tclose.release.layouts import About, laid_out
+from tclose.release.published import ReleaseInput
+from tclose.release.release import PreparedRelease, Release
+from tclose.release.scenes import Adversary
+from tclose.table import CodedTable, encode, encode_quietly, to_polars
 from tclose.table.coded import check_columns
 from tclose.table.frames import kind_of
-from tclose.table.quasi import read_quasis
+from tclose.types import Progress, silent, stretch
+
+ANONYMIZER = "mondrian"  # makes the k-anonymous table that attacks compare a release with
 
 
-def check(frame: Any, policy: Policy, *, ignore_others: bool = False, progress: Progress | None = None) -> CheckResult:
-    """Tell whether a table holds what a policy asks for; the table is judged as it is, nothing is changed.
+def check(
+    frame: Any, policy: PolicyLike, *, ignore_others: bool = False, progress: Progress | None = None
+) -> CheckResult:
+    """Say whether a table holds what a policy asks for; the table is judged as it is, nothing is changed.
 
-    `frame` is a pandas, polars or pyarrow frame. Rows that show equal quasi-identifiers and kept columns form a
-    class. With `ignore_others`, columns that the policy does not name play no role.
+    `frame` is a pandas, polars or pyarrow frame; `policy` a `Policy`, a mapping or the path of a TOML file. Rows that
+    show equal quasi-identifiers and kept columns form a class. With `ignore_others`, columns that the policy does not
+    name play no role.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"zone": ["a", "a", "b", "b"], "salary": [3, 4, 3, 4]})
     >>> check(table, Policy(quasi=["zone"], sensitive={"salary": {"t": 0.1}}, k=2)).satisfied
     True
     """
-    tell = progress or (lambda share, what: None)
-    tell(0.0, "reading")
+    policy, report = Policy.of(policy), progress or silent
+    report(0.0, "reading")
     table = encode(to_polars(frame), policy, ignore_others=ignore_others)
-    tell(0.5, "judging")
-    return judge(table, policy, lambda share, what: tell(0.5 + share / 2, what))
+    report(0.5, "judging")
+    return judge(table, policy, stretch(report, 0.5, 1.0)).result
 
 
-def explain(frame: Any, policy: Policy, *, attribute: str, class_number: int) -> Explanation:
-    """Tell which earth has to move where to turn one class's distribution into the whole table's.
+def explain(frame: Any, policy: PolicyLike, *, attribute: str, class_number: int) -> Explanation:
+    """Return the cheapest moves that turn one class's distribution into the whole table's.
 
     Classes are counted from 1 in the order in which the table shows them first.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"zone": ["a", "b"], "salary": [3, 4]})
+    >>> policy = Policy(quasi=["zone"], sensitive={"salary": {"t": 0.5}})
+    >>> explain(table, policy, attribute="salary", class_number=1).closeness
+    Fraction(1, 2)
     """
+    policy = Policy.of(policy)
     table = encode(to_polars(frame), policy, ignore_others=True)
     if attribute not in table.sensitive:
         hint = did_you_mean(attribute, table.sensitive)
@@ -56,13 +75,13 @@ def explain(frame: Any, policy: Policy, *, attribute: str, class_number: int) ->
     classes, column = table.classes, table.sensitive[attribute]
     if not 1 <= class_number <= len(classes):
         raise InputError(f"there is no class {class_number:,}: the table has classes 1 to {len(classes):,}")
-    mine = column.codes[classes.members(class_number - 1)]
-    row = np.bincount(mine, minlength=len(column.labels)).astype(np.int64)
-    moves = distance_of(column).plan(row, column.reference)
+    codes = column.codes[classes.members(class_number - 1)]
+    counts = np.bincount(codes, minlength=len(column.labels)).astype(np.int64)
+    moves = distance_of(column).plan(counts, column.reference)
     return Explanation(
         attribute=attribute,
         class_number=class_number,
-        rows=len(mine),
+        rows=len(codes),
         distance=column.distance,
         moves=tuple(
             Step(column.labels[move.source], column.labels[move.target], move.mass, move.distance) for move in moves
@@ -72,7 +91,7 @@ def explain(frame: Any, policy: Policy, *, attribute: str, class_number: int) ->
 
 def anonymize(
     frame: Any,
-    policy: Policy,
+    policy: PolicyLike,
     *,
     method: str = DEFAULT_METHOD,
     seed: int | None = None,
@@ -82,40 +101,156 @@ def anonymize(
     """Split a table into classes that hold what the policy asks for, and publish one common value per class.
 
     Sensitive and kept cells stay as they are. The release is judged from its published values before it is returned;
-    what cannot be reached raises `Infeasible`. `options` go to the method. Without a seed, chance is drawn from the
+    what cannot be reached raises `Infeasible`. `options` go to the method. Without a seed, random numbers come from the
     system's secure source. The methods `projections` and `anatomy` publish several tables.
-    """
-    tell = progress or (lambda share, what: None)
-    chance = secrets.randbits(63) if seed is None else _given(seed)
-    options = checked(method, options)
 
-    tell(0.0, "reading")
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
+    >>> policy = Policy(quasi=["age"], sensitive={"salary": {"t": 0.1}}, k=2)
+    >>> anonymize(table, policy, method="mondrian").frame["age"].to_list()
+    ['[20, 30]', '[20, 30]', '[40, 50]', '[40, 50]']
+    """
+    policy, report = Policy.of(policy), progress or silent
+    options = checked(method, options)  # before any work
+    report(0.0, "reading")
+    kind, table = read_for_release(frame, policy)
+    splitting = stretch(report, 0.1, 0.9, "splitting")
+    prepared = prepare(table, policy, kind=kind, method=method, seed=seed, progress=splitting, options=options)
+    report(0.9, "judging")
+    release = prepared.judged(stretch(report, 0.9, 1.0))
+    report(1.0, "done")
+    return release
+
+
+def read_for_release(frame: Any, policy: Policy) -> tuple[str, CodedTable]:
+    """Read a table that is to be published, once; return which library its frame is of, and its codes."""
     whole = to_polars(frame)
     check_columns(whole, policy, identifiers_too=True)
-    possible = publishable(whole, policy)
-    quasi = [column.only(possible.rows) for column in read_quasis(whole, policy)]
-
-    tell(0.1, "splitting")
-    work = Work(possible, policy, quasi, chance, lambda share: tell(0.1 + 0.7 * share, "splitting"))
-    layout = laid_out(work, method, options)
-
-    tell(0.9, "judging")
-    results = layout.confirm(layout.frames)
-    found = {
-        "format": FORMAT,
-        "version": version("tclose"),
-        "method": method,
-        "policy": work.reader_policy.to_dict(),
-        "withheld": possible.withheld,
-        "counted": "rows" if possible.table.persons is None else "persons",
-    }
-    tell(1.0, "done")
-    return Release(layout, results, found, chance, kind_of(frame), policy)
+    return kind_of(frame), encode(whole, policy)
 
 
-def _given(seed: int) -> int:
+def prepare(
+    table: CodedTable,
+    policy: Policy,
+    *,
+    kind: str,
+    method: str,
+    seed: int | None,
+    progress: Progress,
+    options: Mapping[str, Any],
+) -> PreparedRelease:
+    """Split and recode a table; the tables of the release are still to be judged.
+
+    Without a seed, random numbers come from the system's secure source.
+    """
+    settings = checked(method, options)
+    random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
+    rows = publishable(table, policy)
+    given = ReleaseInput(rows, policy, random_seed, progress)
+    layout = laid_out(given, method, settings)
+    about = About(
+        version=version("tclose"),
+        method=method,
+        settings=given.reader_policy.to_dict(),
+        withheld=rows.withheld,
+        counted="rows" if rows.table.persons is None else "persons",
+    )
+    return PreparedRelease(layout, about, policy, kind, random_seed)
+
+
+def given_seed(seed: int) -> int:
     """Take a seed that somebody chose, with a warning."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise PolicyError("a seed is a whole number of at least 0")
-    warnings.warn("who guesses the seed can replay the partition: leave it out for a real release", LeakWarning, 3)
+    warnings.warn(
+        "anyone who guesses the seed can replay the partition: leave it out for a real release", LeakWarning, 4
+    )
     return int(seed)
+
+
+def attack(
+    release: Any,
+    *,
+    original: Any,
+    policy: PolicyLike,
+    second: Any = None,
+    register: Any = None,
+    method: str = ANONYMIZER,
+    progress: Progress | None = None,
+) -> Attacks:
+    """Measure what an adversary learns from a release, beside the raw table and a merely k-anonymous one.
+
+    `release` is a published frame, or a `Release`; `second` another release of the same table, to intersect with.
+    `register` holds people with their quasi-identifiers as they are; without one, the table itself is the register,
+    which is the worst case. `method` makes the k-anonymous table.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
+    >>> policy = Policy(quasi=["age"], sensitive={"salary": {"t": 0.1}}, k=2)
+    >>> release = anonymize(table, policy, method="mondrian")
+    >>> attack(release, original=table, policy=policy)["homogeneity"].findings["release"].rows
+    0
+    """
+    policy, report = Policy.of(policy), progress or silent
+    report(0.0, "reading")
+    people = None if register is None else register_of(register, policy)
+    adversary = Adversary(encode_quietly(to_polars(original), policy), people)
+    seen = beside(release, adversary.original)
+    other = None if second is None else beside(second, adversary.original, "the second release")
+    return attack_beside(seen, adversary, second=other, method=method, progress=stretch(report, 0.1, 1.0))
+
+
+def attack_beside(
+    seen: Beside,
+    adversary: Adversary,
+    *,
+    second: Beside | None = None,
+    method: str = ANONYMIZER,
+    progress: Progress = silent,
+) -> Attacks:
+    """Attack a release that was brought together with its original."""
+    k_anonymous = _k_anonymous(adversary, method, stretch(progress, 0.0, 0.6, "making a k-anonymous table"))
+    scene = adversary.published(seen)
+    if second is not None:
+        scene = scene.with_second(adversary.published(second))
+    scenes = {RAW: adversary.raw(), K_ANONYMOUS: adversary.published(k_anonymous), RELEASE: scene}
+    return attacked(
+        scenes,
+        register_rows=adversary.register_rows,
+        several_rows=adversary.several_rows(),
+        progress=stretch(progress, 0.6, 1.0),
+    )
+
+
+def _k_anonymous(adversary: Adversary, method: str, progress: Progress) -> Beside:
+    """Publish the same table with nothing asked for but k, to compare with."""
+    policy = k_alone(adversary.original.policy, adversary.crowd)
+    table = adversary.original.under(policy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)  # nothing of this table is published
+        prepared = prepare(table, policy, kind="polars", method=method, seed=0, progress=progress, options={})
+    if len(prepared.layout.frames) > 1:
+        raise InputError(f"method '{method}' publishes several tables: choose another for the k-anonymous table")
+    return Beside.of(adversary.original, prepared.judged_tables()[0].table, "the k-anonymous table")
+
+
+def beside(release: Any, original: CodedTable, what: str = "the release") -> Beside:
+    """Bring a release, given as a frame or as a `Release` of one table, together with its original."""
+    if isinstance(release, Release):
+        if len(release.layout.frames) > 1:
+            raise InputError(f"this release has {len(release.layout.frames)} tables: take one of its .tables at a time")
+        release = release.layout.frames[0]
+    return Beside.of(original, read_published(release, original, what), what)
+
+
+def detail(release: Any, *, original: Any, policy: Policy) -> dict[str, float | None]:
+    """Return every measure of detail kept, by its name; None where the table has nothing to measure it on."""
+    return kept(detail_of(beside(release, encode_quietly(to_polars(original), policy))))
+
+
+def predicted(release: Any, *, original: Any, policy: Policy, target: str, seed: int = 0) -> Prediction:
+    """Tell how well a sensitive column is predicted from everything else, before and after; needs scikit-learn."""
+    if target not in policy.sensitive:
+        hint = did_you_mean(target, policy.sensitive)
+        raise InputError(f"'{target}' is no sensitive attribute of the policy{hint}")
+    return predict(detail_of(beside(release, encode_quietly(to_polars(original), policy))), target, seed=seed)

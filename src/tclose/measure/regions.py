@@ -1,117 +1,94 @@
-"""What a reader makes of a published quasi-identifier: which values a cell may stand for.
+"""How the queries read a published quasi-identifier: each text spread evenly over the values that it may stand for.
 
-The inverse of `recode/published.py`, from the published text alone. A number's range spreads over its values at the
-column's own grain (years of age, days, cents: the greatest common step between its values), a coded tail up to the
-table's end, a mean is a point; a label spreads over its leaves, a set over its members; "missing" is one value more.
+The texts are read by `recode/meaning.py`. A number's range spreads over its values at the column's own grain (years of
+age, days, cents: the greatest common step between its values), a coded tail up to the table's end, a mean is a point; a
+label spreads over its leaves, a set over its members; "missing" is one value more.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from tclose.measure.queries import Members, Spread, Stretch
-from tclose.policy.settings import exact
-from tclose.recode.spelling import MISSING
-from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn, SetColumn
+from tclose.measure.queries import CodeSets, PublishedRanges, ValueShares
+from tclose.recode.meaning import Meaning, meanings, reader_of
+from tclose.recode.spelling import MeanCell, MissingCell
+from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
+from tclose.table.values import ValueList
+from tclose.types import Floats, Ints
 
 FINEST = 2**52  # steps between a column's ends; more of them, and a float could not tell them apart
-AMONG = f" or {MISSING}"
 
 
-def spread_of(column: QuasiColumn, texts: Sequence[str]) -> Spread:
+def value_shares(column: QuasiColumn, texts: Sequence[str]) -> ValueShares:
     """Return what different published texts of a column may stand for, in the codes of the column."""
-    if isinstance(column, SetColumn):
-        return _sets(column, texts)
-    bare = [text.removesuffix(AMONG) for text in texts]
-    ends = _Leaves(column) if isinstance(column, LabelColumn) else _Numbers(column)
-    present = np.array([text != MISSING for text in bare])
-    low, high = np.array([ends.read(text) if text != MISSING else (0.0, 0.0) for text in bare]).T
-    or_missing = np.array([text.endswith(AMONG) for text in texts])
-    return Stretch(low, high, or_missing, present, ends.starts, ends.stops)
+    ways = meanings(reader_of(column), texts, name=column.name)
+    if isinstance(column, LabelColumn):
+        return _code_sets(ways, len(column.hierarchy.leaves))
+    if isinstance(column, NumberColumn):
+        return _ranges(_GrainLine(column.values), ways)
+    return _code_sets(ways, len(column.values.texts))
 
 
-class _Leaves:
-    """A hierarchy: leaf i fills i up to below i + 1."""
-
-    def __init__(self, column: LabelColumn) -> None:
-        hierarchy = column.hierarchy
-        self.starts = np.arange(len(hierarchy.leaves), dtype=np.float64)
-        self.stops = self.starts + 1
-        self.known: dict[str, tuple[float, float]] = {}
-        for labels, level in zip(reversed(hierarchy.labels), reversed(hierarchy.levels), strict=True):
-            first, stop = np.searchsorted(level, np.arange(len(labels)) + np.array([[0], [1]]))
-            self.known |= dict(zip(labels, zip(first.tolist(), stop.tolist(), strict=True), strict=True))
-
-    def read(self, text: str) -> tuple[float, float]:
-        return self.known[text]
+def _code_sets(texts: Sequence[Sequence[Meaning]], domain: int) -> CodeSets:
+    """ValueShares every text over the codes that it covers in any of the ways to read it."""
+    members = [np.unique(np.concatenate([_codes(meaning, domain) for meaning in ways])) for ways in texts]
+    owners = np.repeat(np.arange(len(texts)), [len(codes) for codes in members])
+    return CodeSets.of(owners, np.concatenate(members), domain=max(domain, 1), count=len(texts))
 
 
-class _Numbers:
-    """Numbers or dates, counted in grains from the smallest."""
+def _codes(meaning: Meaning, domain: int) -> Ints:
+    """Return the codes that a text covers; -1 for a missing value among them."""
+    codes = np.arange(domain)[meaning.codes]
+    return np.append(codes, -1) if meaning.missing else codes
 
-    def __init__(self, column: NumberColumn) -> None:
-        units = column.values.units
+
+class _GrainLine:
+    """The values of a column, numbers or dates, counted in grains from the smallest."""
+
+    def __init__(self, values: ValueList) -> None:
+        units = values.units
         assert units is not None
-        self.scale, self.first, self.mean = column.values.scale, int(units[0]), column.spec.publish == "mean"
+        self.scale, self.first = values.scale, int(units[0])
         wide = units.astype(object) - self.first
         self.grain = max(math.gcd(*wide), -(-int(wide[-1]) // FINEST), 1)
-        self.starts = np.array([unit / self.grain for unit in wide], dtype=np.float64)
+        self.starts: Floats = np.array([unit / self.grain for unit in wide], dtype=np.float64)
         self.stops = self.starts + 1
-        self.known = dict(zip(column.values.texts, self.starts.tolist(), strict=True))
 
-    def read(self, text: str) -> tuple[float, float]:
-        low, comma, high = text.removeprefix("[").removesuffix("]").partition(", ")
-        if self.mean:
-            return self._place(low), self._place(low)
-        return self._low(low), self._high(high if comma else low)
+    def place(self, number: Fraction) -> float:
+        """Return where a number lies."""
+        return float((number * 10**self.scale - self.first) / Fraction(self.grain))
 
-    def _low(self, end: str) -> float:
-        return min(0.0, self._place(end[1:])) if end.startswith("≤") else self._place(end.removeprefix("≥"))
-
-    def _high(self, end: str) -> float:
-        if end.startswith("≥"):
-            return max(float(self.stops[-1]), self._place(end[1:]) + 1)
-        return self._place(end.removeprefix("≤")) + 1
-
-    def _place(self, text: str) -> float:
-        if text in self.known:
-            return float(self.known[text])
-        return float((exact(text) * 10**self.scale - self.first) / Fraction(self.grain))
+    def clipped(self, low: float, high: float, covered: slice) -> tuple[float, float]:
+        """Keep a range off the values that it does not cover: a snapped end can lie within a grain of one."""
+        first, after = covered.start, covered.stop
+        if first > 0:
+            low = max(low, float(min(self.stops[first - 1], self.starts[first])))
+        if after < len(self.starts):
+            high = min(high, float(max(self.stops[after - 1], self.starts[after])))
+        return low, high
 
 
-def _sets(column: SetColumn, texts: Sequence[str]) -> Members:
-    known = {text: code for code, text in enumerate(column.values.texts)}
-    members = [_codes(text, known) for text in texts]
-    owners = np.repeat(np.arange(len(texts)), [len(codes) for codes in members])
-    codes = np.array([code for each in members for code in each], dtype=np.int64)
-    return Members.of(owners, codes, domain=max(len(known), 1), count=len(texts))
+def _ranges(line: _GrainLine, texts: Sequence[Sequence[Meaning]]) -> PublishedRanges:
+    """Lay every text on the line; numbers and dates can be read in one way only."""
+    readings = [ways[0] for ways in texts]
+    low, high = np.array([_ends(line, meaning) for meaning in readings]).T
+    present = np.array([not isinstance(meaning.cell, MissingCell) for meaning in readings])
+    or_missing = np.array([meaning.missing for meaning in readings]) & present
+    return PublishedRanges(low, high, or_missing, present, line.starts, line.stops)
 
 
-def _codes(text: str, known: dict[str, int]) -> list[int]:
-    """Return the codes of a published set; -1 for a missing value among them."""
-    if text in known:
-        return [known[text]]
-    if text == MISSING:
-        return [-1]
-    bare = text.removesuffix(AMONG)
-    among = [-1] if bare != text else []
-    return among + ([known[bare]] if bare in known else [known[value] for value in _split(bare[1:-1])])
-
-
-def _split(text: str) -> list[str]:
-    """Take a published list apart: a value that holds a comma, a brace or a quote stands in quotes, as JSON."""
-    values, at = [], 0
-    while at < len(text):
-        if text[at] == '"':
-            value, at = json.JSONDecoder().raw_decode(text, at)
-        else:
-            end = text.find(", ", at)
-            value, at = (text[at:], len(text)) if end < 0 else (text[at:end], end)
-        values.append(value)
-        at += len(", ")
-    return values
+def _ends(line: _GrainLine, meaning: Meaning) -> tuple[float, float]:
+    """Return where a text begins and where it stops: a range stops one grain after its last number, a mean at once."""
+    if meaning.bounds is None:
+        return 0.0, 0.0
+    first, last = meaning.bounds.low, meaning.bounds.high
+    low = 0.0 if first is None else line.place(first)
+    if isinstance(meaning.cell, MeanCell):
+        return low, low
+    high = float(line.stops[-1]) if last is None else line.place(last) + 1
+    assert isinstance(meaning.codes, slice)
+    return line.clipped(low, high, meaning.codes)

@@ -1,17 +1,22 @@
-"""The methods, one line each: what they do, whose they are, and what they can serve."""
+"""The methods, one entry each: what it does, whose it is, and what it can serve.
+
+A new method is a module of its name in this folder, with a `partition`, and an entry here.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-ALL_DISTANCES = ("ordered", "value", "equal", "hierarchical", "matrix")
+from tclose.distance.registry import DISTANCES, of_shapes
+
+ALL_DISTANCES = tuple(DISTANCES)
 
 
 @dataclass(frozen=True)
 class Method:
     """What a steward wants to know before choosing; the module of the same name holds its `partition`."""
 
-    what: str
+    what: str  # at most 82 letters, so that a line of `tclose methods` has at most 100
     who: str
     year: int
     sensitive: str = "any"  # how many sensitive attributes: "any" or "one"
@@ -26,17 +31,19 @@ class Method:
 
 METHODS = {
     "weave": Method(
-        "stratified bisection, then exact exchanges that use up what t allows",
+        "splits the rows evenly, then exchanges rows between classes while t allows it",
         "tclose",
         2026,
         option="effort",
         choices=("balanced", "fast", "best"),
     ),
     "fragmentation": Method(
-        "fragments of the sensitive space, shared out evenly", "Bagai, Weber & Gowda; bounds mended by tclose", 2023
+        "cuts the sensitive values into fragments and gives every class its share of each",
+        "Bagai, Weber & Gowda; bounds corrected by tclose",
+        2023,
     ),
     "mondrian": Method(
-        "halves at the median of the widest quasi-identifier, as long as both sides are admitted",
+        "halves the rows at the median of the widest quasi-identifier, as often as allowed",
         "LeFevre, DeWitt & Ramakrishnan; for t and (n,t): Li, Li & Venkatasubramanian",
         2010,
         option="cuts",
@@ -44,43 +51,43 @@ METHODS = {
         compare_all=True,
     ),
     "incognito": Method(
-        "one level of generalisation per quasi-identifier in the whole table: the minimal one that loses least",
+        "generalises each quasi-identifier to one level in the whole table, losing least",
         "LeFevre, DeWitt & Ramakrishnan; for t: Li, Li & Venkatasubramanian",
         2007,
         growth="n log n; exponential in the quasi-identifiers",
     ),
     "kanonymity": Method(
-        "suppression for k alone, within m times the fewest stars, or for alpha = 1/2 with the fewest",
+        "suppresses cells: few for k alone, the fewest possible for alpha = 1/2",
         "Liang & Yuan",
         2013,
         growth="n log n; with alpha = 1/2 cubic in the different rows, up to 1,000",
     ),
     "projections": Method(
-        "several tables, each with sensitive attributes that belong together and classes of its own (CODIP)",
+        "publishes several tables, each with related sensitive attributes (CODIP)",
         "Fang, Ashrafi & Ng",
         2011,
         growth="that of its base method",
         tables="several",
     ),
     "anatomy": Method(
-        "two tables, exact quasi-identifiers and sensitive values, joined by a group; does not hide who is in it",
+        "publishes two tables linked by a group; does not hide who is in the table",
         "Xiao & Tao",
         2006,
         tables="several",
     ),
     "sabre": Method(
-        "buckets of sensitive values by greedy splits, shared out evenly over classes that halve the table",
+        "puts sensitive values into buckets and gives every class its share of each",
         "Cao, Karras, Kalnis & Tan",
         2011,
         sensitive="one",
-        distances=("ordered", "value", "equal", "hierarchical"),
+        distances=of_shapes("line", "tree"),
         growth="n log n; by nearest rows n²",
         option="near",
         choices=("hilbert", "nearest"),
         compare_all=True,
     ),
     "microaggregation": Method(
-        "one near row from each stratum of the sensitive attribute; by 'swap' and 'merge', groups of near rows mended",
+        "groups near rows, one from each stratum of the sensitive attribute",
         "Soria-Comas, Domingo-Ferrer, Sánchez & Martínez",
         2015,
         sensitive="one",  # as the default variant has it: 'merge' serves any number and distance
@@ -91,7 +98,7 @@ METHODS = {
         compare_all=True,
     ),
     "burel": Method(
-        "β-likeness: the fewest buckets of values with near frequencies, shared out as by sabre",
+        "β-likeness: buckets of equally frequent values; every class gets its share of each",
         "Cao & Karras",
         2012,
         sensitive="one",
@@ -101,7 +108,7 @@ METHODS = {
         needs=("beta", "enhanced_beta"),
     ),
     "clustering": Method(
-        "one row of each of some equal fuzzy clusters of sensitive values; failing classes joined",
+        "gives every class one row of each fuzzy cluster of sensitive values",
         "Wang, Zhu, Chen & Chang",
         2018,
         growth="n · class size",
@@ -109,14 +116,14 @@ METHODS = {
         choices=("searched", "k"),
     ),
     "pca": Method(
-        "one row of each of some stretches of the sensitive values' first principal component; failing classes joined",
+        "gives every class one row of each stretch of the first principal component",
         "Wang, Zhu, Chen & Chang",
         2018,
         option="size",
         choices=("searched", "k"),
     ),
     "exact": Method(
-        "the optimum: by recursion over subsets, or by a mixed-integer programme for suppression",
+        "finds the optimum of a small table, by recursion or by integer programming",
         "Liang & Yuan",
         2013,
         growth="3^n",

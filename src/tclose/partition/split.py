@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,50 +13,40 @@ from tclose.partition import Problem, Sensitive, merged, method_named
 from tclose.partition.shared.axes import Axis, Line, Set, Tree
 from tclose.policy import Policy
 from tclose.policy import Sensitive as Asked
-from tclose.privacy import distribution_models, diversity_models
-from tclose.privacy.feasibility import Publishable
+from tclose.privacy import NTCloseness, TCloseness, models_of
 from tclose.privacy.judge import distance_of, verdicts
-from tclose.table import SensitiveColumn
+from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
-from tclose.types import Ints, Progress
+from tclose.types import Bools, Floats, Ints, Progress, stretch
 
-ENSURED = ("t", "(n,t)")  # by every method; the rest is ensured by merging
+ENSURED = (TCloseness.name, NTCloseness.name)  # by every method; the rest is ensured by merging
 
 
 def split(
-    possible: Publishable,
-    policy: Policy,
-    quasi: Sequence[QuasiColumn],
-    method: str,
-    seed: int,
-    progress: Callable[[float], None],
-    options: Mapping[str, Any],
+    table: CodedTable, policy: Policy, method: str, seed: int, progress: Progress, options: Mapping[str, Any]
 ) -> Ints:
     """Return the class of every row, counted from 0."""
-    partition, problem, groups = method_named(method), problem_of(possible, policy, quasi), possible.groups
+    partition, problem, groups = method_named(method), problem_of(table, policy), table.groups
     labels = np.empty(problem.rows, dtype=np.int64)
     classes = done = 0
     for group in range(len(groups)):
         rows = groups.members(group)
-        part, tell = problem.part(rows), _share_of(progress, done / problem.rows, len(rows) / problem.rows)
+        part = problem.part(rows)
         if _within_t(part):
-            found = _checked(partition(part, seed=seed, progress=tell, **options), len(rows))
+            share = stretch(progress, done / problem.rows, (done + len(rows)) / problem.rows, "splitting")
+            found = _checked(partition(part, seed=seed, progress=share, **options), len(rows))
         else:
             found = np.zeros(len(rows), dtype=np.int64)  # large enough for (n,t), which admits it as it is
         labels[rows] = classes + found
         classes, done = classes + int(found.max()) + 1, done + len(rows)
-    return join_failing(labels, possible, policy, quasi)
+    return join_failing(labels, table, policy)
 
 
-def join_failing(labels: Ints, possible: Publishable, policy: Policy, quasi: Sequence[QuasiColumn]) -> Ints:
+def join_failing(labels: Ints, table: CodedTable, policy: Policy) -> Ints:
     """Merge classes within their groups until every model admits them all."""
-    groups, points = possible.groups.labels_by_row(), _points(possible, quasi)
-    return merged(labels, groups, points, lambda labels: _failing(labels, possible, policy))
-
-
-def _share_of(progress: Callable[[float], None], before: float, share: float) -> Progress:
-    return lambda inner, phase="": progress(before + share * inner)
+    groups, points = table.groups.labels_by_row(), _points(table)
+    return merged(labels, groups, points, lambda labels: _failing(labels, table, policy))
 
 
 def _within_t(problem: Problem) -> bool:
@@ -76,32 +66,34 @@ def _numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return different, np.arange(len(different))
 
 
-def problem_of(possible: Publishable, policy: Policy, quasi: Sequence[QuasiColumn]) -> Problem:
+def problem_of(table: CodedTable, policy: Policy) -> Problem:
     """Return what a method is given: codes and losses, no texts."""
-    columns = possible.table.sensitive.values()
+    by_rows = table.persons is None
     return Problem(
-        points=_points(possible, quasi),
+        points=_points(table),
         sensitive=tuple(
-            _sensitive(column, policy.sensitive[column.name], by_rows=possible.table.persons is None)
-            for column in columns
+            _sensitive(column, policy.sensitive[name], by_rows=by_rows) for name, column in table.sensitive.items()
         ),
         k=policy.k,
-        axes=tuple(_axis(column) for column in quasi),
+        axes=tuple(_axis(column) for column in table.quasi.values()),
     )
 
 
 def _sensitive(column: SensitiveColumn, spec: Asked, *, by_rows: bool) -> Sensitive:
     """Return an attribute with its models; those that count persons are left to the merging."""
     distance = distance_of(column)
-    models = [model for model in distribution_models(spec, distance, ()) if model.name not in ENSURED]
-    models += diversity_models(spec, None) if by_rows else []
-    return Sensitive(column.codes, column.reference, distance, spec.t, spec.n, tuple(models))
+    models = tuple(
+        model
+        for model in models_of(spec, distance)
+        if model.name not in ENSURED and (by_rows or not model.counts_persons)
+    )
+    return Sensitive(column.codes, column.reference, distance, spec.t, spec.n, models)
 
 
-def _points(possible: Publishable, quasi: Sequence[QuasiColumn]) -> NDArray[np.float64]:
-    if not quasi:
-        return np.zeros((possible.frame.height, 1))
-    return np.stack([column.points() for column in quasi], axis=1)
+def _points(table: CodedTable) -> Floats:
+    if not table.quasi:
+        return np.zeros((len(table), 1))
+    return np.stack([column.points() for column in table.quasi.values()], axis=1)
 
 
 def _axis(column: QuasiColumn) -> Axis:
@@ -109,14 +101,14 @@ def _axis(column: QuasiColumn) -> Axis:
     if isinstance(column, NumberColumn):
         ends = column.ends()
         deviation = float(column.points().std()) or 1.0 if column.spec.publish == "mean" else None
-        return Line(column.codes, np.asarray(ends.low, dtype=float), np.asarray(ends.high, dtype=float), deviation)
+        return Line(column.codes, ends.low, ends.high, deviation)
     if isinstance(column, LabelColumn):
         return Tree(column.codes, column.hierarchy.levels)
-    missing = bool(column.values.missing)
+    missing = bool((column.codes < 0).any())
     return Set(column.codes + missing, max(column.domain, len(column.values.texts) + missing))
 
 
-def _failing(labels: Ints, possible: Publishable, policy: Policy) -> NDArray[np.bool_]:
+def _failing(labels: Ints, table: CodedTable, policy: Policy) -> Bools:
     """Mark the classes that a model other than t-closeness does not admit."""
-    found = verdicts(possible.table, Classes.from_labels(labels), policy, without=ENSURED)
+    found = verdicts(table, Classes.from_labels(labels), policy, without=ENSURED)
     return np.asarray(np.any([~verdict.judgement.admitted for verdict in found], axis=0))

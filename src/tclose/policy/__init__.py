@@ -1,14 +1,22 @@
 """What is asked: the policy, from TOML or from Python, validated once."""
 
-from tclose.policy.model import (
-    DATE_UNITS,
-    MODELS,
-    Bins,
-    Builder,
-    CostTable,
-    Policy,
-    Quasi,
-    Sensitive,
-)
+from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_settings
+from tclose.policy.model import LEVELS, MODELS, Policy, PolicyLike, Quasi, Sensitive
+from tclose.policy.parts import DATE_UNITS, Bins, Builder, CostTable, Recursive
 
-__all__ = ["DATE_UNITS", "MODELS", "Bins", "Builder", "CostTable", "Policy", "Quasi", "Sensitive"]
+__all__ = [
+    "DATE_UNITS",
+    "DISTANCES",
+    "LEVELS",
+    "MODELS",
+    "Bins",
+    "Builder",
+    "CostTable",
+    "DistanceSettings",
+    "Policy",
+    "PolicyLike",
+    "Quasi",
+    "Recursive",
+    "Sensitive",
+    "implied_by_settings",
+]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import polars as pl
-
-from tclose.table.values import Kind, values_of
 from tclose.words import counted
 
+Kind = Literal["number", "date", "boolean", "text", "mixed"]
 Role = Literal["identifier", "quasi", "sensitive"]
 
 # Patterns for a name in small letters with its words between underscores, as in _marital_status_.
@@ -36,6 +35,18 @@ LOOK = "a measurement by the look of its values"
 MISSING = ("", "NA", "N/A", "?", "null", "NULL", "NaN", "None")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """What a draft looks at: a column's name, the kind of its values, and counts."""
+
+    name: str
+    kind: Kind
+    rows: int
+    distinct: int  # different values
+    missing: int  # rows without a value
+    markers: Sequence[str] = ()  # cells such as NA that stand for a missing value
+
+
 @dataclass(frozen=True)
 class Guess:
     """The role that a column seems to play, and why."""
@@ -51,27 +62,25 @@ class Guess:
         return {"column": self.column, "role": self.role, "kind": self.kind, "why": self.why, "missing": self.missing}
 
 
-def guess(frame: pl.DataFrame) -> list[Guess]:
-    """Guess the role of every column from its name and its values."""
-    guesses = [_guess(frame[name]) for name in frame.columns]
-    if any(found.role == "quasi" for found in guesses):
+def guess(columns: Sequence[Profile]) -> list[Guess]:
+    """Guess the role of every column from its name and its profile."""
+    guesses = [_guess(column) for column in columns]
+    if any(guess.role == "quasi" for guess in guesses):
         return guesses
-    unsure = sorted((found for found in guesses if found.role == "sensitive"), key=lambda found: LOOK not in found.why)
-    return [_as_quasi(found) if found in unsure[:1] else found for found in guesses]
+    unsure = sorted((guess for guess in guesses if guess.role == "sensitive"), key=lambda guess: LOOK not in guess.why)
+    return [_as_quasi(guess) if guess in unsure[:1] else guess for guess in guesses]
 
 
-def _guess(column: pl.Series) -> Guess:
-    values = values_of(column, MISSING)
-    rows, distinct = len(values.codes), len(values.texts)
-    role, why = _role(_words(column.name), values.kind, rows - values.missing, distinct)
-    kind = "numbers and text" if values.kind == "mixed" else values.kind
-    shown = f"{why}; {kind}, {counted(distinct, 'different value')} in {counted(rows, 'row')}"
-    return Guess(column.name, role, values.kind, shown, values.missing)
+def _guess(column: Profile) -> Guess:
+    role, why = _role(_words(column.name), column.kind, column.rows - column.missing, column.distinct)
+    kind = "numbers and text" if column.kind == "mixed" else column.kind
+    shown = f"{why}; {kind}, {counted(column.distinct, 'different value')} in {counted(column.rows, 'row')}"
+    return Guess(column.name, role, column.kind, shown, column.missing)
 
 
-def _as_quasi(found: Guess) -> Guess:
+def _as_quasi(guess: Guess) -> Guess:
     """Make a column the one that forms the classes; without any, nothing can be judged."""
-    return replace(found, role="quasi", why="no column looks like something that others know: is it this one?")
+    return replace(guess, role="quasi", why="no column looks like something that others know: is it this one?")
 
 
 def _words(name: str) -> str:
@@ -100,40 +109,40 @@ def _role(name: str, kind: Kind, rows: int, distinct: int) -> tuple[Role, str]:
     return "quasi", "nothing tells what it is, and others may know it"
 
 
-def draft(frame: pl.DataFrame) -> str:
+def draft(columns: Sequence[Profile]) -> str:
     """Return a policy in TOML, with a comment for every guess; it asks for a t before it can be used."""
-    guesses = guess(frame)
-    identifiers = [found for found in guesses if found.role == "identifier"]
-    missing = _missing_cells(frame)
+    guesses = guess(columns)
+    identifiers = [each for each in guesses if each.role == "identifier"]
     lines = [
         "# Drafted by tclose init. Every role below is a guess from names and values: read it line by line.",
         "",
-        f"identifiers = [{', '.join(_quoted(found.column) for found in identifiers)}]  # never published",
-        *(f"# {_key(found.column)}: {found.why}" for found in identifiers),
+        f"identifiers = [{', '.join(_quoted(each.column) for each in identifiers)}]  # never published",
+        *(f"# {_key(each.column)}: {each.why}" for each in identifiers),
         "k = 5  # no class smaller than this",
-        f"missing = {json.dumps(missing)}  # cells that mean: no value",
+        f"missing = {json.dumps(_missing_cells(columns))}  # cells that mean: no value",
     ]
-    for found in guesses:
-        if found.role != "identifier":
-            lines += ["", *_section(found)]
+    for each in guesses:
+        if each.role != "identifier":
+            lines += ["", *_section(each)]
     return "\n".join(lines) + "\n"
 
 
-def _section(found: Guess) -> list[str]:
-    lines = [f"[{found.role}.{_key(found.column)}]", f"# {found.why}"]
-    if found.role == "quasi":
+def _section(guess: Guess) -> list[str]:
+    lines = [f"[{guess.role}.{_key(guess.column)}]", f"# {guess.why}"]
+    if guess.role == "quasi":
         return lines
     lines.append("# t = 0.?  choose: how far may a class's distribution be from the table's? 0 not at all, 1 anything")
-    if found.kind in ("text", "boolean", "mixed"):
+    if guess.kind in ("text", "boolean", "mixed"):
         lines.append('distance = "equal"  # or "hierarchical" with hierarchy = "FILE.csv"')
-    if found.missing:
-        lines.append(f'missing = "suppress"  # no value in {counted(found.missing, "row")}')
+    if guess.missing:
+        lines.append(f'missing = "suppress"  # no value in {counted(guess.missing, "row")}')
     return lines
 
 
-def _missing_cells(frame: pl.DataFrame) -> list[str]:
-    text = [frame[name] for name in frame.columns if frame[name].dtype == pl.String]
-    return ["", *(cell for cell in MISSING[1:] if any((column == cell).any() for column in text))]
+def _missing_cells(columns: Sequence[Profile]) -> list[str]:
+    """Return the cells that mean "missing" in some column; an empty cell always does."""
+    shown = {marker for column in columns for marker in column.markers}
+    return [marker for marker in MISSING if not marker or marker in shown]
 
 
 def _key(name: str) -> str:

@@ -1,13 +1,14 @@
 """One file per privacy model; each judges all classes of a table against the whole table's distribution."""
 
 from tclose.privacy.alpha import Alpha
-from tclose.privacy.asked import distribution_models, diversity_models
-from tclose.privacy.base import Judgement, Level, Model, Sign
+from tclose.privacy.base import Judgement, Model, Sign
 from tclose.privacy.disclosure import DeltaDisclosure
 from tclose.privacy.kanonymity import KAnonymity
 from tclose.privacy.ldiversity import DistinctL, EntropyL, RecursiveCL
+from tclose.privacy.levels import Level
 from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
 from tclose.privacy.ntcloseness import NTCloseness
+from tclose.privacy.registry import Requirement, models_of, requirement
 from tclose.privacy.rule import Rule
 from tclose.privacy.tcloseness import TCloseness
 
@@ -24,9 +25,10 @@ __all__ = [
     "Model",
     "NTCloseness",
     "RecursiveCL",
+    "Requirement",
     "Rule",
     "Sign",
     "TCloseness",
-    "distribution_models",
-    "diversity_models",
+    "models_of",
+    "requirement",
 ]

@@ -14,6 +14,7 @@ import numpy as np
 
 from tclose.distance import Counts, Ratios
 from tclose.privacy.base import Judgement, Sign
+from tclose.privacy.levels import Level, at_most
 from tclose.privacy.rule import Rule
 from tclose.types import Ints
 
@@ -41,3 +42,7 @@ class Alpha:
         shares = Ratios(np.maximum.reduceat(counts.counts, counts.starts), counts.sizes, 1)
         reached, worst = shares.largest()
         return Judgement(shares.at_most(self.required), reached, worst)
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return at_most(reached)

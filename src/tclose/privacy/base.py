@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts
+from tclose.privacy.levels import Level
 from tclose.privacy.rule import Rule
 from tclose.types import Ints
 
-Level = int | float | Fraction
 Sign = Literal["≥", "≤", "<"]  # how the level that is reached compares with the level that is required
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What a model found: which classes it admits, the level that the table reaches, and the class that sets it."""
+    """Which classes a model admits, the level that the table reaches, and the class that sets this level."""
 
     admitted: NDArray[np.bool_]
     reached: Level  # exact where it can be; math.inf where no level would do
@@ -75,3 +75,6 @@ class Model(Protocol):
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class against the reference counts of the whole table."""
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say, as the end of a sentence, which level these classes can be asked for; they reach `reached`."""

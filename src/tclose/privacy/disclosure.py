@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.privacy.base import Judgement, Sign
+from tclose.privacy.levels import Level, below
 from tclose.privacy.likeness import class_of
 from tclose.privacy.logarithms import beside, sign_of_log_minus
 from tclose.privacy.rule import NEAR as TINY
@@ -56,6 +57,10 @@ class DeltaDisclosure:
         worst = int(np.where(below & ~below.all(), 0, figures).argmax())
         reached = beside(self.required, float(figures[worst]), reaches=not below.all())
         return Judgement(admitted, reached, class_of(worst, counts))
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return below(reached)
 
     def _figures(self, counts: Counts, reference: Ints) -> NDArray[np.float64]:
         sizes = counts.per_entry(counts.sizes)

@@ -9,80 +9,52 @@ nothing changes.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from tclose.errors import Infeasible, LeakWarning
+from tclose.errors import Infeasible
 from tclose.policy import Policy
-from tclose.privacy import Level, RecursiveCL
-from tclose.privacy.judge import Verdict, counts_by_person, verdicts
-from tclose.table import CodedTable, encode
-from tclose.table.builders import spell
-from tclose.table.classes import Classes, classes_of
-from tclose.table.coded import rows_with_values
+from tclose.privacy.judge import Verdict, counts_by_person, members_of, verdicts
+from tclose.privacy.levels import rounded_up
+from tclose.table import CodedTable
+from tclose.table.classes import Classes
 from tclose.types import Ints
 from tclose.words import counted, number
 
-ALONE = ("k", "l", "entropy_l", "recursive", "alpha")  # judged without the rest of the table
 BATCH = 32  # with more failing groups than this, 1/32 of them are withheld at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Publishable:
-    """The rows that can be published, coded, in the groups that kept columns force."""
+    """The rows that can be published, and how many of the input cannot."""
 
-    frame: pl.DataFrame
-    rows: Ints  # where each stood in the table
     table: CodedTable
-    groups: Classes
     withheld: int
 
 
-def publishable(frame: pl.DataFrame, policy: Policy) -> Publishable:
+def publishable(table: CodedTable, policy: Policy) -> Publishable:
     """Find the rows that can be published; raise `Infeasible` when too many would have to be withheld."""
-    whole, most = frame.height, math.floor(policy.suppress * frame.height)
-    table, having = encode(frame, policy), rows_with_values(frame, policy)
-    rows = np.arange(whole) if having is None else having
-    if whole - len(rows) > most:
+    whole = len(table) + table.withheld
+    most = math.floor(policy.suppress * whole)
+    if table.withheld > most:
         raise Infeasible(
-            f"{whole - len(rows):,} of {counted(whole, 'row')} lack a sensitive value and would be withheld: "
-            f"suppress = {number(policy.suppress)} cannot be reached, {_share(whole - len(rows), whole)} can be"
+            f"{table.withheld:,} of {counted(whole, 'row')} lack a sensitive value and would be withheld: "
+            f"suppress = {number(policy.suppress)} cannot be reached, {_share(table.withheld, whole)} can be"
         )
     refused = None
-    while failing := _failing(table, groups := _groups(_only(frame, rows), policy), policy):
-        refused = refused or _infeasible(failing, table, groups, policy)
-        hopeless = _hopeless(failing, groups.sizes)
+    while failing := _failing(table, table.groups, policy):
+        refused = refused or _infeasible(failing, table, table.groups, policy)
+        hopeless = _hopeless(failing, table.groups.sizes)
         if hopeless.all():
             raise Infeasible(f"{refused}{_advice(policy)}")
-        rows = rows[~hopeless[groups.labels_by_row()]]
-        table = _encode_again(_only(frame, rows), policy)
-    if whole - len(rows) > most:
-        raise Infeasible(f"{refused}{_advice(policy)}, or allow suppress = {_share(whole - len(rows), whole)}")
-    return Publishable(_only(frame, rows), rows, table, groups, whole - len(rows))
-
-
-def _only(frame: pl.DataFrame, rows: Ints) -> pl.DataFrame:
-    return frame if len(rows) == frame.height else frame[rows]  # a copy costs as much as the table
-
-
-def _encode_again(frame: pl.DataFrame, policy: Policy) -> CodedTable:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LeakWarning)  # told when the whole table was read
-        return encode(frame, policy)
-
-
-def _groups(frame: pl.DataFrame, policy: Policy) -> Classes:
-    """Put rows of equal kept values together, compared as they are published: -0.0 is not 0.0."""
-    if not policy.keep:
-        return Classes(np.arange(frame.height), np.array([frame.height]))
-    kept = [frame[name] for name in policy.keep]
-    return classes_of(pl.DataFrame([c.cast(pl.String) if c.dtype.is_float() else c for c in kept]))
+        table = table.only(np.flatnonzero(~hopeless[table.groups.labels_by_row()]))
+    if whole - len(table) > most:
+        raise Infeasible(f"{refused}{_advice(policy)}, or allow suppress = {_share(whole - len(table), whole)}")
+    return Publishable(table, whole - len(table))
 
 
 def _failing(table: CodedTable, groups: Classes, policy: Policy) -> list[Verdict]:
@@ -95,7 +67,7 @@ def _hopeless(failing: Sequence[Verdict], sizes: Ints) -> NDArray[np.bool_]:
     What fails alone fails for good. What is too far from the table may be near it once others are gone, so the
     farthest goes first.
     """
-    alone = [verdict for verdict in failing if verdict.model.name in ALONE]
+    alone = [verdict for verdict in failing if verdict.model.alone]
     bad = np.any([~verdict.judgement.admitted for verdict in alone or failing], axis=0)
     if alone:
         return np.asarray(bad)
@@ -130,36 +102,12 @@ def _infeasible(failing: Sequence[Verdict], table: CodedTable, groups: Classes, 
 
 def _level(verdict: Verdict, table: CodedTable, groups: Classes) -> str:
     """Say which level the groups reach, rounded to the safe side: asking for it works."""
-    reached, name = verdict.judgement.reached, verdict.model.name
-    if name in ("k", "l", "entropy_l"):
-        return f"{_down(reached)} can be"
-    if isinstance(verdict.model, RecursiveCL):
-        return _recursive_level(verdict, verdict.model, table, groups)
-    if name == "(n,t)":
-        return f"n {len(groups.rows)} can be" if reached == math.inf else f"t {_up(reached)} can be"
-    if reached == math.inf:
-        return "no level can be"
-    return f"anything above {_up(reached)} can be" if name == "delta" else f"{_up(reached)} can be"
-
-
-def _recursive_level(verdict: Verdict, model: RecursiveCL, table: CodedTable, groups: Classes) -> str:
-    """Say which c this l would need; where a group has fewer than l values, which l and c there can be."""
-    assert verdict.attribute is not None
+    if verdict.attribute is None:
+        counts = members_of(table, groups)
+        return verdict.model.attainable(verdict.judgement.reached, counts, counts.sizes)
     column = table.sensitive[verdict.attribute]
-    counts = counts_by_person(column, groups, table.persons)
-    l = min(model.l, int(counts.distinct.min()))  # noqa: E741 - the paper's letter
-    if l < 2:
-        return "no level can be"
-    reached = RecursiveCL(model.c, l).judge(counts, column.reference).reached
-    return f"c above {_up(reached)}{'' if l == model.l else f' with l {l}'} can be"
-
-
-def _up(level: Level) -> str:
-    return spell(Fraction(math.ceil(Fraction(level) * 10_000), 10_000))
-
-
-def _down(level: Level) -> str:
-    return spell(Fraction(math.floor(Fraction(level) * 10_000), 10_000))
+    counts = counts_by_person(column, groups, table.persons if verdict.model.counts_persons else None)
+    return verdict.model.attainable(verdict.judgement.reached, counts, column.reference)
 
 
 def _advice(policy: Policy) -> str:
@@ -173,4 +121,4 @@ def _spelled(required: object) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    return _up(Fraction(part, whole))
+    return rounded_up(Fraction(part, whole))

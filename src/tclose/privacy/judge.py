@@ -1,28 +1,25 @@
-"""The judge: a coded table, its classes and a policy in; what every model found out.
+"""The judge: a coded table and a policy come in, what every model finds about every class comes out.
 
-It knows nothing of how the classes came about, and the reference is always the whole coded table.
+It does not know how the classes came about. The reference is a field of every sensitive column's domain.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Ordered, Value
-from tclose.errors import InternalError
+from tclose.distance import Counts, Distance, DomainFacts
 from tclose.policy import Policy, Sensitive
-from tclose.privacy import Judgement, KAnonymity, Model, distribution_models, diversity_models
+from tclose.privacy import Judgement, KAnonymity, Model, models_of
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
-from tclose.types import Ints
-
-Progress = Callable[[float, str], None]  # the share done, and what is being done
+from tclose.types import Ints, Progress, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,26 +30,41 @@ class Verdict:
     model: Model
     judgement: Judgement
 
+    @property
+    def failing_classes(self) -> list[int]:
+        """The numbers of the classes that are not admitted, counted from 1."""
+        failing: list[int] = (np.flatnonzero(~self.judgement.admitted) + 1).tolist()
+        return failing
 
-def judge(table: CodedTable, policy: Policy, progress: Progress) -> CheckResult:
+
+@dataclass(frozen=True, eq=False)
+class JudgedTable:
+    """A coded table, what was found about it, and what every model said of every class."""
+
+    table: CodedTable
+    result: CheckResult
+    verdicts: Sequence[Verdict]
+
+
+def judge(table: CodedTable, policy: Policy, progress: Progress = silent) -> JudgedTable:
     """Judge the classes that a reader of the table sees, and measure the closeness of every attribute."""
     classes, supersets = table.classes, supersets_of(table, policy)
 
     def judged(column: SensitiveColumn) -> tuple[AttributeFinding, list[Verdict]]:
         spec, counts = policy.sensitive[column.name], counts_of(column, classes)
-        found = attribute_verdicts(column, spec, table, classes, counts, supersets)
-        return _finding(column, spec, counts, found), found
+        verdicts = attribute_verdicts(column, spec, table, classes, counts, supersets)
+        return _finding(column, spec, counts, verdicts), verdicts
 
-    found, sensitive = [anonymity_verdict(table, classes, policy)], {}
+    verdicts, sensitive = [anonymity_verdict(table, classes, policy)], {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         answers = zip(table.sensitive, pool.map(judged, table.sensitive.values()), strict=True)
-        for done, (name, (one, more)) in enumerate(answers):
-            sensitive[name] = one
-            found += more
-            progress((done + 1) / len(table.sensitive), name)
-    models = (*(_told(verdict) for verdict in found), *_withheld(table, policy))
-    return CheckResult(
-        rows=len(classes.rows),
+        for done, (name, (finding, more)) in enumerate(answers):
+            sensitive[name] = finding
+            verdicts += more
+            progress((done + 1) / len(table.sensitive), "judging")
+    models = (*(_model_finding(verdict) for verdict in verdicts), *_withheld(table, policy))
+    result = CheckResult(
+        rows=len(table),
         classes=len(classes),
         smallest_class=int(classes.sizes.min()),
         satisfied=all(model.satisfied for model in models),
@@ -60,13 +72,14 @@ def judge(table: CodedTable, policy: Policy, progress: Progress) -> CheckResult:
         models=models,
         withheld=table.withheld,
     )
+    return JudgedTable(table, result, verdicts)
 
 
 def _withheld(table: CodedTable, policy: Policy) -> list[ModelFinding]:
     """Hold rows that were left out for a missing value against what the policy allows."""
     if not table.withheld:
         return []
-    share = Fraction(table.withheld, table.withheld + len(table.classes.rows))
+    share = Fraction(table.withheld, table.withheld + len(table))
     return [ModelFinding("suppress", None, policy.suppress, share, share <= policy.suppress, 0, 0)]
 
 
@@ -77,15 +90,13 @@ def supersets_of(table: CodedTable, policy: Policy) -> list[Ints]:
 
 def distance_of(column: SensitiveColumn) -> Distance:
     """Return the ground distance between a column's values."""
-    if column.costs is not None:
-        return Matrix(column.costs.matrix)
-    if column.hierarchy is not None:
-        return Hierarchical(column.hierarchy.levels)
-    if column.distance == "value":
-        if column.positions is None:
-            raise InternalError(f"the values of '{column.name}' have no magnitude")
-        return Value(column.positions)
-    return Equal() if column.distance == "equal" else Ordered(len(column.labels))
+    facts = DomainFacts(
+        size=len(column.labels),
+        positions=column.positions,
+        levels=None if column.hierarchy is None else column.hierarchy.levels,
+        costs=None if column.costs is None else column.costs.matrix,
+    )
+    return facts.make(column.distance)
 
 
 def members_of(table: CodedTable, classes: Classes) -> Counts:
@@ -146,15 +157,14 @@ def attribute_verdicts(
     without: Sequence[str] = (),
 ) -> list[Verdict]:
     """Judge one attribute by every model that its settings name."""
-    asked = [(model, counts) for model in distribution_models(spec, distance_of(column), supersets)]
-    if spec.l is not None or spec.entropy_l is not None or spec.recursive is not None:
-        persons = None if table.persons is None else members_of(table, classes).sizes
-        by_person = counts if persons is None else counts_by_person(column, classes, table.persons)
-        asked += [(model, by_person) for model in diversity_models(spec, persons)]
-    reference = column.reference
+    distance, reference, by_person = distance_of(column), column.reference, counts
+    models = models_of(spec, distance, supersets)
+    if table.persons is not None and any(model.counts_persons for model in models):
+        models = models_of(spec, distance, supersets, members_of(table, classes).sizes)
+        by_person = counts_by_person(column, classes, table.persons)
     return [
-        Verdict(column.name, model, model.judge(shown, reference))
-        for model, shown in asked
+        Verdict(column.name, model, model.judge(by_person if model.counts_persons else counts, reference))
+        for model in models
         if model.name not in without
     ]
 
@@ -180,7 +190,7 @@ def _closeness(found: Sequence[Verdict], distance: Distance, counts: Counts, ref
     return distance.emd(counts, reference).largest()
 
 
-def _told(verdict: Verdict) -> ModelFinding:
+def _model_finding(verdict: Verdict) -> ModelFinding:
     judgement = verdict.judgement
     return ModelFinding(
         model=verdict.model.name,

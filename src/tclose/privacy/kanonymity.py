@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from tclose.distance import Counts
 from tclose.privacy.base import Judgement, Sign
+from tclose.privacy.levels import Level, at_least
 from tclose.types import Ints
 
 
@@ -34,3 +35,7 @@ class KAnonymity:
         sizes = counts.sizes
         worst = int(sizes.argmin())
         return Judgement(sizes >= self.required, int(sizes[worst]), worst)
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return at_least(reached)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
-from tclose.privacy.base import Judgement, Level, Sign
+from tclose.privacy.base import Judgement, Sign
+from tclose.privacy.levels import NO_LEVEL, Level, at_least, rounded_up
 from tclose.privacy.logarithms import beside, sign_of_log_sum
 from tclose.privacy.rule import Rule
 from tclose.types import Ints
@@ -26,7 +27,7 @@ class DistinctL:
     """Every class shows at least `required` different values, from as many persons where rows name persons."""
 
     required: int
-    persons: Ints | None = None  # members per class, where rows of one person were told apart
+    persons: Ints | None = None  # how many persons each class has, where the policy names persons
 
     name: ClassVar[str] = "l"
     title: ClassVar[str] = "l-diversity"
@@ -47,6 +48,10 @@ class DistinctL:
             distinct = np.minimum(distinct, self.persons)
         worst = int(distinct.argmin())
         return Judgement(distinct >= self.required, int(distinct[worst]), worst)
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return at_least(reached)
 
 
 @dataclass(frozen=True)
@@ -81,13 +86,17 @@ class EntropyL:
         reached = math.exp(max(float(entropy[worst]), 0.0))
         return Judgement(admitted, beside(self.required, reached, reaches=bool(admitted.all())), worst)
 
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return at_least(reached)
+
     def _admitted(self, counts: Counts, entropy: NDArray[np.float64]) -> NDArray[np.bool_]:
         line = math.log(self.required)
         admitted = entropy >= line
         decided: dict[tuple[int, ...], bool] = {}
         for index in np.flatnonzero(np.abs(entropy - line) <= NEAR):
-            mine = slice(counts.starts[index], counts.ends[index])
-            alike = tuple(sorted(counts.counts[mine].tolist()))
+            entries = slice(counts.starts[index], counts.ends[index])
+            alike = tuple(sorted(counts.counts[entries].tolist()))
             if alike not in decided:
                 decided[alike] = self._exactly(alike)
             admitted[index] = decided[alike]
@@ -144,3 +153,11 @@ class RecursiveCL:
             return Judgement(admitted, math.inf, int(np.flatnonzero(tail == 0)[0]))
         reached, worst = Ratios(commonest, tail, 1).largest()
         return Judgement(admitted, reached, worst)
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which c this l would need; where a class has fewer than l values, which l and c it could have."""
+        l = min(self.l, int(counts.distinct.min()))  # noqa: E741 - the paper's letter
+        if l < 2:
+            return NO_LEVEL
+        c = RecursiveCL(self.c, l).judge(counts, reference).reached
+        return f"c above {rounded_up(c)}{'' if l == self.l else f' with l {l}'} can be"

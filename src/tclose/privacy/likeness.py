@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
-from tclose.distance.exact import largest_of, widened
+from tclose.distance.ratios import largest_of, widened
 from tclose.privacy.base import Judgement, Sign
+from tclose.privacy.levels import Level, at_most
 from tclose.privacy.logarithms import sign_of_log_minus
 from tclose.privacy.rule import FINE, Rule
 from tclose.privacy.rule import NEAR as TINY
@@ -55,6 +56,10 @@ class BetaLikeness:
         admitted = np.logical_and.reduceat(gains.at_most(self.required), counts.starts)
         return Judgement(admitted, reached, class_of(entry, counts))
 
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return at_most(reached)
+
 
 @dataclass(frozen=True)
 class EnhancedBetaLikeness:
@@ -89,6 +94,10 @@ class EnhancedBetaLikeness:
             return Judgement(admitted, math.inf, class_of(int(np.flatnonzero(~capped)[0]), counts))
         reached, entry = gains.largest()
         return Judgement(admitted, reached, class_of(entry, counts))
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return at_most(reached)
 
 
 def class_of(entry: int, counts: Counts) -> int:

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance
-from tclose.distance.exact import FAR
-from tclose.privacy.base import Judgement, Level, Sign
+from tclose.distance.ratios import FAR
+from tclose.privacy.base import Judgement, Sign
+from tclose.privacy.levels import Level, rounded_up
 from tclose.types import Ints
 
 
@@ -63,6 +64,10 @@ class NTCloseness:
             admitted[members] |= ratios.at_most(self.t)
             nearest[members] = np.minimum(nearest[members], ratios.floats())
         return Judgement(admitted, *self._farthest(counts, reference, nearest))
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which t this n would need; where the table has fewer than n rows, which n it could have."""
+        return f"n {int(counts.sizes.sum())} can be" if reached == math.inf else f"t {rounded_up(reached)} can be"
 
     def _farthest(self, counts: Counts, reference: Ints, nearest: NDArray[np.float64]) -> tuple[Fraction, int]:
         """Return the exact distance of the class that is farthest from its nearest superset, and the class."""

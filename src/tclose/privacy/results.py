@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from tclose.policy.settings import spelled
-from tclose.privacy import Level
+from tclose.privacy import Level, requirement
+from tclose.words import html_table, number, rows_in_classes
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,21 @@ class ModelFinding:
     satisfied: bool
     worst_class: int  # counted from 1; 0 where no class is meant
     failing_classes: int
+
+    def cells(self) -> tuple[str, ...]:
+        """Return what a notebook shows: attribute, model, the level required, the level reached, the verdict."""
+        verdict = "holds" if self.satisfied else "fails"
+        return self.attribute or "", self.title, self.asked, number(self.reached), verdict
+
+    @property
+    def title(self) -> str:
+        """What people call the model."""
+        return requirement(self.model).title
+
+    @property
+    def asked(self) -> str:
+        """The required level in words, as in "≤ 0.15"."""
+        return requirement(self.model).words(self.required)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
@@ -85,6 +101,13 @@ class CheckResult:
             "sensitive": {name: found.to_dict() for name, found in self.sensitive.items()},
             "models": [found.to_dict() for found in self.models],
         }
+
+    def _repr_html_(self) -> str:
+        size = rows_in_classes(self.rows, self.classes, smallest=self.smallest_class, withheld=self.withheld)
+        verdict = "meets its policy" if self.satisfied else "does not meet its policy"
+        rows = [finding.cells() for finding in self.models]
+        headings = ("attribute", "model", "required", "reached", "")
+        return html_table(f"{size}. The table {verdict}.", headings, rows)
 
 
 @dataclass(frozen=True)

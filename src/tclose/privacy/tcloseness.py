@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from tclose.distance import Counts, Distance
 from tclose.privacy.base import Judgement, Sign
+from tclose.privacy.levels import Level, at_most
 from tclose.types import Ints
 
 
@@ -35,3 +36,7 @@ class TCloseness:
         ratios = self.distance.emd(counts, reference)
         reached, worst = ratios.largest()
         return Judgement(ratios.at_most(self.required), reached, worst)
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return at_most(reached)

@@ -1,1 +1,1 @@
-"""Step 4, write: what each class publishes, and files that appear whole or not at all."""
+"""Step 4, recode: what each class publishes, how that is written, and how it is read back."""

@@ -1,57 +1,61 @@
-"""What a published value covers: the way back from `published.py`, for an adversary who holds a register.
+"""Which values each published text covers, as a matrix: the start of attacks, the report and measures of detail kept.
 
-A register cell fits a published text when it lies in its range, below its label, or in its set; a missing cell
-fits where the text says "or missing". Everything is done once per different text and per different cell, so that a
-register of any length costs one look-up per row.
+The cells of the matrix are the values of the table; where an adversary has a register, those of the register as well. A
+cell fits a text when it lies in its range, below its label, or in its set; a missing cell fits where the text says "or
+missing". Everything is done once per different text and per different value, so that a register of any length costs one
+look-up per row.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.policy import Builder, Quasi
-from tclose.recode.spelling import MISSING
+from tclose.recode.meaning import (
+    KnownValues,
+    Labels,
+    Meaning,
+    Reader,
+    form_of,
+    meanings,
+)
+from tclose.recode.spelling import MeanCell
 from tclose.table import builders
 from tclose.table.hierarchy import Hierarchy
-from tclose.table.values import Values, exact_values, values_of
+from tclose.table.quasi import LabelColumn, QuasiColumn
+from tclose.table.values import ValueList, Values, exact_values, values_of
 from tclose.types import Bools, Floats, Ints
-from tclose.words import counted
 
-OR_MISSING = f" or {MISSING}"
-ENDLESS = re.compile(r"[eE][+-]?[0-9]{5}")  # an exponent whose number would fill the memory
-RANGE = re.compile(r"\[(.+), (.+)\]")
-ELEMENT = re.compile(r'("(?:[^"\\]|\\.)*"|[^",{}]+)(?:, |$)')
+LARGEST = 1e300  # numbers beyond count as this: floats, and sums of them, reach little further
 
 
 @dataclass(frozen=True, eq=False)
 class Covering:
-    """One column: `covers[text, cell]`, and the number of each class's text and of each register row's cell.
+    """One column: `covers[text, cell]`, the number of each class's text and of each row's cell.
 
-    The last cell stands for "missing"; the others follow each other as the values do, and `numbers` say what they are
-    worth, where they are numbers or dates.
+    The last cell stands for "missing". The others are the values, in order: `values` spell them, and `numbers` measure
+    them where they are numbers or dates.
     """
 
     name: str
     covers: Bools
     text_of_class: Ints
-    cell_of_row: Ints
+    cell_of_row: Ints  # of the register's rows, or of the table's where there is no register
+    values: tuple[str, ...]
     numbers: Floats | None
+    meanings: tuple[tuple[Meaning, ...], ...]  # of each text
     means: Floats | None = None  # of the texts, where they are means
 
     def spread(self) -> Floats:
-        """Return texts × cells: how a reader who knows nothing else shares a text out among the cells it covers.
+        """Return texts × cells: each text shared out evenly among the cells that it covers.
 
-        A mean goes to the cell next to it.
+        A mean goes to the nearest cell.
         """
         if self.means is None or self.numbers is None:
             return np.asarray(self.covers / self.covers.sum(axis=1, keepdims=True))
@@ -70,168 +74,147 @@ class Covering:
 
 
 def covering(
-    name: str, spec: Quasi, missing: Sequence[str], *, original: pl.Series, register: pl.Series, shown: pl.Series
+    column: QuasiColumn | Values, texts: Sequence[str], register: Values | None = None, *, missing: Sequence[str] = ()
 ) -> Covering:
-    """Read what a column shows per class, against the cells of the register.
+    """Read the texts that the classes publish for a quasi-identifier, or for a kept column (given as its values).
 
-    Labels of a hierarchy built by rule depend on the values of the table that was published, hence `original`.
+    Without a register, the cells are the values of the table. `missing` are the cells that mean "missing" in the table.
     """
-    both = pl.concat([_text(original), _text(register)])
-    values = values_of(both.alias(name), missing)
-    if spec.hierarchy is None or (isinstance(spec.hierarchy, Builder) and spec.hierarchy.kind in ("width", "date")):
-        _check_kind(name, original, values, missing)
-    texts = _text(shown).fill_null("")
-    different = texts.unique(maintain_order=True)
-    place = {text: number for number, text in enumerate(different.to_list())}
-    covers = _Reader(values, spec, missing, _text(original)).read(list(place))
+    values, codes = _values(column)
+    reader = _reader(column, values, column.hierarchy if isinstance(column, LabelColumn) else None)
+    number_of = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    ways = meanings(reader, list(number_of), name=column.name, missing=missing)
+    if register is not None:
+        values, codes, ways = _beside(register, column, values, ways)
     return Covering(
-        name=name,
-        covers=covers,
-        text_of_class=np.array([place[text] for text in texts.to_list()], dtype=np.int64),
-        cell_of_row=np.where(values.codes < 0, len(values.texts), values.codes)[original.len() :],
+        name=column.name,
+        covers=_covers(ways, len(values.texts)),
+        text_of_class=np.array([number_of[text] for text in texts], dtype=np.int64),
+        cell_of_row=np.where(codes < 0, len(values.texts), codes),
+        values=values.texts,
         numbers=worth_of(values),
-        means=_means(list(place)) if spec.publish == "mean" else None,
+        meanings=tuple(ways),
+        means=_means(ways) if reader.form is MeanCell else None,
     )
 
 
-def _text(column: pl.Series) -> pl.Series:
-    return column.alias("").cast(pl.String)
+def _reader(column: QuasiColumn | Values, values: ValueList, hierarchy: Hierarchy | None) -> Reader:
+    """Return the reader of a column's texts in the codes of these values."""
+    labels = None if hierarchy is None else Labels(hierarchy, _leaves(hierarchy, values))
+    return Reader(form_of(column), KnownValues.of(values), labels)
 
 
-def _check_kind(name: str, original: pl.Series, values: Values, missing: Sequence[str]) -> None:
-    known = values_of(original, missing).kind
-    if known in ("number", "date") and values.kind != known:
-        raise InputError(f"the register's column '{name}' is not all {known}s, as the table's is")
+def _beside(
+    register: Values, column: QuasiColumn | Values, own: ValueList, texts: Sequence[Sequence[Meaning]]
+) -> tuple[ValueList, Ints, list[tuple[Meaning, ...]]]:
+    """Return the values of table and register, the codes of the register's rows, and what the texts mean.
+
+    How a text can be read depends on the table alone; a register has more values that may fit.
+    """
+    _check_kind(column, own, register)
+    values, codes = _joined(own, register)
+    reader = _reader(column, values, _extended(column, own, values) if isinstance(column, LabelColumn) else None)
+    read_again = ((reader.meaning(way.cell) for way in ways) for ways in texts)
+    return values, codes, [tuple(way for way in ways if way is not None) for ways in read_again]
 
 
-def worth_of(values: Values) -> Floats | None:
+def _covers(texts: Sequence[Sequence[Meaning]], values: int) -> Bools:
+    """Return which cells each text covers, in any of the ways to read it."""
+    covers = np.zeros((len(texts), values + 1), dtype=bool)
+    for row, ways in zip(covers, texts, strict=True):
+        for meaning in ways:
+            row[meaning.codes] = True
+            row[-1] |= meaning.missing
+    return covers
+
+
+def _means(texts: Sequence[Sequence[Meaning]]) -> Floats:
+    """Return the mean that each text gives; none (NaN) where all values are missing."""
+    bounds = (ways[0].bounds for ways in texts)
+    means = (None if both is None else both.low for both in bounds)
+    return np.array([np.nan if mean is None else _ratio(mean.numerator, mean.denominator) for mean in means])
+
+
+def worth_of(values: ValueList) -> Floats | None:
     """Return what each value is worth, where they are numbers or dates."""
     if values.kind not in ("number", "date") or values.units is None:
         return None
-    return np.array([float(Fraction(int(unit), 10**values.scale)) for unit in values.units])
+    return np.array([_ratio(unit, 10**values.scale) for unit in values.units.tolist()])
 
 
-def _means(texts: Sequence[str]) -> Floats:
-    """Read published means; one of missing values alone is none."""
-    bare = [text.removesuffix(OR_MISSING) for text in texts]
-    return np.array([np.nan if text in ("", MISSING) else float(Fraction(text)) for text in bare])
+def _ratio(whole: int, part: int) -> float:
+    """Return the nearest float, but none beyond the largest that sums can be made of."""
+    try:
+        return min(max(whole / part, -LARGEST), LARGEST)
+    except OverflowError:
+        return LARGEST if whole > 0 else -LARGEST
 
 
-class _Reader:
-    """Reads the published texts of one column."""
-
-    def __init__(self, values: Values, spec: Quasi, missing: Sequence[str], original: pl.Series) -> None:
-        self.values, self.spec, self.missing = values, spec, {"", *missing}
-        self.known = {text: code for code, text in enumerate(values.texts)}
-        self.numbers = exact_values(values.texts, values.kind) if values.kind in ("number", "date") else None
-        self.labels = None if spec.hierarchy is None else _labels(values, spec, original, missing)
-
-    def read(self, texts: Sequence[str]) -> Bools:
-        """Return which cells each text covers; refuse texts that nothing could have published."""
-        covers = np.zeros((len(texts), len(self.values.texts) + 1), dtype=bool)
-        odd = [text for row, text in enumerate(texts) if not self._mark(text, covers[row])]
-        if odd:
-            raise InputError(
-                f"the release does not belong to the table: column '{self.values.name}' shows "
-                f"{counted(len(odd), 'value')} that the policy could not have published",
-                detail=f"the first is '{odd[0]}'",
-            )
-        return covers
-
-    def _mark(self, text: str, row: Bools) -> bool:
-        """Mark what a text covers, in every way in which it can be read; tell whether there is one."""
-        read = self._value(text, row)
-        if text == MISSING or text in self.missing:
-            read = row[-1] = True
-        if text.endswith(OR_MISSING) and self._value(text.removesuffix(OR_MISSING), row):
-            read = row[-1] = True
-        return bool(read)
-
-    def _value(self, text: str, row: Bools) -> bool:
-        if self.labels is not None:
-            return self._label(text, row, self.labels)
-        if self.numbers is not None:
-            return self._range(text, row)
-        return self._set(text, row)
-
-    def _label(self, text: str, row: Bools, labels: Mapping[str, Ints]) -> bool:
-        if text in labels:
-            row[labels[text]] = True
-        elif text in self.known:  # a leaf in another spelling, such as 39.0
-            row[self.known[text]] = True
-        return text in labels or text in self.known
-
-    def _range(self, text: str, row: Bools) -> bool:
-        found = RANGE.fullmatch(text)
-        low, high = self._end(found[1] if found else text), self._end(found[2] if found else text)
-        if low is None or high is None:
-            return False
-        if self.spec.publish == "mean":  # of any numbers whatever
-            row[:-1] = True
-            return True
-        assert self.numbers is not None
-        first = 0 if low[0] is None else bisect_left(self.numbers, low[0])  # type: ignore[type-var]
-        after = len(row) - 1 if high[1] is None else bisect_right(self.numbers, high[1])  # type: ignore[type-var]
-        row[first:after] = True
-        return True
-
-    def _end(self, text: str) -> tuple[Fraction | None, Fraction | None] | None:
-        """Return the least and the largest value that an end stands for, none where it is open, if it can be read."""
-        bare = text.lstrip("≤≥")
-        try:
-            if ENDLESS.search(bare):
-                return None
-            number = exact_values([bare], "date")[0] if self.values.kind == "date" else Fraction(bare)
-        except (ValueError, ZeroDivisionError):
-            return None
-        if number is None:
-            return None
-        return (None if text.startswith("≤") else number, None if text.startswith("≥") else number)
-
-    def _set(self, text: str, row: Bools) -> bool:
-        ways = [[text]]
-        if text.startswith("{") and text.endswith("}"):
-            ways.append([_unquoted(part) for part in ELEMENT.findall(text[1:-1])])
-        readable = [way for way in ways if all(member in self.known for member in way)]
-        for way in readable:
-            row[[self.known[member] for member in way]] = True
-        return bool(readable)
+def _values(column: QuasiColumn | Values) -> tuple[ValueList, Ints]:
+    """Return the values of a column, and the codes of its rows; those of a hierarchy are the leaves that occur."""
+    if isinstance(column, Values):
+        return column.domain, column.codes
+    if not isinstance(column, LabelColumn):
+        return column.values, column.codes
+    leaves = np.unique(column.codes[column.codes >= 0])
+    texts = pl.Series(column.name, [column.hierarchy.leaves[leaf] for leaf in leaves.tolist()], dtype=pl.String)
+    values = values_of(texts, ())
+    place = np.full(len(column.hierarchy.leaves) + 1, -1, dtype=np.int64)
+    place[leaves] = values.codes
+    return values.domain, place[column.codes]
 
 
-def _unquoted(part: str) -> str:
-    return str(json.loads(part)) if part.startswith('"') else part
+def _check_kind(column: QuasiColumn | Values, own: ValueList, register: Values) -> None:
+    """Refuse a register of another kind where values are compared by size."""
+    by_size = not isinstance(column, LabelColumn) or (column.builder and column.builder.kind in ("width", "date"))
+    if by_size and own.kind in ("number", "date") and register.texts and register.kind != own.kind:
+        raise InputError(f"the register's column '{column.name}' is not all {own.kind}s, as the table's is")
 
 
-def _labels(values: Values, spec: Quasi, original: pl.Series, missing: Sequence[str]) -> dict[str, Ints]:
-    """Return the cells below each label, at whatever height it stands; cells outside lie below the root alone."""
-    hierarchy, leaf = _hierarchy(values, spec, original, missing)
-    below: dict[str, list[Ints]] = {}
-    for names, level in zip(hierarchy.labels, hierarchy.levels, strict=True):
-        node = np.append(level, -1)[leaf]
-        order = np.argsort(node, kind="stable")
-        starts = np.searchsorted(node[order], np.arange(len(names) + 1))
-        for number, name in enumerate(names):
-            below.setdefault(name, []).append(order[starts[number] : starts[number + 1]])
-    below.setdefault(hierarchy.labels[-1][0], []).append(np.flatnonzero(leaf < 0))
-    return {name: np.concatenate(cells) for name, cells in below.items()}
+def _joined(own: ValueList, register: Values) -> tuple[ValueList, Ints]:
+    """Return the values of the table and of the register, with the codes of the register's rows.
+
+    Values of one kind are equal by size (1.0 is 1), and spelled as in the table; others are equal when their texts are.
+    """
+    alike = own.kind == register.kind or not register.texts
+    by_size = alike and own.units is not None
+    scale = max(own.scale, register.scale)
+    keys = [key for values in (own, register.domain) for key in (_units(values, scale) if by_size else values.texts)]
+    spelled: dict[Any, str] = {}
+    for key, text in zip(keys, (*own.texts, *register.texts), strict=True):
+        spelled.setdefault(key, text)
+    different = sorted(spelled)
+    code = {key: number for number, key in enumerate(different)}
+    values = ValueList(
+        name=own.name,
+        kind=own.kind if alike else "mixed",
+        texts=tuple(spelled[key] for key in different),
+        units=np.array(different, dtype=object) if by_size else None,
+        scale=scale,
+    )
+    return values, np.array([*(code[key] for key in keys[len(own.texts) :]), -1], dtype=np.int64)[register.codes]
 
 
-def _hierarchy(values: Values, spec: Quasi, original: pl.Series, missing: Sequence[str]) -> tuple[Hierarchy, Ints]:
-    """Return the hierarchy and each value's leaf in it, -1 where it has none."""
-    if isinstance(spec.hierarchy, Path):
-        hierarchy = Hierarchy.load(spec.hierarchy)
-    else:
-        assert spec.hierarchy is not None
-        made_of = values
-        if spec.hierarchy.kind == "prefix":  # a longer value of the register would change every label
-            longest = max((len(text) for text in values_of(original, missing).texts), default=0)
-            texts = pl.Series([text for text in values.texts if len(text) <= longest], dtype=pl.String)
-            made_of = values_of(texts, ())
-        hierarchy = builders.build(spec.hierarchy, made_of)
-    place = {text: code for code, text in enumerate(hierarchy.leaves)}
-    leaf = [place.get(text, -1) for text in values.texts]
-    if values.units is not None and -1 in leaf:
-        by_value = {value: code for code, value in enumerate(exact_values(hierarchy.leaves, values.kind))}
-        exact = exact_values(values.texts, values.kind)
-        leaf = [by_value.get(value, -1) if code < 0 else code for code, value in zip(leaf, exact, strict=True)]
-    return hierarchy, np.array(leaf, dtype=np.int64)
+def _units(values: ValueList, scale: int) -> list[int]:
+    return [] if values.units is None else [int(unit) * 10 ** (scale - values.scale) for unit in values.units]
+
+
+def _extended(column: LabelColumn, own: ValueList, values: ValueList) -> Hierarchy:
+    """Return a hierarchy with leaves for the register's values, where a rule makes them."""
+    if column.builder is None or column.builder.kind == "rows":
+        return column.hierarchy
+    if column.builder.kind == "prefix":  # a longer value would change every label
+        longest = max((len(text) for text in own.texts), default=0)
+        values = replace(values, texts=tuple(text for text in values.texts if len(text) <= longest), units=None)
+    return builders.build(column.builder, values)
+
+
+def _leaves(hierarchy: Hierarchy, values: ValueList) -> Ints:
+    """Return the leaf of each value, -1 where the hierarchy has none; numbers are found by size (39.0 is 39)."""
+    by_text = {text: leaf for leaf, text in enumerate(hierarchy.leaves)}
+    leaves = [by_text.get(text, -1) for text in values.texts]
+    if values.units is not None and -1 in leaves:
+        by_size = {number: leaf for leaf, number in enumerate(exact_values(hierarchy.leaves, values.kind))}
+        numbers = (Fraction(unit, 10**values.scale) for unit in values.units.tolist())
+        leaves = [by_size.get(size, -1) if leaf < 0 else leaf for leaf, size in zip(leaves, numbers, strict=True)]
+    return np.array(leaves, dtype=np.int64)

@@ -1,8 +1,8 @@
-"""The published frame: quasi-identifiers recoded, sensitive and kept cells as they were, rows in a neutral order."""
+"""The published frame: quasi-identifiers recoded, other cells as they were, rows in an order that reveals nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
@@ -10,7 +10,7 @@ import polars as pl
 from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.recode.spelling import published
-from tclose.table import SensitiveColumn
+from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING
@@ -19,50 +19,53 @@ from tclose.types import Ints
 INLINE = 12  # bytes: polars keeps shorter texts in the column itself, longer ones in memory that columns share
 
 
-def recoded(
-    frame: pl.DataFrame,
-    policy: Policy,
-    quasi: Iterable[QuasiColumn],
-    sensitive: Mapping[str, SensitiveColumn],
-    classes: Classes | None = None,
-) -> pl.DataFrame:
-    """Return the rows as they are published, still in the table's order and with the table's order of columns.
+def recoded(table: CodedTable, policy: Policy, classes: Classes | None = None) -> pl.DataFrame:
+    """Return the published cells, with rows and columns still in the table's order.
 
-    Without classes every row publishes its own quasi-identifiers, coded as the policy has it.
+    Without classes, every row publishes its own values, with steps and tails as the policy says.
     """
-    by_row = None if classes is None else classes.labels_by_row()
-    new = {}
-    for column in quasi:
-        own = classes or Classes.from_labels(np.unique(column.codes, return_inverse=True)[1])
-        new[column.name] = _spread(published(column, own), own.labels_by_row() if by_row is None else by_row)
+    frame = table.frame
+    recoded_columns = {name: _classes_shown(column, classes) for name, column in table.quasi.items()}
     for name, spec in policy.sensitive.items():
         if spec.publish == "bin":
-            new[name] = _bins(sensitive[name], frame[name])
-    shown = {*policy.quasi, *policy.keep, *policy.unlinkable, *policy.sensitive}
-    columns = (name for name in frame.columns if name in shown)
-    return pl.DataFrame({name: new[name] if name in new else _plain(frame[name]) for name in columns})
+            recoded_columns[name] = _bins(table.sensitive[name], frame[name])
+    public = {*policy.quasi, *policy.keep, *policy.unlinkable, *policy.sensitive}
+    names = [name for name in frame.columns if name in public]
+    return pl.DataFrame(
+        {name: recoded_columns[name] if name in recoded_columns else _plain(frame[name]) for name in names}
+    )
 
 
 def ordered(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
-    """Return the rows in an order that depends on published values only, and which row went where."""
+    """Return the rows sorted by their published values, and the row of `frame` that stands at each place."""
     columns = (column.alias(str(i)) for i, column in enumerate(frame.iter_columns()))  # ^x$ would be a pattern
     ranks = pl.DataFrame([column.rank("dense") for column in columns])
     order = ranks.select(pl.arg_sort_by(ranks.columns)).to_series()
     return frame[order], order.to_numpy().astype(np.int64)
 
 
-def _spread(texts: Iterable[str], codes: Ints) -> pl.Series:
+def _classes_shown(column: QuasiColumn, classes: Classes | None) -> pl.Series:
+    """Return the text of each row's class; rows with equal values form a class where none are given."""
+    if classes is None:
+        classes = Classes.from_labels(np.unique(column.codes, return_inverse=True)[1])
+    return _gathered(published(column, classes), classes.labels_by_row())
+
+
+def _gathered(texts: Iterable[str], codes: Ints) -> pl.Series:
     return pl.Series(list(texts), dtype=pl.String).gather(codes)
 
 
 def _bins(column: SensitiveColumn, cells: pl.Series) -> pl.Series:
-    """Publish the bin of each cell; a cell without a value stays as it is."""
-    bins = _spread(column.labels, column.codes)
+    """Return the bin of each cell; a missing cell stays as it is."""
+    bins = _gathered(column.labels, column.codes)
     return pl.select(pl.when(bins == MISSING).then(_plain(cells).cast(pl.String)).otherwise(bins)).to_series()
 
 
 def _plain(column: pl.Series) -> pl.Series:
-    """Drop what no published row has: the rest of a dictionary, and text of other rows that a filter left behind."""
+    """Return a column that shares no memory with unpublished cells.
+
+    A dictionary lists values that no row has, and text of rows that were filtered out stays in memory.
+    """
     dtype = column.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         raise InputError(f"column '{column.name}' is of type {dtype.base_type()}: make it text, a number or a date")

@@ -1,8 +1,8 @@
 """A guard for spreadsheet users: text that a spreadsheet would run as a formula gets an apostrophe in front.
 
-A spreadsheet runs a cell that begins with = + - @, a tab or a line's end. What reads as a number is none of
-these, and stays. Text that already has apostrophes before such a letter gets one more, so that taking one away gives
-back every cell exactly.
+A spreadsheet runs a cell that begins with = + - @, a tab or the end of a line. Numbers such as -5 are not run, so they
+stay as they are. A text that already has apostrophes before such a character gets one more; removing one apostrophe
+therefore restores every cell exactly.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Put an apostrophe before every text that could be taken for a formula.
+    """Put an apostrophe before every text that a spreadsheet could run as a formula.
 
     >>> guarded(pl.DataFrame({"x": ["=1+1", "-5", "'=1", "fine"]}))["x"].to_list()
     ["'=1+1", '-5', "''=1", 'fine']
@@ -26,7 +26,7 @@ def guarded(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def unguarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Take the apostrophes away again.
+    """Remove the apostrophes that `guarded` added.
 
     >>> unguarded(pl.DataFrame({"x": ["'=1+1", "-5", "''=1", "fine"]}))["x"].to_list()
     ['=1+1', '-5', "'=1", 'fine']
@@ -35,7 +35,7 @@ def unguarded(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def cells_unguarded(frame: pl.DataFrame) -> int:
-    """Count the cells that the guard would have written otherwise."""
+    """Count the cells that `guarded` would not have written like this."""
     texts = [column.alias("") for column in frame.iter_columns() if column.dtype == pl.String]
     return sum(int((column != _guard(_unguard(column))).sum()) for column in texts)
 

@@ -1,6 +1,6 @@
-"""A table and what was published of it, side by side as integers: what attacks and measures of detail kept start from.
+"""A release beside its original, made once: what attacks, measures of detail kept and the report read.
 
-A published table is read as its readers do, matched with the people of the original, and refused when it cannot be
+The published table is read as its readers do, matched with the people of the original, and refused when it cannot be
 theirs.
 """
 
@@ -15,23 +15,21 @@ import polars as pl
 
 from tclose.errors import InputError, PolicyError, did_you_mean
 from tclose.measure.linkage import Links, packed
-from tclose.policy import Policy, Quasi
+from tclose.policy import Policy
 from tclose.recode.covering import Covering, covering, worth_of
 from tclose.release.reader import reader_policy
-from tclose.release.release import Release
-from tclose.table import CodedTable, encode, to_polars
-from tclose.table.coded import without_suppressed
+from tclose.table import CodedTable, encode_quietly, to_polars
 from tclose.table.values import values_of
 from tclose.types import Floats, Ints
 from tclose.words import counted
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """One column of a table and of what was published of it, numbered alike; a missing cell is a value like others."""
+class CellPair:
+    """One sensitive column of a table and of its release, numbered alike; a missing cell is a value like others."""
 
-    before: Ints
-    after: Ints
+    before: Ints  # per row of the table
+    after: Ints  # per row of the release
     worth: Floats | None  # of each number, where they are numbers or dates
 
     @property
@@ -41,105 +39,82 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
-    """A table that was published: its classes and codes, its sensitive cells, and who of the original fits what."""
+class Beside:
+    """A published table beside its original: classes, codes and sensitive cells, and which people fit which class."""
 
-    table: CodedTable
-    cells: Mapping[str, Cells]
+    original: CodedTable  # less the rows that are withheld for a missing value
+    published: CodedTable
+    cells: Mapping[str, CellPair]
     columns: Sequence[Covering]  # quasi-identifiers and kept columns, against the rows of the original
-    own: Links
+    people: Links  # the original's rows against the classes
+
+    @classmethod
+    def of(cls, original: CodedTable, published: CodedTable, what: str = "the release") -> Beside:
+        """Bring a coded table and its coded release together; refuse a release that is not the table's."""
+        cells = {name: _cells(original, published, name, what) for name in original.policy.sensitive}
+        columns = coverings(original, published)
+        people = linked(columns, published.classes.sizes)
+        strangers = int(np.count_nonzero(people.people < people.sizes))
+        if strangers:
+            raise InputError(
+                f"{what} does not belong to the table: {strangers:,} of its {counted(len(people.sizes), 'class')} have "
+                "more rows than the table has people who fit"
+            )
+        return cls(original, published, cells, columns, people)
 
     @property
     def labels(self) -> Ints:
         """The class of every published row."""
-        return self.table.classes.labels_by_row()
+        return self.published.classes.labels_by_row()
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the original."""
+        return self.original.policy
 
 
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """The original, coded, less the rows that are withheld for a missing value."""
-
-    frame: pl.DataFrame
-    table: CodedTable
-    policy: Policy
-
-    @classmethod
-    def of(cls, original: Any, policy: Policy) -> Stage:
-        """Read the original."""
-        rows = without_suppressed(to_polars(original), policy)
-        return cls(rows, encode(rows, policy), policy)
-
-    def cells(self, name: str) -> Ints:
-        """Give numbers to the different cells of a column."""
-        return numbered([self.frame[name]], self.policy)[0][0]
-
-    def published(self, frame: pl.DataFrame, what: str) -> Published:
-        """Read a published table, once it is clear that it belongs to the original."""
-        try:
-            table = encode(frame, reader_policy(self.policy, self.table.sensitive))
-        except (InputError, PolicyError) as error:
-            raise InputError(f"{what} cannot be read by this policy: {error}", detail=error.detail) from None
-        cells = {name: self._sensitive(frame, name, what) for name in self.policy.sensitive}
-        columns = self.coverings(table, self.frame)
-        own = linked(columns, table.classes.sizes)
-        strangers = int(np.count_nonzero(own.people < own.sizes))
-        if strangers:
-            raise InputError(
-                f"{what} does not belong to the table: {strangers:,} of its {counted(len(own.sizes), 'class')} have "
-                "more rows than the table has people who fit"
-            )
-        return Published(table, cells, columns, own)
-
-    def _sensitive(self, frame: pl.DataFrame, name: str, what: str) -> Cells:
-        """Read the published cells of a sensitive column: none can be there more often than in the original."""
-        (ours, theirs), worth = numbered([self._publishable(name), frame[name]], self.policy)
-        cells = Cells(ours, theirs, worth)
-        excess = np.bincount(theirs, minlength=cells.domain) - np.bincount(ours, minlength=cells.domain)
-        if (excess > 0).any():
-            raise InputError(
-                f"{what} does not belong to the table: {counted(int(excess[excess > 0].sum()), 'row')} show a value of "
-                f"'{name}' that the table does not have, or not as often"
-            )
-        return cells
-
-    def _publishable(self, name: str) -> pl.Series:
-        """Return a sensitive column as a release would show it."""
-        if self.policy.sensitive[name].publish != "bin":
-            return self.frame[name]
-        column = self.table.sensitive[name]
-        return pl.Series(name, [column.labels[code] for code in column.codes.tolist()], dtype=pl.String)
-
-    def coverings(self, table: CodedTable, register: pl.DataFrame) -> list[Covering]:
-        """Read what the classes of a published table show, against the rows of a register."""
-        shown = table.visible[table.classes.rows[table.classes.starts]]
-        return [
-            covering(
-                name,
-                self.policy.quasi.get(name, Quasi()),
-                self.policy.missing,
-                original=self.frame[name],
-                register=register[name],
-                shown=shown[name],
-            )
-            for name in self.policy.visible
-        ]
-
-    def equal_people(self, register: pl.DataFrame) -> Ints:
-        """Count the register's rows that equal each class of the original."""
-        codes = [numbered([self.frame[name], register[name]], self.policy)[0] for name in self.policy.visible]
-        both = np.stack([np.concatenate(pair) for pair in codes], axis=1)
-        _, group = np.unique(both, axis=0, return_inverse=True)
-        classes, known = self.table.classes, np.bincount(group[self.frame.height :], minlength=int(group.max()) + 1)
-        return np.asarray(known[group[classes.rows[classes.starts]]], dtype=np.int64)
+def read_published(frame: Any, original: CodedTable, what: str = "the release") -> CodedTable:
+    """Code a published table, as the policy of its original says."""
+    try:
+        return encode_quietly(to_polars(frame), reader_policy(original.policy, original.sensitive))
+    except (InputError, PolicyError) as error:
+        raise InputError(f"{what} cannot be read by this policy: {error}", detail=error.detail) from None
 
 
-def frame_of(given: Any) -> pl.DataFrame:
-    """Return a published table, given as a frame or as a release of one table."""
-    if not isinstance(given, Release):
-        return to_polars(given)
-    if len(given.layout.frames) > 1:
-        raise InputError(f"this release has {len(given.layout.frames)} tables: take one of its .tables at a time")
-    return given.layout.frames[0]
+def _cells(original: CodedTable, published: CodedTable, name: str, what: str) -> CellPair:
+    """Give numbers to the cells of a sensitive column; none can be published more often than the table has it."""
+    after = published.values(name)
+    before_texts, before_codes = original.values(name).texts, original.values(name).codes
+    if original.policy.sensitive[name].publish == "bin":
+        before_texts, before_codes = original.sensitive[name].labels, original.sensitive[name].codes
+    alike = values_of(pl.Series([*before_texts, *after.texts], dtype=pl.String), ())  # 1.0 is 1
+    missing = len(alike.texts)
+    numbers = np.append(alike.codes[: len(before_texts)], missing), np.append(alike.codes[len(before_texts) :], missing)
+    worth = worth_of(alike.domain)
+    pair = CellPair(
+        numbers[0][before_codes], numbers[1][after.codes], None if worth is None else np.append(worth, np.nan)
+    )
+    excess = np.bincount(pair.after, minlength=pair.domain) - np.bincount(pair.before, minlength=pair.domain)
+    if (excess > 0).any():
+        raise InputError(
+            f"{what} does not belong to the table: {counted(int(excess[excess > 0].sum()), 'row')} show a value of "
+            f"'{name}' that the table does not have, or not as often"
+        )
+    return pair
+
+
+def coverings(original: CodedTable, published: CodedTable, register: pl.DataFrame | None = None) -> list[Covering]:
+    """Read what the classes of a published table show, against the rows of the original or of a register."""
+    policy, first_rows = original.policy, published.visible[published.classes.rows[published.classes.starts]]
+    return [
+        covering(
+            original.quasi[name] if name in original.quasi else original.values(name),
+            first_rows[name].alias("").cast(pl.String).fill_null("").to_list(),
+            None if register is None else values_of(register[name], policy.missing),
+            missing=policy.missing,
+        )
+        for name in policy.visible
+    ]
 
 
 def linked(columns: Sequence[Covering], sizes: Ints) -> Links:
@@ -157,11 +132,12 @@ def register_of(given: Any, policy: Policy) -> pl.DataFrame:
     return frame
 
 
-def numbered(columns: Sequence[pl.Series], policy: Policy) -> tuple[list[Ints], Floats | None]:
-    """Give numbers to the cells of columns that belong together, and say what each is worth, if it is a number."""
-    whole = pl.concat([column.alias("").cast(pl.String) for column in columns])
-    values = values_of(whole, policy.missing)
-    codes = np.where(values.codes < 0, len(values.texts), values.codes)
-    worth = worth_of(values)
-    padded = None if worth is None else np.append(worth, np.nan)
-    return np.split(codes, np.cumsum([column.len() for column in columns])[:-1]), padded
+def equal_people(original: CodedTable, register: pl.DataFrame) -> Ints:
+    """Count the register's rows that equal each class of the original."""
+    codes = []
+    for name in original.policy.visible:
+        both = pl.concat([column[name].alias("").cast(pl.String) for column in (original.frame, register)])
+        codes.append(values_of(both, original.policy.missing).codes)
+    _, group = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    classes, known = original.classes, np.bincount(group[len(original) :], minlength=int(group.max()) + 1)
+    return np.asarray(known[group[classes.rows[classes.starts]]], dtype=np.int64)

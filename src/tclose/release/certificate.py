@@ -4,55 +4,264 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import polars as pl
+from typing import Any, Literal
 
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
-from tclose.privacy.judge import judge, supersets_of, verdicts
-from tclose.privacy.results import AttributeFinding, CheckResult
-from tclose.recode.guard import cells_unguarded, unguarded
-from tclose.release.files import check_targets, pending, publish, sha256
-from tclose.release.marks import combined, group_policy, join_problems, projection_policy, sibling
-from tclose.table import CodedTable, encode
-from tclose.table.sources import parse, read_bytes
-from tclose.words import counted
+from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
+from tclose.release.files import check_targets, pending, publish
+from tclose.table.sources import read_bytes
 
 FORMAT = "tclose-certificate-1"
-MOST_LISTED = 100
-BY_ROWS = ("distance", "closeness", "worst_class")  # of an attribute: the same whether or not persons are told apart
-GUARD = "guard_formulas"  # whether text that a spreadsheet would run has an apostrophe in front
+Number = int | float | str  # as JSON has it; text where no JSON number is exact, such as "1/3"
 
 
 @dataclass(frozen=True)
-class Certificate:
-    """The policy, what was found, what it cost, and the fingerprint of the release."""
+class AttributeClaim:
+    """What a certificate says about one sensitive attribute."""
 
-    content: Mapping[str, Any]  # everything but the digest
+    distance: str | None
+    t: Number | None
+    closeness: float | None
+    closeness_exact: str | None
+    satisfied: bool | None
+    worst_class: int | None
+
+    @classmethod
+    def of(cls, finding: AttributeFinding) -> AttributeClaim:
+        """Claim what was found."""
+        return cls(**finding.to_dict())
+
+    @classmethod
+    def from_dict(cls, given: Any) -> AttributeClaim:
+        """Read a claim; what is not there is None."""
+        said = given if isinstance(given, Mapping) else {}
+        return cls(*(said.get(name) for name in cls.__match_args__))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the claim as JSON has it."""
+        return dict(vars(self))
+
+    def without_persons(self) -> AttributeClaim:
+        """Return what is the same whether or not rows of one person are told apart."""
+        return AttributeClaim(self.distance, None, self.closeness, self.closeness_exact, None, self.worst_class)
+
+
+@dataclass(frozen=True)
+class ModelClaim:
+    """What a certificate says about one model: the level that is required, and the one that is reached."""
+
+    model: str | None
+    attribute: str | None
+    required: Number | Mapping[str, Number] | None
+    reached: Number | None
+    satisfied: bool | None
+
+    @classmethod
+    def of(cls, finding: ModelFinding) -> ModelClaim:
+        """Claim what was found."""
+        return cls(**finding.to_dict())
+
+    @classmethod
+    def from_dict(cls, given: Any) -> ModelClaim:
+        """Read a claim; what is not there is None."""
+        said = given if isinstance(given, Mapping) else {}
+        return cls(*(said.get(name) for name in cls.__match_args__))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the claim as JSON has it."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a certificate says about the classes of a table."""
+
+    rows: int | None
+    classes: int | None
+    smallest_class: int | None
+    satisfied: bool | None
+    sensitive: Mapping[str, AttributeClaim]
+    models: tuple[ModelClaim, ...]
+
+    @classmethod
+    def of(cls, result: CheckResult) -> Claims:
+        """Claim what was found."""
+        return cls(
+            result.rows,
+            result.classes,
+            result.smallest_class,
+            result.satisfied,
+            {name: AttributeClaim.of(finding) for name, finding in result.sensitive.items()},
+            tuple(ModelClaim.of(finding) for finding in result.models),
+        )
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> Claims:
+        """Read claims; what is not there is None, or empty."""
+        attributes, models = said.get("sensitive"), said.get("models")
+        return cls(
+            _whole(said.get("rows")),
+            _whole(said.get("classes")),
+            _whole(said.get("smallest_class")),
+            said.get("satisfied"),
+            {name: AttributeClaim.from_dict(claim) for name, claim in attributes.items()}
+            if isinstance(attributes, Mapping)
+            else {},
+            tuple(ModelClaim.from_dict(claim) for claim in models) if isinstance(models, list) else (),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the claims as JSON has them."""
+        return {
+            "rows": self.rows,
+            "classes": self.classes,
+            "smallest_class": self.smallest_class,
+            "satisfied": self.satisfied,
+            "sensitive": {name: claim.to_dict() for name, claim in self.sensitive.items()},
+            "models": [claim.to_dict() for claim in self.models],
+        }
+
+
+@dataclass(frozen=True)
+class CertifiedFile:
+    """One file of a release: its name and fingerprint, and what is said about its own table, if anything is."""
+
+    name: str | None  # a release of one table may have any name
+    sha256: str | None
+    holds: str | None = None  # of an anatomy's tables: which columns
+    measures: Mapping[str, Any] | None = None
+    claims: Claims | None = None
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> CertifiedFile:
+        """Read the entry of one of several tables."""
+        claims = Claims.from_dict(said) if "rows" in said else None
+        return cls(said["file"], said.get("sha256"), said.get("holds"), said.get("measures"), claims)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry of one of several tables."""
+        entry: dict[str, Any] = {"file": self.name, "sha256": self.sha256}
+        entry |= {} if self.holds is None else {"holds": self.holds}
+        entry |= {} if self.measures is None else {"measures": self.measures}
+        return entry | ({} if self.claims is None else self.claims.to_dict())
+
+
+@dataclass(frozen=True)
+class ClassSizes:
+    """How large the classes of a release are, in rows."""
+
+    smallest: int
+    median: float
+    largest: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """The policy, what was found, what it cost, and the fingerprints of the release's files."""
+
+    version: str
+    method: str
+    settings: Mapping[str, Any]  # the policy that a reader judges by, as JSON has it
+    withheld: int
+    counted: Literal["rows", "persons"]
+    measures: Mapping[str, Any]
+    claims: Claims
+    files: tuple[CertifiedFile, ...]
+    identity_protected: bool = True
+    base: str | None = None  # of projections: the method that splits each of them
+    scope: str | None = None  # what the guarantee does not cover
+    group: str | None = None  # of an anatomy: the column that joins its two tables
+    guard_formulas: bool = False  # whether text that a spreadsheet would run has an apostrophe in front
+
+    @property
+    def layout(self) -> Literal["one table", "projections", "anatomy"]:
+        """Which tables the release has."""
+        if self.files[0].name is None:
+            return "one table"
+        return "projections" if self.group is None else "anatomy"
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """Everything but the digest, as JSON has it."""
+        return self.to_dict()
 
     @property
     def digest(self) -> str:
         """The SHA-256 of the content as canonical JSON: it finds accidents and naive edits, and is no signature."""
-        canonical = json.dumps(self.content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        return digest_of(self.to_dict())
 
     @property
     def policy(self) -> Policy:
         """What the release is judged by; it holds everything itself and names no files."""
-        policy = Policy.from_dict(self.content["policy"])
+        policy = Policy.from_dict(self.settings)
         if policy.files:
             raise PolicyError("a certificate cannot name files: what a release is judged by stands in it")
         return policy
 
+    @property
+    def class_sizes(self) -> ClassSizes:
+        """How large the classes are."""
+        return ClassSizes(**self.measures["class_sizes"])
+
+    @property
+    def smallest(self) -> int:
+        """How many rows or persons, whichever k counts, the smallest class has."""
+        reached = [claim.reached for claim in self.claims.models if claim.model == "k"]
+        return int(reached[0] if reached and reached[0] is not None else self.claims.smallest_class or 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content as JSON has it, in the order of format 1."""
+        content: dict[str, Any] = {
+            "format": FORMAT,
+            "version": self.version,
+            "method": self.method,
+            "policy": self.settings,
+            "withheld": self.withheld,
+            "counted": self.counted,
+        }
+        content |= {} if self.identity_protected else {"identity_protected": False}
+        optional = {"base": self.base, "scope": self.scope, "group": self.group}
+        content |= {name: value for name, value in optional.items() if value is not None}
+        content |= {"measures": self.measures, **self.claims.to_dict()}
+        if self.layout == "one table":
+            content["sha256"] = self.files[0].sha256
+        else:
+            content["tables"] = [file.to_dict() for file in self.files]
+        return content | ({"guard_formulas": True} if self.guard_formulas else {})
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Certificate:
+        """Read the content of a certificate; `ValueError`, `KeyError` or `TypeError` where it is none."""
+        if content["format"] != FORMAT or not isinstance(content["policy"], dict):
+            raise ValueError("not a certificate")
+        _check_tables(content)
+        tables = content.get("tables")
+        measures = content.get("measures")
+        return cls(
+            version=content.get("version", ""),
+            method=content.get("method", ""),
+            settings=content["policy"],
+            withheld=content.get("withheld", 0),
+            counted=content.get("counted", "rows"),
+            measures=measures if isinstance(measures, Mapping) else {},
+            claims=Claims.from_dict(content),
+            files=tuple(CertifiedFile.from_dict(table) for table in tables)
+            if tables is not None
+            else (CertifiedFile(None, content.get("sha256")),),
+            identity_protected=content.get("identity_protected") is not False,
+            base=content.get("base"),
+            scope=content.get("scope"),
+            group=content.get("group"),
+            guard_formulas=content.get("guard_formulas") is True,
+        )
+
     def to_bytes(self) -> bytes:
         """Return the file's bytes."""
-        return (json.dumps({**self.content, "digest": self.digest}, indent=2, ensure_ascii=False) + "\n").encode()
+        return (json.dumps({**self.to_dict(), "digest": self.digest}, indent=2, ensure_ascii=False) + "\n").encode()
 
     def save(self, path: str | Path) -> None:
         """Write the certificate."""
@@ -63,239 +272,54 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class Verification:
-    """Whether a release is what its certificate says, and everything that it is not."""
+class LoadedCertificate:
+    """A certificate that was read from a file, the digest of that file's content, and the digest that stands in it."""
 
-    problems: tuple[str, ...]
-    result: CheckResult | None
-    files: tuple[str, ...] = ()  # of a release of several tables
-    identity_protected: bool = True
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
-        found = {} if self.result is None else self.result.to_dict()
-        if self.files:
-            found |= {"files": list(self.files)}
-        if not self.identity_protected:
-            found |= {"identity_protected": False}
-        return {"holds": self.holds, "problems": list(self.problems), **found}
+    certificate: Certificate
+    digest: str
+    written_digest: str
 
 
-def load(path: str | Path) -> tuple[Certificate, str]:
-    """Read a certificate and the digest that stands in it."""
+def load(path: str | Path) -> LoadedCertificate:
+    """Read a certificate."""
     data = read_bytes(path)
     try:
         content = json.loads(data, object_pairs_hook=_once)
-        digest = content.pop("digest")
-        if content["format"] != FORMAT or not isinstance(digest, str) or not isinstance(content["policy"], dict):
-            raise ValueError
-        _check_tables(content)
-        certificate = Certificate(content)
-        certificate.digest.encode()
+        written = content.pop("digest")
+        if not isinstance(written, str):
+            raise ValueError("not a certificate")
+        return LoadedCertificate(Certificate.from_dict(content), digest_of(content), written)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a certificate of tclose") from None
-    return certificate, digest
+
+
+def digest_of(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a certificate's content as canonical JSON."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that stands twice: people might read the one, and we the other."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError
-    return found
+    """Refuse a key that stands twice: people might read one of them, and tclose the other."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a key stands twice")
+    return content
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _check_tables(content: Mapping[str, Any]) -> None:
-    """Refuse several tables that are not told as they should be; a file is named, never a path to it."""
-    tables = content.get("tables", ())
+    """Refuse several tables that are not described as they should be; a file is named, never a path to it."""
+    tables: Sequence[Any] = content.get("tables", ())
     names = [table["file"] for table in tables]
     if len(set(names)) < len(names) or ("tables" in content and not names):
-        raise ValueError
+        raise ValueError("the tables are not named once each")
     if not all(isinstance(name, str) for name in (*names, content.get("group", ""))):
-        raise ValueError
+        raise ValueError("a name is not text")
     if not all(isinstance(table.get("sensitive", {}), dict) for table in tables):
-        raise ValueError
+        raise ValueError("what is said about a table is not readable")
     if any(name in ("", ".", "..") or set(name) & set("/\\:\0") for name in names):
-        raise ValueError
-
-
-def verify(release: str | Path, certificate: str | Path, *, digest: str | None = None) -> Verification:
-    """Judge a release again, from its published values alone, and compare with what its certificate says.
-
-    The files of a release of several tables are found beside `release` (the name that was given when it was written,
-    or one of theirs) by the names in the certificate.
-    """
-    promised, written = load(certificate)
-    problems = _paper_problems(promised, written, digest)
-    if "tables" in promised.content:
-        found = _verified_together(Path(release), promised)
-        return replace(found, problems=(*problems, *found.problems))
-    data = read_bytes(release)
-    problems += _fingerprint_problems(data, promised.content)
-    more, result = _examined(partial(_read, data, promised), lambda: promised.policy, promised.content)
-    return Verification((*problems, *more), result)
-
-
-def _read(data: bytes, promised: Certificate) -> pl.DataFrame:
-    """Read a published table, without the apostrophes that guard it."""
-    frame = parse(data)
-    if promised.content.get(GUARD) is not True:
-        return frame
-    if missed := cells_unguarded(frame):
-        raise InputError(f"{counted(missed, 'cell')} not as the guard against formulas writes them")
-    return unguarded(frame)
-
-
-def _fingerprint_problems(data: bytes, content: Mapping[str, Any]) -> list[str]:
-    same = sha256(data) == content.get("sha256")
-    return [] if same else ["the release is not the file that was certified: its SHA-256 differs"]
-
-
-def _examined(
-    read: Callable[[], pl.DataFrame], policy_of: Callable[[], Policy], content: Mapping[str, Any]
-) -> tuple[list[str], CheckResult | None]:
-    """Judge one table, and compare with what was promised of it."""
-    try:
-        policy = policy_of()
-        table = encode(read(), policy)
-    except (InputError, PolicyError) as error:
-        return [f"the release cannot be judged as the certificate says: {error}"], None
-    result = judge(table, policy, lambda share, what: None)
-    return [*_count_problems(content, result), *_failures(table, policy), *_closeness_problems(content, result)], result
-
-
-def _verified_together(release: Path, promised: Certificate) -> Verification:
-    """Judge all tables of a release."""
-    content = promised.content
-    names = [table["file"] for table in content["tables"]]
-    problems = []
-    if release.name not in names and sibling(release, "-1").name != names[0]:
-        problems.append(f"the certificate is of {', '.join(names)}, not of {release.name}")
-    data = {}
-    for table in content["tables"]:
-        name = table["file"]
-        if (release.parent / name).exists():
-            data[name] = read_bytes(release.parent / name)
-            problems += _of(name, _fingerprint_problems(data[name], table))
-        else:
-            problems.append(f"there is no file {name} beside {release.name}: all tables are judged together")
-    if not data:
-        raise InputError(f"there is no file {release.parent / names[0]}")
-    more, result = (_anatomy if "group" in content else _projections)(promised, data)
-    return Verification((*problems, *more), result, tuple(names), "group" not in content)
-
-
-def _of(name: str, problems: Iterable[str]) -> list[str]:
-    return [f"{name}: {problem}" for problem in problems]
-
-
-def _projections(promised: Certificate, data: Mapping[str, bytes]) -> tuple[list[str], CheckResult | None]:
-    """Judge each projection on its own, then compare what all hold with the promise."""
-    problems, results = [], []
-    for number, table in enumerate(promised.content["tables"]):
-        if (name := table["file"]) in data:
-            more, result = _examined(
-                partial(_read, data[name], promised), partial(_projection_policy, promised, number), table
-            )
-            problems += _of(name, more)
-            results += [] if result is None else [result]
-    shared = [name for result in results for name in result.sensitive]
-    if len(results) < len(promised.content["tables"]):
-        return problems, None
-    if sorted(shared) != sorted(promised.policy.sensitive):
-        problems.append("the tables do not hold every sensitive attribute exactly once")
-    if len({result.rows for result in results}) > 1:
-        problems.append("the tables do not have equally many rows")
-    whole = combined(results)
-    return [*problems, *_count_problems(promised.content, whole), *_closeness_problems(promised.content, whole)], whole
-
-
-def _projection_policy(promised: Certificate, number: int) -> Policy:
-    names = promised.content["tables"][number].get("sensitive", ())
-    policy = promised.policy
-    if unknown := [name for name in names if name not in policy.sensitive]:
-        raise PolicyError(f"{counted(len(unknown), 'attribute')} of the table not in the policy")
-    return projection_policy(policy, names, first=number == 0)
-
-
-def _anatomy(promised: Certificate, data: Mapping[str, bytes]) -> tuple[list[str], CheckResult | None]:
-    """Judge the groups, and whether both tables have them."""
-    content = promised.content
-    files = [data.get(table["file"]) for table in content["tables"]]
-    if len(files) != 2 or files[0] is None or files[1] is None:
-        return ["the groups cannot be judged: they take two tables"], None
-    read = partial(_read, promised=promised)
-    problems, result = _examined(
-        partial(read, files[1]), lambda: group_policy(promised.policy, content["group"]), content
-    )
-    problems = _of(content["tables"][1]["file"], problems)
-    if content.get("identity_protected") is not False:
-        problems.append("the certificate does not say that identity is not protected")
-    try:
-        problems += join_problems(read(files[0]), read(files[1]), promised.policy, content["group"])
-    except (InputError, PolicyError) as error:
-        problems.append(f"the tables cannot be joined: {error}")
-    return problems, result
-
-
-def _paper_problems(promised: Certificate, written: str, expected: str | None) -> list[str]:
-    problems = []
-    if promised.digest != written:
-        problems.append("the certificate was changed after it was made: its digest does not fit its content")
-    if expected is not None and expected.strip().lower() != promised.digest:
-        problems.append("this is not the certificate that you were told of: its digest differs from --digest")
-    return problems
-
-
-def _count_problems(content: Mapping[str, Any], result: CheckResult) -> list[str]:
-    found = {
-        "rows": (result.rows, counted(result.rows, "row")),
-        "classes": (result.classes, counted(result.classes, "class")),
-        "smallest_class": (result.smallest_class, f"{counted(result.smallest_class, 'row')} in its smallest class"),
-    }
-    return [
-        f"the release has {words}, the certificate says {content.get(key)}"
-        for key, (number, words) in found.items()
-        if content.get(key) != number
-    ]
-
-
-def _failures(table: CodedTable, policy: Policy) -> list[str]:
-    """Name every model and class that fails."""
-    problems = []
-    for verdict in verdicts(table, table.classes, policy, supersets=supersets_of(table, policy)):
-        failing = (np.flatnonzero(~verdict.judgement.admitted) + 1).tolist()
-        if failing:
-            what = verdict.model.name if verdict.attribute is None else f"{verdict.model.name} of '{verdict.attribute}'"
-            listed = ", ".join(f"{number:,}" for number in failing[:MOST_LISTED])
-            more = f" and {len(failing) - MOST_LISTED:,} more" if len(failing) > MOST_LISTED else ""
-            problems.append(f"{what} fails in {counted(len(failing), 'class')}: {listed}{more}")
-    return problems
-
-
-def _closeness_problems(content: Mapping[str, Any], result: CheckResult) -> list[str]:
-    """Compare everything that was found about each attribute, and about each model where it counts rows."""
-    promised, rows = content.get("sensitive"), content.get("counted") == "rows"
-    problems = []
-    for name, found in result.sensitive.items():
-        said = promised.get(name) if isinstance(promised, dict) else None
-        if not isinstance(said, dict) or said.get("closeness_exact") != _fraction(found):
-            what = f"'{name}' is {_fraction(found)}-close, which is not what the certificate says"
-            problems.append(f"{what} (class {found.worst_class:,})")
-        elif any(said.get(key) != figure for key, figure in found.to_dict().items() if rows or key in BY_ROWS):
-            problems.append(f"what the certificate says about '{name}' is not what was found")
-    whole = result.to_dict()
-    if rows and content.get("satisfied") != whole["satisfied"]:
-        problems.append("whether everything holds is not what the certificate says")
-    if rows and content.get("models") != whole["models"]:
-        problems.append("what the certificate says about the models is not what was found")
-    return problems
-
-
-def _fraction(found: AttributeFinding) -> str:
-    return f"{found.closeness.numerator}/{found.closeness.denominator}"
+        raise ValueError("a file name is a path")

@@ -22,6 +22,7 @@ import polars as pl
 from tclose.errors import InputError
 
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows knows no SIGHUP
 MARKS = ',;\t"\r\n'
 NANOSECONDS = pl.Datetime("ns")
 
@@ -181,7 +182,7 @@ def pending(targets: Mapping[str, Path], *, private: Set[str] = frozenset()) -> 
 
 
 def publish(files: Iterable[Pending]) -> None:
-    """Give all files their names, or none; a Ctrl-C that comes meanwhile is too late, since half would be worse."""
+    """Give all files their names, or none; a signal that comes meanwhile is too late, since half would be worse."""
     begun: list[Pending] = []
     with _undisturbed():
         try:
@@ -196,15 +197,19 @@ def publish(files: Iterable[Pending]) -> None:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    before = signal.getsignal(signal.SIGINT)
-    if before is None or threading.current_thread() is not threading.main_thread():  # which alone is interrupted
+    """Ignore the signals that ask a process to end."""
+    if threading.current_thread() is not threading.main_thread():  # which alone hears of signals
         yield
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    numbers = [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
+    before = {number: handler for number in numbers if (handler := signal.getsignal(number)) is not None}
+    for number in before:
+        signal.signal(number, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _umask() -> int:

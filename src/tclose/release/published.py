@@ -2,58 +2,61 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tclose.errors import InternalError, LeakWarning
-from tclose.measure.utility import DIGITS, Outcome, class_sizes, gcp, measured
+from tclose.errors import InternalError
+from tclose.measure.base import DIGITS
+from tclose.measure.utility import MeasuredPartition, class_sizes, gcp, measured
 from tclose.partition.split import join_failing, split
 from tclose.policy import Policy
 from tclose.privacy.feasibility import Publishable
-from tclose.privacy.judge import judge
-from tclose.privacy.results import CheckResult
+from tclose.privacy.judge import JudgedTable, judge
 from tclose.recode.frame import ordered, recoded
 from tclose.release.reader import reader_policy
-from tclose.table import encode
+from tclose.table import CodedTable, encode_quietly
 from tclose.table.classes import Classes, classes_of
-from tclose.table.quasi import NumberColumn, QuasiColumn
-from tclose.types import Ints
+from tclose.table.quasi import NumberColumn
+from tclose.types import Ints, Progress, silent
 
 Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """The rows to publish, what is asked of them, and the chance by which they are split."""
+class ReleaseInput:
+    """The rows to publish, what is asked of them, and the seed by which they are split."""
 
-    possible: Publishable
+    publishable: Publishable
     policy: Policy
-    quasi: Sequence[QuasiColumn]
     seed: int
-    tell: Callable[[float], None]
+    progress: Progress
+
+    @property
+    def table(self) -> CodedTable:
+        """The rows to publish, coded."""
+        return self.publishable.table
 
     def split(self, method: str, options: Options) -> Ints:
         """Return the class of every row."""
-        return split(self.possible, self.policy, self.quasi, method, self.seed, self.tell, options)
+        return split(self.table, self.policy, method, self.seed, self.progress, options)
 
     @property
     def reader_policy(self) -> Policy:
-        """What a reader judges the whole release by."""
-        return reader_policy(self.policy, self.possible.table.sensitive)
+        """The policy by which a reader judges the whole release."""
+        return reader_policy(self.policy, self.table.sensitive)
 
     @property
     def own_policy(self) -> Policy:
-        """What we judge the whole release by: unlike a reader, we can tell persons apart."""
-        return reader_policy(self.policy, self.possible.table.sensitive, knows_persons=True)
+        """The policy by which we judge the whole release: unlike a reader, we can tell persons apart."""
+        return reader_policy(self.policy, self.table.sensitive, knows_persons=True)
 
     def persons(self, order: Ints) -> Ints | None:
-        """Return who the rows belong to, in the order in which they are published."""
-        persons = self.possible.table.persons
+        """Return whom the rows belong to, in the order in which they are published."""
+        persons = self.table.persons
         return None if persons is None else persons[order]
 
 
@@ -64,19 +67,17 @@ class Judge:
     policy: Policy
     persons: Ints | None
 
-    def confirm(self, published: pl.DataFrame) -> CheckResult:
-        """Judge; what does not hold here must never be released."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LeakWarning)  # told when the table was read
-            table = replace(encode(published, self.policy), persons=self.persons)
-        result = judge(table, self.policy, lambda share, what: None)
-        if not result.satisfied:
+    def confirm(self, published: pl.DataFrame, progress: Progress = silent) -> JudgedTable:
+        """Judge a table; what does not hold here must never be released."""
+        table = replace(encode_quietly(published, self.policy), persons=self.persons)
+        judged = judge(table, self.policy, progress)
+        if not judged.result.satisfied:
             raise InternalError("the finished release does not hold what was asked for, so it was not released")
-        return result
+        return judged
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class PublishedTable:
     """A table as it is published, its judge, and what it cost."""
 
     frame: pl.DataFrame  # rows in an order that depends on published values only
@@ -85,44 +86,48 @@ class Sheet:
     losses: Mapping[str, float]  # the mean NCP of each quasi-identifier; GCP is the mean of these
 
 
-def sheet(work: Work, method: str, options: Options) -> Sheet:
+def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
     """Split the rows by a method, and publish one common value per class."""
-    rows = _recoded(work, work.split(method, options))
+    rows = _recoded(given, given.split(method, options))
     frame, order = ordered(rows)
-    outcome = outcome_of(work, classes_of(rows[list(work.policy.visible)]))
-    measures = {**measured(outcome), "class_sizes": class_sizes(outcome)}
-    return Sheet(frame, Judge(work.own_policy, work.persons(order)), measures, losses_of(work, outcome))
+    partition = partition_of(given, classes_of(rows[list(given.policy.visible)]))
+    measures = {**measured(partition), "class_sizes": class_sizes(partition)}
+    return PublishedTable(frame, Judge(given.own_policy, given.persons(order)), measures, losses_of(given, partition))
 
 
-def _recoded(work: Work, labels: Ints) -> pl.DataFrame:
-    """Publish the classes; those that look alike to a reader are one, which persons in both may keep from holding."""
-    possible, policy, quasi = work.possible, work.policy, work.quasi
+def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
+    """Publish the classes.
+
+    Classes that publish the same text merge; merging can drop them below k persons, so repeat until stable.
+    """
+    table, policy = given.table, given.policy
     while True:
-        rows = recoded(possible.frame, policy, quasi, possible.table.sensitive, Classes.from_labels(labels))
+        rows = recoded(table, policy, Classes.from_labels(labels))
         if policy.person is None:
             return rows
         seen = classes_of(rows[list(policy.visible)]).labels_by_row()
-        labels = join_failing(seen, possible, policy, quasi)
+        labels = join_failing(seen, table, policy)
         if labels.max() == seen.max():
             return rows
 
 
-def outcome_of(work: Work, classes: Classes) -> Outcome:
+def partition_of(given: ReleaseInput, classes: Classes) -> MeasuredPartition:
     """Return a partition as measures see it."""
-    numeric = [column.points() for column in work.quasi if isinstance(column, NumberColumn)]
-    return Outcome(
+    columns = list(given.table.quasi.values())
+    numeric = [column.points() for column in columns if isinstance(column, NumberColumn)]
+    return MeasuredPartition(
         sizes=classes.sizes,
-        losses=[column.loss(classes) for column in work.quasi],
-        withheld=work.possible.withheld,
-        k=work.policy.k,
+        losses=[column.loss(classes) for column in columns],
+        withheld=given.publishable.withheld,
+        k=given.policy.k,
         labels=classes.labels_by_row(),
         points=np.stack(numeric, axis=1) if numeric else np.zeros((len(classes.rows), 0)),
     )
 
 
-def losses_of(work: Work, outcome: Outcome) -> dict[str, float]:
+def losses_of(given: ReleaseInput, partition: MeasuredPartition) -> dict[str, float]:
     """Return what each quasi-identifier lost, between 0 and 1."""
     return {
-        column.name: round(gcp(replace(outcome, losses=[loss])), DIGITS)
-        for column, loss in zip(work.quasi, outcome.losses, strict=True)
+        name: round(gcp(replace(partition, losses=[loss])), DIGITS)
+        for name, loss in zip(given.table.quasi, partition.losses, strict=True)
     }

@@ -7,11 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from tclose.policy import MODELS, Bins, Builder, CostTable, Policy, Quasi, Sensitive
+from tclose.policy import DISTANCES, MODELS, Bins, Builder, CostTable, Policy, Quasi, Sensitive
+from tclose.privacy import requirement
 from tclose.table import SensitiveColumn
 from tclose.table.sensitive import MISSING
 
-BY_PERSON = ("entropy_l", "recursive")  # fewer rows per person may lower them, so rows alone do not show them
+BY_PERSON = tuple(name for name in MODELS if not requirement(name).persons_imply_rows)  # rows do not show them
 
 
 def reader_policy(policy: Policy, sensitive: Mapping[str, SensitiveColumn], *, knows_persons: bool = False) -> Policy:
@@ -45,7 +46,8 @@ def _written_down(spec: Sensitive, column: SensitiveColumn, told_apart: bool) ->
     labels = tuple(label for label in column.labels if label != MISSING)
     changes |= {name: labels for name in ("order", "domain") if getattr(spec, name) is not None}
     if spec.publish == "bin":
-        changes |= {"bins": None, "publish": None, "order" if column.distance == "ordered" else "domain": labels}
+        listed = "order" if DISTANCES[column.distance].allows("order") else "domain"
+        changes |= {"bins": None, "publish": None, listed: labels}
     if not told_apart:
         changes |= dict.fromkeys(BY_PERSON)
         if all(getattr(spec, model) is None or model in BY_PERSON for model in MODELS):

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import polars as pl
 
 from tclose.errors import InputError, LeakWarning, PolicyError
+from tclose.measure.attack import Attacks
 from tclose.policy import Policy
+from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.guard import guarded, unguarded
-from tclose.release.certificate import GUARD, Certificate
+from tclose.release.beside import Beside
+from tclose.release.certificate import Certificate
 from tclose.release.files import (
     Pending,
     check_targets,
@@ -28,33 +31,133 @@ from tclose.release.files import (
     sha256,
     write_table,
 )
-from tclose.release.layouts import File, Layout
-from tclose.release.marks import projection_marks, sibling
-from tclose.report.page import save
-from tclose.report.story import told
-from tclose.table.frames import from_polars, to_polars
+from tclose.release.layouts import About, Layout, WrittenFile, sibling
+from tclose.release.layouts.projections import marks_of
+from tclose.table import encode_quietly, to_polars
+from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
+from tclose.types import Progress, silent
+from tclose.words import counted, html_table, number
 
 UNNAMED = Path("release.csv")
 
 
-class Told(Protocol):
-    """What can be told as JSON."""
+@dataclass(frozen=True, eq=False, repr=False)
+class PreparedRelease:
+    """Tables that no judge has confirmed yet: they leave this object judged, or not at all."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it."""
+    layout: Layout
+    about: About
+    policy: Policy  # as it was asked for; the certificate holds what a reader judges by
+    kind: str  # of frame that came in
+    seed: int
+
+    def judged(self, progress: Progress = silent) -> Release:
+        """Judge the tables as they are in memory."""
+        return Release(self, tuple(table.result for table in self.judged_tables(progress)))
+
+    def judged_tables(self, progress: Progress = silent) -> tuple[JudgedTable, ...]:
+        """Judge the tables as they are in memory, and return them coded."""
+        return self.layout.judge(self.layout.frames, progress)
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        certificate: str | Path | None = None,
+        record: str | Path | None = None,
+        report: str | Path | None = None,
+        page: Callable[[WrittenRelease], bytes] | None = None,
+        guard_formulas: bool = False,
+        progress: Progress = silent,
+    ) -> WrittenRelease:
+        """Write the tables; all files get their names at once, when the judges have confirmed the finished tables.
+
+        `page` makes the page that goes to `report`. A page that does not fit into memory is left out.
+        """
+        kind, names = format_of(Path(path)), [sibling(Path(path), mark) for mark in self.layout.marks]
+        others = {"record": record, "certificate": certificate, "report": report}
+        paths = {what: Path(target) for what, target in others.items() if target is not None}
+        paths |= {f"release{mark}": name for mark, name in reversed([*zip(self.layout.marks, names, strict=True)])}
+        check_targets(list(paths.values()))
+        self._warn_of_leftovers(Path(path))
+        give_back_memory()
+        with pending(paths, private={"record"}) as files:
+            tables = [files[f"release{mark}"] for mark in self.layout.marks]
+            for file, frame in zip(tables, self.layout.frames, strict=True):
+                file.write(partial(write_table, guarded(frame) if guard_formulas else frame, kind))
+            written = self._confirmed(tables, guard_formulas, progress)
+            contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
+            contents |= {} if page is None else _page(page, written)
+            for what in contents.keys() & files.keys():
+                files[what].write(partial(_put, contents[what]))
+            publish(file for what, file in files.items() if what in contents or what.startswith("release"))
+        if page is not None and "report" not in contents:
+            raise InputError("the release is written, but its page does not fit into memory: leave out --report")
+        return written
+
+    def _confirmed(self, files: Sequence[Pending], guard_formulas: bool, progress: Progress) -> WrittenRelease:
+        """Judge the finished files from their own bytes, and certify what was found there."""
+        read = [_read(file, () if guard_formulas else self.policy.visible) for file in files]
+        frames = [unguarded(frame) if guard_formulas else frame for _, frame in read]
+        try:
+            judged = self.layout.judge(frames, progress)
+        except (InputError, PolicyError) as error:
+            raise _not_judged(error) from None
+        release = Release(self, tuple(table.result for table in judged))
+        names = [WrittenFile(file.target.name, digest) for file, (digest, _) in zip(files, read, strict=True)]
+        certificate = self.layout.certificate(self.about, release.results, names)
+        return WrittenRelease(release, replace(certificate, guard_formulas=guard_formulas), judged)
+
+    def _record(self) -> bytes:
+        notes = {"seed": self.seed, "method": self.about.method, "version": self.about.version}
+        return (json.dumps(notes) + "\n").encode()
+
+    def _warn_of_leftovers(self, path: Path) -> None:
+        """Warn about a projection that an earlier release, of more tables, left beside this one."""
+        tables = len(self.layout.marks)
+        if self.layout.marks == marks_of(tables) and (left := sibling(path, f"-{tables + 1}")).exists():
+            warnings.warn(f"{left} is of an earlier release: do not publish it beside this one", LeakWarning, 4)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
+class WrittenRelease:
+    """A release whose files were judged from their own bytes and have got their names."""
+
+    release: Release
+    certificate: Certificate
+    judged: tuple[JudgedTable, ...]  # as they were read back from the files
+
+
+@dataclass(eq=False, repr=False)
 class Release:
     """Published tables, one for most methods, judged, with one certificate."""
 
-    layout: Layout
-    results: Sequence[CheckResult]
-    found: Mapping[str, Any]
-    seed: int
-    kind: str
-    policy: Policy  # as it was asked for; the certificate holds what a reader judges by
+    prepared: PreparedRelease
+    results: tuple[CheckResult, ...]
+
+    def __repr__(self) -> str:
+        """Say how large the release is; neither the seed nor anything about persons or identifiers."""
+        rows, classes = self.results[0].rows, min(result.classes for result in self.results)
+        return f"<Release of {counted(rows, 'row')} in {counted(classes, 'class')} by {self.prepared.about.method}>"
+
+    def _repr_html_(self) -> str:
+        findings = {name: finding for result in self.results for name, finding in result.sensitive.items()}
+        rows = [
+            (name, "" if finding.t is None else f"≤ {number(finding.t)}", number(finding.closeness))
+            for name, finding in findings.items()
+        ]
+        return html_table(repr(self)[1:-1], ("attribute", "distance required", "distance reached"), rows)
+
+    @property
+    def layout(self) -> Layout:
+        """Which tables there are."""
+        return self.prepared.layout
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that was asked for."""
+        return self.prepared.policy
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -66,26 +169,26 @@ class Release:
     @property
     def tables(self) -> tuple[Any, ...]:
         """The published tables, as frames of the kind that was given."""
-        return tuple(from_polars(frame, self.kind) for frame in self.layout.frames)
+        return tuple(from_polars(frame, self.prepared.kind) for frame in self.layout.frames)
 
     @property
     def table(self) -> Any:
         """The published table, as a frame of the kind that was given."""
-        return from_polars(self.frame, self.kind)
+        return from_polars(self.frame, self.prepared.kind)
+
+    @cached_property
+    def judged(self) -> tuple[JudgedTable, ...]:
+        """The published tables, coded and judged."""
+        return self.prepared.judged_tables()
 
     @cached_property
     def certificate(self) -> Certificate:
         """What was proved, with the fingerprint that the release has as CSV."""
-        return self._certified(
-            self.results,
-            [
-                File(sibling(UNNAMED, mark).name, fingerprint(frame, "csv"))
-                for mark, frame in zip(self.layout.marks, self.layout.frames, strict=True)
-            ],
-        )
-
-    def _certified(self, results: Sequence[CheckResult], files: Sequence[File]) -> Certificate:
-        return Certificate({**self.found, **self.layout.told(results, files)})
+        names = [sibling(UNNAMED, mark).name for mark in self.layout.marks]
+        files = [
+            WrittenFile(name, fingerprint(frame, "csv")) for name, frame in zip(names, self.layout.frames, strict=True)
+        ]
+        return self.layout.certificate(self.prepared.about, self.results, files)
 
     def write(
         self,
@@ -101,63 +204,35 @@ class Release:
         start like `path`; the first of them gets its name last. `record` keeps the seed, for your eyes only.
         `guard_formulas` puts an apostrophe before text that a spreadsheet would run; `verify` takes it away again.
         """
-        kind, names = format_of(Path(path)), [sibling(Path(path), mark) for mark in self.layout.marks]
-        others = {"record": record, "certificate": certificate}
-        paths = {what: Path(target) for what, target in others.items() if target is not None}
-        paths |= {f"release{mark}": name for mark, name in reversed([*zip(self.layout.marks, names, strict=True)])}
-        check_targets(list(paths.values()))
-        self._warn_of_leftovers(Path(path))
-        give_back_memory()
-        with pending(paths, private={"record"}) as files:
-            releases = [files[f"release{mark}"] for mark in self.layout.marks]
-            for file, frame in zip(releases, self.layout.frames, strict=True):
-                file.write(partial(write_table, guarded(frame) if guard_formulas else frame, kind))
-            proof = self._confirmed(releases, guard_formulas)
-            notes = {"seed": self.seed, "method": self.found["method"], "version": self.found["version"]}
-            contents = {"record": (json.dumps(notes) + "\n").encode(), "certificate": proof.to_bytes()}
-            for what in contents.keys() & files.keys():
-                files[what].write(partial(_put, contents[what]))
-            publish(files.values())
-        return proof
+        written = self.prepared.write(path, certificate=certificate, record=record, guard_formulas=guard_formulas)
+        return written.certificate
 
     def report(
         self,
         path: str | Path,
         *,
         original: Any = None,
-        attacks: Told | None = None,
+        attacks: Attacks | None = None,
         certificate: Certificate | None = None,
         public: bool = False,
     ) -> None:
         """Write one HTML page that shows what the release holds, why, and what it cost; it asks no network.
 
         With the `original` frame it also shows quasi-identifiers before and after, with `attacks` (as `attack()`
-        finds them) what an adversary would have learnt; `public` leaves out all that is about the raw table. A
+        returns them) what an adversary would have learnt; `public` leaves out all that is about the raw table. A
         release keeps no raw table, so it must be given again. `certificate` is what `write` returned.
         """
+        from tclose.report.page import save
+        from tclose.report.release_page import release_page
+
+        beside = None
+        if original is not None and not public and len(self.layout.frames) == 1:
+            beside = Beside.of(encode_quietly(to_polars(original), self.policy), self.judged[0].table)
         proof = certificate or self.certificate
-        found = None if attacks is None else attacks.to_dict()
-        raw = None if public or original is None else to_polars(original)
-        save(told(proof, self.layout.sheets, self.policy, original=raw, attacks=found, public=public), path)
-
-    def _confirmed(self, files: Sequence[Pending], guard_formulas: bool) -> Certificate:
-        """Judge the finished files from their own bytes, and certify what was found there."""
-        read = [_read(file, () if guard_formulas else self.policy.visible) for file in files]
-        if guard_formulas:
-            read = [(digest, unguarded(frame)) for digest, frame in read]
-        try:
-            results = self.layout.confirm([frame for _, frame in read])
-        except (InputError, PolicyError) as error:
-            raise _not_judged(error) from None
-        named = zip(files, read, strict=True)
-        proof = self._certified(results, [File(file.target.name, digest) for file, (digest, _) in named])
-        return Certificate({**proof.content, GUARD: True}) if guard_formulas else proof
-
-    def _warn_of_leftovers(self, path: Path) -> None:
-        """Warn of a projection that an earlier release, of more tables, left beside this one."""
-        tables = len(self.layout.marks)
-        if self.layout.marks == projection_marks(tables) and (left := sibling(path, f"-{tables + 1}")).exists():
-            warnings.warn(f"{left} is of an earlier release: do not publish it beside this one", LeakWarning, 3)
+        page = release_page(
+            proof, self.layout.tables, self.judged, self.policy, beside=beside, attacks=attacks, public=public
+        )
+        save(page, path)
 
 
 def _read(file: Pending, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
@@ -171,6 +246,14 @@ def _read(file: Pending, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
 
 def _not_judged(error: Exception) -> InputError:
     return InputError(f"written in this format, the release cannot be judged: {error}")
+
+
+def _page(page: Callable[[WrittenRelease], bytes], written: WrittenRelease) -> dict[str, bytes]:
+    """Make the page of a release; if there is no memory for it, the release must still be written."""
+    try:
+        return {"report": page(written)}
+    except MemoryError:
+        return {}
 
 
 def _put(content: bytes, file: BinaryIO) -> None:

@@ -8,12 +8,12 @@ from fractions import Fraction
 from tclose.errors import InputError
 from tclose.policy import Builder
 from tclose.table.hierarchy import Hierarchy
-from tclose.table.values import Values
+from tclose.table.values import ValueList
 
 ROOT = "*"
 
 
-def build(builder: Builder, values: Values) -> Hierarchy:
+def build(builder: Builder, values: ValueList) -> Hierarchy:
     """Make the hierarchy over the values that a column shows."""
     name = f"the hierarchy of '{values.name}'"
     if builder.kind == "rows":
@@ -22,13 +22,13 @@ def build(builder: Builder, values: Values) -> Hierarchy:
     return Hierarchy.from_rows([(*path, ROOT) for path in paths or [()]], name=name)
 
 
-def _by_prefix(builder: Builder, values: Values) -> list[tuple[str, ...]]:
+def _by_prefix(builder: Builder, values: ValueList) -> list[tuple[str, ...]]:
     longest = max((len(text) for text in values.texts), default=0)
     lengths = [length for length in builder.levels if length < longest]
     return [(text, *(text[:length].ljust(longest, "*") for length in lengths)) for text in values.texts]
 
 
-def _by_width(builder: Builder, values: Values) -> list[tuple[str, ...]]:
+def _by_width(builder: Builder, values: ValueList) -> list[tuple[str, ...]]:
     if values.kind != "number" or values.units is None:
         raise InputError(f"column '{values.name}' is not all numbers, so it has no intervals of a width")
     exact = [Fraction(int(unit), 10**values.scale) for unit in values.units]
@@ -61,7 +61,7 @@ def spell(number: Fraction) -> str:
     return ("-" if number < 0 else "") + whole + (f".{part}" if part else "")
 
 
-def _by_date(builder: Builder, values: Values) -> list[tuple[str, ...]]:
+def _by_date(builder: Builder, values: ValueList) -> list[tuple[str, ...]]:
     if values.kind != "date":
         raise InputError(f"column '{values.name}' is not all dates such as 2024-03-31")
     days = [datetime.date.fromisoformat(text[:10]) for text in values.texts]

@@ -1,10 +1,11 @@
-"""The whole table as integers: one class label per row, and the codes of every sensitive column."""
+"""A table as integers: the codes of every column that matters, each read once, and the classes when somebody asks."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
@@ -12,13 +13,15 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
-from tclose.policy import Policy, Sensitive
+from tclose.policy import Policy
 from tclose.policy.settings import join
+from tclose.table import quasi, sensitive
 from tclose.table.classes import Classes, classes_of
 from tclose.table.hierarchy import Hierarchy
-from tclose.table.matching import codes_in
-from tclose.table.sensitive import SensitiveColumn, read_sensitive
-from tclose.table.values import values_of
+from tclose.table.matching import places_in
+from tclose.table.quasi import QuasiColumn
+from tclose.table.sensitive import SensitiveColumn
+from tclose.table.values import Values, values_of
 from tclose.types import Ints
 
 MOST_SUPERSETS = 1024
@@ -26,41 +29,96 @@ MOST_SUPERSETS = 1024
 
 @dataclass(frozen=True, eq=False)
 class CodedTable:
-    """A table with every cell that matters turned into integers."""
+    """The rows of a table that can be judged, its sensitive columns coded; everything else is coded on demand."""
 
-    classes: Classes
+    frame: pl.DataFrame
+    policy: Policy  # as it was when the table was coded
     sensitive: Mapping[str, SensitiveColumn]
     persons: Ints | None  # who each row belongs to
-    visible: pl.DataFrame  # the columns that form a class
+    rows: Ints  # where each row stood in the table as it was read
     withheld: int  # rows left out because a sensitive value is missing
+    hierarchies: Mapping[str, Hierarchy]  # of quasi-identifiers, from their files
+    read: dict[str, Values] = field(default_factory=dict)  # the columns read so far
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    def values(self, name: str) -> Values:
+        """Return the values of a column, read once."""
+        if name not in self.read:
+            self.read[name] = values_of(self.frame[name], self.policy.missing, self.rows)
+        return self.read[name]
+
+    @cached_property
+    def quasi(self) -> Mapping[str, QuasiColumn]:
+        """The quasi-identifiers, coded as the policy publishes them."""
+        return {
+            name: quasi.coded(self.values(name), spec, self.hierarchies.get(name))
+            for name, spec in self.policy.quasi.items()
+        }
+
+    @property
+    def visible(self) -> pl.DataFrame:
+        """The columns whose equal cells form a class."""
+        return self.frame[list(self.policy.visible)]
+
+    @cached_property
+    def classes(self) -> Classes:
+        """The classes that a reader of the table can form."""
+        return classes_of(self.visible)
+
+    @cached_property
+    def groups(self) -> Classes:
+        """The rows of equal kept values, compared as they are published: -0.0 is not 0.0."""
+        if not self.policy.keep:
+            return Classes(np.arange(len(self)), np.array([len(self)]))
+        kept = [self.frame[name] for name in self.policy.keep]
+        return classes_of(pl.DataFrame([c.cast(pl.String) if c.dtype.is_float() else c for c in kept]))
 
     def supersets(self) -> Iterator[Ints]:
         """Yield groupings of the classes: those that agree on some of the visible columns, on few of them first."""
-        shown = self.visible[self.classes.rows[self.classes.starts]]
-        names = shown.columns
+        first_rows = self.visible[self.classes.rows[self.classes.starts]]
         tried = 0
-        for kept in range(1, len(names)):
-            for chosen in combinations(names, kept):
+        for kept in range(1, len(first_rows.columns)):
+            for chosen in combinations(first_rows.columns, kept):
                 if (tried := tried + 1) > MOST_SUPERSETS:
                     return
-                yield classes_of(shown[list(chosen)]).labels_by_row()
+                yield classes_of(first_rows[list(chosen)]).labels_by_row()
+
+    def under(self, policy: Policy) -> CodedTable:
+        """Return the same rows under a policy that asks for other levels, or about fewer sensitive attributes."""
+        return replace(self, policy=policy, sensitive={name: self.sensitive[name] for name in policy.sensitive})
+
+    def only(self, rows: Ints) -> CodedTable:
+        """Return some rows as a table of their own: what is learned from it depends on these rows alone."""
+        return self if len(rows) == len(self) else _encoded(self.frame[rows], self.policy, self.rows[rows], self)
 
 
 def encode(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
     """Turn a frame into codes, as the policy says."""
     check_columns(frame, policy, ignore_others=ignore_others)
     warn_of_leaks(frame, policy)
-    whole, rows = frame.height, rows_with_values(frame, policy)
-    frame = frame if rows is None else frame[rows]
-    visible = frame[list(policy.visible)]
-    _check_quasi_hierarchies(visible, policy, rows)
-    return CodedTable(
-        classes=classes_of(visible),
-        sensitive={name: _read(frame[name], spec, policy, rows) for name, spec in policy.sensitive.items()},
-        persons=None if policy.person is None else classes_of(frame[[policy.person]]).labels_by_row(),
-        visible=visible,
-        withheld=whole - frame.height,
-    )
+    rows = rows_with_values(frame, policy)
+    if rows is None:
+        return _encoded(frame, policy, np.arange(frame.height))
+    return replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
+
+
+def encode_quietly(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
+    """Turn a frame into codes without warnings: they were given when the table was first read."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)
+        return encode(frame, policy, ignore_others=ignore_others)
+
+
+def _encoded(frame: pl.DataFrame, policy: Policy, rows: Ints, whole: CodedTable | None = None) -> CodedTable:
+    """Code rows, all of which have their sensitive values; of the `whole` table, files need not be read again."""
+    table = CodedTable(frame, policy, {}, None, rows, 0, {})
+    hierarchies = _checked_hierarchies(table) if whole is None else whole.hierarchies
+    columns = {name: _sensitive(table, name) for name in policy.sensitive}
+    persons = None if policy.person is None else classes_of(frame[[policy.person]]).labels_by_row()
+    withheld = 0 if whole is None else whole.withheld
+    return replace(table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies)
 
 
 def check_columns(
@@ -85,7 +143,7 @@ def check_columns(
 
 
 def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
-    """Warn of what the policy allows and a steward may not have seen."""
+    """Warn about what the policy allows and a steward may have overlooked."""
     for column in policy.unlinkable:
         warnings.warn(f"'{column}' is published as it is and not judged (unlinkable)", LeakWarning, stacklevel=2)
     if policy.person is None:
@@ -107,14 +165,8 @@ def _repeated(column: pl.Series, policy: Policy) -> int:
     return int(cells.is_duplicated().sum())
 
 
-def without_suppressed(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
-    """Leave out the rows that a policy withholds because a sensitive value is missing."""
-    rows = rows_with_values(frame, policy)
-    return frame if rows is None else frame[rows]
-
-
 def rows_with_values(frame: pl.DataFrame, policy: Policy) -> Ints | None:
-    """Return the rows that a policy does not withhold for a missing sensitive value; none where it keeps them all."""
+    """Return the rows that a policy does not withhold for a missing sensitive value; None where it keeps them all."""
     kept = np.ones(frame.height, dtype=bool)
     for name, spec in policy.sensitive.items():
         if spec.missing == "suppress":
@@ -124,19 +176,23 @@ def rows_with_values(frame: pl.DataFrame, policy: Policy) -> Ints | None:
     return None if kept.all() else np.flatnonzero(kept)
 
 
-def _check_quasi_hierarchies(visible: pl.DataFrame, policy: Policy, rows: Ints | None) -> None:
-    """Refuse a hierarchy file that misses a value; a released table may show its inner labels, too."""
-    for name, spec in policy.quasi.items():
+def _checked_hierarchies(table: CodedTable) -> dict[str, Hierarchy]:
+    """Load the hierarchies of quasi-identifiers; refuse one that misses a value.
+
+    A released table may show inner labels, too.
+    """
+    found = {}
+    for name, spec in table.policy.quasi.items():
         if isinstance(spec.hierarchy, Path):
-            labels = Hierarchy.load(spec.hierarchy).labels
-            known = list(dict.fromkeys(label for level in labels for label in level))
-            values = values_of(visible[name], policy.missing, rows)
-            codes_in(known, values, misses=f"the hierarchy {spec.hierarchy.name} misses")
+            found[name] = Hierarchy.load(spec.hierarchy)
+            labels = list(dict.fromkeys(label for level in found[name].labels for label in level))
+            places_in(labels, table.values(name).domain, misses=f"the hierarchy {spec.hierarchy.name} misses")
+    return found
 
 
-def _read(column: pl.Series, spec: Sensitive, policy: Policy, rows: Ints | None) -> SensitiveColumn:
+def _sensitive(table: CodedTable, name: str) -> SensitiveColumn:
     """Read one sensitive column; an error in its settings says where in the policy they stand."""
     try:
-        return read_sensitive(column, spec, policy.missing, rows)
+        return sensitive.coded(table.values(name), table.policy.sensitive[name])
     except PolicyError as error:
-        raise error.within(join("sensitive", column.name)) from None
+        raise error.within(join("sensitive", name)) from None

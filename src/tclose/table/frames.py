@@ -1,7 +1,9 @@
-"""A frame of any kind (pandas, polars, pyarrow) into a polars frame; the index plays no role."""
+"""Frames of any library (pandas, polars, pyarrow) to polars and back, and tables as Arrow streams."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from importlib import import_module
 from typing import Any
@@ -12,6 +14,7 @@ import polars as pl
 from tclose.errors import InputError
 
 TWICE = "a column name stands in the frame twice: rename one"
+TYPES: Mapping[type, Any] = {str: pl.String, int: pl.Int64, float: pl.Float64}
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
@@ -91,3 +94,24 @@ def _cells(column: pl.Series) -> Any:
     if column.dtype.is_integer():
         return import_module("pandas").array(column.to_list(), dtype=str(column.dtype))
     return column.to_list()
+
+
+def from_columns(columns: Mapping[str, tuple[type, Sequence[Any]]], kind: str) -> Any:
+    """Return a frame of the library `kind`, from names to (the cells' type, the cells); a cell may be None."""
+    made = [pl.Series(name, cells, dtype=TYPES[of]) for name, (of, cells) in columns.items()]
+    return from_polars(pl.DataFrame(made), kind)
+
+
+def to_stream(table: pl.DataFrame) -> memoryview:
+    """Return a table as an Arrow stream, which another process can read."""
+    file = io.BytesIO()
+    try:
+        table.write_ipc_stream(file)
+    except pl.exceptions.PolarsError:
+        raise InputError("a column of the table is of an unusual type: make it text, a number or a date") from None
+    return file.getbuffer()
+
+
+def from_stream(data: bytes) -> pl.DataFrame:
+    """Return the table that an Arrow stream holds."""
+    return pl.read_ipc_stream(io.BytesIO(data))

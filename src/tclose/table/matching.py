@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import InputError
-from tclose.table.values import Values, exact_values
-from tclose.words import counted
+from tclose.table.values import ValueDomain, exact_values
+from tclose.types import Ints
 
 
-def codes_in(known: Sequence[str], values: Values, *, misses: str) -> NDArray[np.int64]:
-    """Return each row's place in `known`, -1 where the row has no value; refuse when a value is not there.
+def places_in(known: Sequence[str], values: ValueDomain, *, misses: str) -> Ints:
+    """Return the place in `known` of each value; refuse when a value is not there.
 
     Text is matched as it is; numbers, dates and booleans by value (39.0 is 39, True is true).
     """
@@ -26,18 +26,16 @@ def codes_in(known: Sequence[str], values: Values, *, misses: str) -> NDArray[np
     missed = [code for code, at in enumerate(found) if at < 0]
     if missed:
         raise _missed(values, missed, misses)
-    return np.array([*found, -1], dtype=np.int64)[values.codes]
+    return np.array(found, dtype=np.int64)
 
 
-def _by_value(known: Sequence[str], values: Values, units: NDArray[Any]) -> list[int]:
+def _by_value(known: Sequence[str], values: ValueDomain, units: NDArray[Any]) -> list[int]:
     place = {value: code for code, value in enumerate(exact_values(known, values.kind))}
     return [place.get(Fraction(int(unit), 10**values.scale), -1) for unit in units]
 
 
-def _missed(values: Values, missed: list[int], misses: str) -> InputError:
-    rows, first = values.rows_with(missed)
+def _missed(values: ValueDomain, missed: list[int], misses: str) -> InputError:
     return InputError(
-        f"column '{values.name}': {misses} {len(missed):,} of its values, in {counted(rows, 'row')}, "
-        f"first in row {first:,}: add them",
+        f"column '{values.name}': {misses} {len(missed):,} of its values, in {values.where(missed)}: add them",
         detail="they are " + ", ".join(f"'{values.texts[code]}'" for code in missed[:10]),
     )

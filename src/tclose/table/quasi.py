@@ -1,4 +1,4 @@
-"""Quasi-identifier columns as integer codes; each knows what a class loses on it (NCP).
+"""Quasi-identifiers: a domain, learned once, that knows what a class loses on it (NCP), and the code of every row.
 
 A number or a date loses its range, a label the share of leaves below the published node, text the share of the
 domain in the published set. A missing cell is an ordinary value: code -1 here, "or missing" in print.
@@ -10,21 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import PolicyError
-from tclose.policy import Policy, Quasi
+from tclose.policy import Builder, Quasi
 from tclose.policy.settings import join
 from tclose.table import builders
 from tclose.table.builders import spell
 from tclose.table.classes import Classes
 from tclose.table.hierarchy import Hierarchy
-from tclose.table.matching import codes_in
-from tclose.table.values import Values, values_of
-from tclose.types import Floats, Ints
+from tclose.table.matching import places_in
+from tclose.table.values import ValueDomain, ValueList, Values, values_of
+from tclose.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class Extremes:
 
     low: Ints
     high: Ints
-    missing: NDArray[np.bool_]
+    missing: Bools
 
 
 def extremes_of(codes: Ints, classes: Classes) -> Extremes:
@@ -46,11 +47,32 @@ def extremes_of(codes: Ints, classes: Classes) -> Extremes:
 
 
 @dataclass(frozen=True, eq=False)
-class NumberColumn:
-    """Numbers or dates: published as a range."""
+class Ends:
+    """How each value reads as a low and as a high end, and where that lies between the table's ends, 0 and 1."""
 
-    values: Values
+    low_texts: Sequence[str]
+    high_texts: Sequence[str]
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class CodedEnds:
+    """How one value reads as a low and as a high end, and as which numbers."""
+
+    low_text: str
+    high_text: str
+    low: Fraction
+    high: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class NumberColumn:
+    """Numbers or dates: published as a range, or as the class mean."""
+
+    values: ValueList  # in rising order
     spec: Quasi
+    codes: Ints  # the rank of each row's value; -1 where missing
 
     @property
     def name(self) -> str:
@@ -58,16 +80,15 @@ class NumberColumn:
         return self.values.name
 
     @property
-    def codes(self) -> Ints:
-        """The rank of each row's value; -1 where missing."""
-        return self.values.codes
+    def _units(self) -> NDArray[Any]:
+        assert self.values.units is not None
+        return self.values.units
 
     def places(self) -> Floats:
         """Return where each value, as it is published, lies between the table's published ends, 0 and 1."""
         if self._coded:
-            return np.asarray(self.ends().low, dtype=np.float64)
-        units = self.values.units
-        assert units is not None
+            return self.ends().low
+        units = self._units
         span = int(units[-1]) - int(units[0]) if len(units) else 0
         if not span:
             return np.zeros(len(units))
@@ -83,20 +104,20 @@ class NumberColumn:
 
         Nothing here depends on values beyond the published ends: the certificate's figures are made of it.
         """
-        texts = list(self.values.texts)
+        texts = self.values.texts
         if not self._coded or not texts:
             places = self.places() if texts else np.zeros(0)
             return Ends(texts, texts, places, places)
-        coded = [self._coded_ends(number) for number in self._exact()]
+        coded = [self._coded_ends(Fraction(int(unit), 10**self.values.scale)) for unit in self._units]
         low_texts, high_texts = [end.low_text for end in coded], [end.high_text for end in coded]
         first, last = coded[0].low, coded[-1].high
         if first == last or len(coded) == 1:  # a constant loses nothing; different values in one tail lose everything
-            return Ends(low_texts, high_texts, [0.0] * len(coded), [float(len(coded) > 1)] * len(coded))
+            return Ends(low_texts, high_texts, np.zeros(len(coded)), np.full(len(coded), float(len(coded) > 1)))
         return Ends(
             low_texts,
             high_texts,
-            [_place(end.low, first, last) for end in coded],
-            [_place(end.high, first, last) for end in coded],
+            np.array([_place(end.low, first, last) for end in coded]),
+            np.array([_place(end.high, first, last) for end in coded]),
         )
 
     def _coded_ends(self, number: Fraction) -> CodedEnds:
@@ -110,17 +131,13 @@ class NumberColumn:
         high = number if step is None else -(-number // step) * step
         return CodedEnds(spell(low), spell(high), low, high)
 
-    def _exact(self) -> list[Fraction]:
-        assert self.values.units is not None
-        return [Fraction(int(unit), 10**self.values.scale) for unit in self.values.units]
-
     def loss(self, classes: Classes) -> Floats:
         """Return each class's published range as a share of the table's."""
-        found, ends = extremes_of(self.codes, classes), self.ends()
         if not self.values.texts:
             return np.zeros(len(classes))
-        width = np.asarray(ends.high)[found.high] - np.asarray(ends.low)[found.low]
-        return np.where(found.high < 0, 0.0, width)
+        extremes, ends = extremes_of(self.codes, classes), self.ends()
+        width = ends.high[extremes.high] - ends.low[extremes.low]
+        return np.where(extremes.high < 0, 0.0, width)
 
     def points(self) -> Floats:
         """Return each row's place on the line from 0 to 1; a missing value lies in the middle."""
@@ -128,27 +145,8 @@ class NumberColumn:
 
     def only(self, rows: Ints) -> NumberColumn:
         """Return some rows, measured against each other alone."""
-        return replace(self, values=_only(self.values, rows))
-
-
-@dataclass(frozen=True, eq=False)
-class Ends:
-    """How each value reads as a low and as a high end, and where that lies between the table's ends, 0 and 1."""
-
-    low_texts: Sequence[str]
-    high_texts: Sequence[str]
-    low: Sequence[float] | Floats
-    high: Sequence[float] | Floats
-
-
-@dataclass(frozen=True)
-class CodedEnds:
-    """How one value reads as a low and as a high end, and as which numbers."""
-
-    low_text: str
-    high_text: str
-    low: Fraction
-    high: Fraction
+        kept, codes = _shown(self.codes[rows], len(self.values.texts))
+        return NumberColumn(self.values.only(kept), self.spec, codes)
 
 
 def _place(number: Fraction, first: Fraction, last: Fraction) -> float:
@@ -162,15 +160,16 @@ class LabelColumn:
     name: str
     hierarchy: Hierarchy
     codes: Ints  # leaves in the order of the tree; -1 where missing
+    builder: Builder | None = None  # the rule that made the hierarchy; None for a file
 
-    def nodes(self, classes: Classes) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    def nodes(self, classes: Classes) -> tuple[Ints, Ints, Bools]:
         """Return the height and the number of the lowest node that covers each class, and where some are missing."""
-        found = extremes_of(self.codes, classes)
+        extremes = extremes_of(self.codes, classes)
         height = np.zeros(len(classes), dtype=np.int64)
         for level in self.hierarchy.levels[:-1]:
-            height += level[found.low] != level[found.high]
+            height += level[extremes.low] != level[extremes.high]
         stacked = np.stack(self.hierarchy.levels)
-        return height, np.where(found.high < 0, -1, stacked[height, found.low]), found.missing
+        return height, np.where(extremes.high < 0, -1, stacked[height, extremes.low]), extremes.missing
 
     def loss(self, classes: Classes) -> Floats:
         """Return the share of all leaves that lie below each class's label; 0 for a leaf."""
@@ -193,18 +192,14 @@ class LabelColumn:
 class SetColumn:
     """Text without a hierarchy: published as the set of its values."""
 
-    values: Values
+    values: ValueList  # sorted
     domain: int  # different values of the whole table, "missing" among them
+    codes: Ints  # -1 where missing
 
     @property
     def name(self) -> str:
         """The column's name."""
         return self.values.name
-
-    @property
-    def codes(self) -> Ints:
-        """The value of each row; -1 where missing."""
-        return self.values.codes
 
     def members(self, classes: Classes) -> tuple[Ints, Ints]:
         """Return the different codes of every class, one class after the other, and where each class begins."""
@@ -225,47 +220,65 @@ class SetColumn:
 
     def only(self, rows: Ints) -> SetColumn:
         """Return some rows, measured against each other alone."""
-        values = _only(self.values, rows)
-        return SetColumn(values, len(values.texts) + bool(values.missing))
+        kept, codes = _shown(self.codes[rows], len(self.values.texts))
+        return SetColumn(self.values.only(kept), len(kept) + bool((codes < 0).any()), codes)
 
 
-def _only(values: Values, rows: Ints) -> Values:
-    """Keep the values that these rows show: figures may tell of no others."""
-    codes = values.codes[rows]
-    shown = np.unique(codes[codes >= 0])
-    number = np.full(len(values.texts) + 1, -1, dtype=np.int64)
-    number[shown] = np.arange(len(shown))
-    texts = tuple(values.texts[code] for code in shown.tolist())
-    units = None if values.units is None else values.units[shown]
-    return replace(values, texts=texts, units=units, codes=number[codes])
+def _shown(codes: Ints, different: int) -> tuple[Ints, Ints]:
+    """Return the values that rows show, and the rows' codes among them: figures may tell of no others."""
+    kept = np.unique(codes[codes >= 0])
+    number = np.full(different + 1, -1, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    return kept, number[codes]
 
 
 QuasiColumn = NumberColumn | LabelColumn | SetColumn
 
 
-def read_quasi(column: pl.Series, spec: Quasi, missing: Sequence[str]) -> QuasiColumn:
-    """Turn a quasi-identifier into codes, as its settings say."""
-    values = values_of(column, missing)
-    if spec.hierarchy is not None:
-        hierarchy = (
-            Hierarchy.load(spec.hierarchy)
-            if isinstance(spec.hierarchy, Path)
-            else builders.build(spec.hierarchy, values)
-        )
-        return LabelColumn(column.name, hierarchy, codes_in(hierarchy.leaves, values, misses="its hierarchy misses"))
-    if values.kind == "number" or (values.kind == "date" and _plain(spec)):
-        return NumberColumn(values, spec)
-    if values.texts and not _plain(spec):
-        kind = "dates" if values.kind == "date" else "text"
-        place = join("quasi", column.name)
-        raise PolicyError(f"step, top, bottom and means are for numbers, not for {kind}", place=place)
-    return SetColumn(values, len(values.texts) + bool(values.missing))
+@dataclass(frozen=True, eq=False)
+class QuasiDomain:
+    """The values of a quasi-identifier, learned from the whole table, and how its policy publishes them."""
+
+    values: ValueDomain
+    spec: Quasi
+    hierarchy: Hierarchy | None = None
+    leaf_of_value: Ints | None = None  # in the hierarchy
+
+    @classmethod
+    def of(cls, values: ValueDomain, spec: Quasi, hierarchy: Hierarchy | None = None) -> QuasiDomain:
+        """Learn how a column is published; a hierarchy that was loaded before need not be loaded again."""
+        if spec.hierarchy is not None:
+            tree = hierarchy or _hierarchy(values, spec.hierarchy)
+            return cls(values, spec, tree, places_in(tree.leaves, values, misses="its hierarchy misses"))
+        if values.texts and not _plain(spec) and values.kind != "number":
+            kind, place = "dates" if values.kind == "date" else "text", join("quasi", values.name)
+            raise PolicyError(f"step, top, bottom and means are for numbers, not for {kind}", place=place)
+        return cls(values, spec)
+
+    def column(self, codes: Ints) -> QuasiColumn:
+        """Return the quasi-identifier of rows whose values have these codes, of the whole table or of a part of it."""
+        values = self.values
+        if self.hierarchy is not None and self.leaf_of_value is not None:
+            builder = self.spec.hierarchy if isinstance(self.spec.hierarchy, Builder) else None
+            return LabelColumn(values.name, self.hierarchy, np.append(self.leaf_of_value, -1)[codes], builder)
+        if values.kind == "number" or (values.kind == "date" and _plain(self.spec)):
+            return NumberColumn(values, self.spec, codes)
+        return SetColumn(values, len(values.texts) + bool(values.missing), codes)
+
+
+def _hierarchy(values: ValueDomain, given: Path | Builder) -> Hierarchy:
+    return Hierarchy.load(given) if isinstance(given, Path) else builders.build(given, values)
 
 
 def _plain(spec: Quasi) -> bool:
     return all(setting is None for setting in (spec.step, spec.top, spec.bottom, spec.publish))
 
 
-def read_quasis(frame: pl.DataFrame, policy: Policy) -> list[QuasiColumn]:
-    """Turn every quasi-identifier of a policy into codes."""
-    return [read_quasi(frame[name], spec, policy.missing) for name, spec in policy.quasi.items()]
+def read_quasi(column: pl.Series, spec: Quasi, missing: Sequence[str]) -> QuasiColumn:
+    """Learn a quasi-identifier from a whole column and code its rows."""
+    return coded(values_of(column, missing), spec)
+
+
+def coded(values: Values, spec: Quasi, hierarchy: Hierarchy | None = None) -> QuasiColumn:
+    """Return the quasi-identifier of a whole column whose values have been read."""
+    return QuasiDomain.of(values.domain, spec, hierarchy).column(values.codes)

@@ -1,10 +1,14 @@
-"""One sensitive column as integer codes over its domain: observed, declared, ordered, binned or a hierarchy's."""
+"""A sensitive column: its domain, learned once from a tally, and the code of every row.
+
+The domain is observed, declared, ordered, binned or a hierarchy's. Its reference counts are those of the whole table:
+any part of the table is judged against the whole.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,74 +18,167 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import InputError, PolicyError
-from tclose.policy import Sensitive
+from tclose.policy import DISTANCES, Sensitive, implied_by_settings
+from tclose.policy.distances import OF_NUMBERS, OF_OTHERS
 from tclose.table import bins, builders
 from tclose.table.costs import Costs
 from tclose.table.hierarchy import Hierarchy
-from tclose.table.matching import codes_in
-from tclose.table.values import Kind, Values, exact_values, values_of
+from tclose.table.matching import places_in
+from tclose.table.tally import Tally
+from tclose.table.values import Kind, ValueDomain, Values, exact_values
 from tclose.types import Ints
-from tclose.words import counted
 
 MISSING = "(missing)"
 
 
 @dataclass(frozen=True, eq=False)
-class SensitiveColumn:
-    """The codes of every row and what is known about the values that they stand for."""
+class SensitiveDomain:
+    """The values that a sensitive attribute is judged by, how they are compared, and how often the table shows each."""
 
-    name: str
     distance: str
     labels: tuple[str, ...]
-    codes: Ints
+    values: ValueDomain
+    code_of_value: Ints  # the label of each value of the column
+    missing_code: int = -1  # the label of a missing value
     positions: NDArray[Any] | None = None  # of numbers and dates: exact, from 0
     hierarchy: Hierarchy | None = None
     costs: Costs | None = None
     edges: tuple[Fraction, ...] | None = None  # of bins
+    reference: Ints = field(init=False)  # how often the whole table shows each label
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reference", self._count())
+
+    @classmethod
+    def of(cls, tally: Tally, spec: Sensitive, missing: Sequence[str]) -> SensitiveDomain:
+        """Learn the domain of a column from the tally of the whole table; every row must have a value."""
+        return cls.of_values(ValueDomain.of(tally, missing), spec)
+
+    @classmethod
+    def of_values(cls, values: ValueDomain, spec: Sensitive) -> SensitiveDomain:
+        """Make the domain of a column whose values are known, as its settings say."""
+        if values.missing and spec.missing != "value":
+            raise InputError(
+                f"sensitive column '{values.name}' has no value in {values.where(-1)}: "
+                'say missing = "value" or "suppress" for it, or fill them'
+            )
+        distance = _distance(values, spec)
+        if spec.missing == "value" and not DISTANCES[distance].missing:
+            raise PolicyError(f'missing = "value" has no place in the distance "{distance}": use "suppress"')
+        domain = _MAKERS[DISTANCES[distance].domain](values, spec, distance)
+        return domain._with_missing() if values.missing else domain
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.values.name
+
+    def codes(self, column: pl.Series) -> Ints:
+        """Return the code of every row of a column, of the whole table or of a part of it."""
+        return self.codes_of(self.values.codes(column))
+
+    def codes_of(self, values: Ints) -> Ints:
+        """Turn codes of values into codes of the domain."""
+        return np.append(self.code_of_value, self.missing_code)[values]
+
+    def _count(self) -> Ints:
+        """Count how often the whole table shows each value of the domain."""
+        counts = np.bincount(self.code_of_value, self.values.counts, minlength=len(self.labels)).astype(np.int64)
+        if self.missing_code >= 0:
+            counts[self.missing_code] += self.values.missing
+        return counts
+
+    def _with_missing(self) -> SensitiveDomain:
+        """Make "missing" a value of its own: a further one, or a further leaf under the root."""
+        hierarchy = None if self.hierarchy is None else self.hierarchy.with_leaf(MISSING)
+        labels = (*self.labels, MISSING) if hierarchy is None else hierarchy.leaves
+        return replace(
+            self,
+            labels=labels,
+            missing_code=len(self.labels),
+            positions=None,
+            hierarchy=hierarchy,
+            costs=None,
+            edges=None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveColumn:
+    """A sensitive attribute: its domain and the code of every row."""
+
+    domain: SensitiveDomain
+    codes: Ints
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.domain.name
+
+    @property
+    def distance(self) -> str:
+        """How values are compared, as a policy calls it."""
+        return self.domain.distance
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values of the domain, as people read them."""
+        return self.domain.labels
+
+    @property
+    def positions(self) -> NDArray[Any] | None:
+        """Where numbers and dates lie on their line."""
+        return self.domain.positions
+
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        """The hierarchy that compares the values."""
+        return self.domain.hierarchy
+
+    @property
+    def costs(self) -> Costs | None:
+        """The costs that compare the values."""
+        return self.domain.costs
+
+    @property
+    def edges(self) -> tuple[Fraction, ...] | None:
+        """The edges of the bins in which values are judged."""
+        return self.domain.edges
 
     @property
     def reference(self) -> Ints:
         """How often the whole table shows each value of the domain."""
-        return np.bincount(self.codes, minlength=len(self.labels)).astype(np.int64, copy=False)
+        return self.domain.reference
 
 
 def read_sensitive(
     column: pl.Series, spec: Sensitive, missing: Sequence[str], rows: Ints | None = None
 ) -> SensitiveColumn:
-    """Turn a column into codes, as its settings say; every row must have a value."""
-    values = values_of(column, missing, rows)
-    if values.missing and spec.missing != "value":
-        lacking, first = values.rows_with(-1)
-        raise InputError(
-            f"sensitive column '{values.name}' has no value in {counted(lacking, 'row')}, first in row {first:,}: "
-            'say missing = "value" or "suppress" for it, or fill them'
-        )
-    distance = _distance(values, spec)
-    if spec.missing == "value" and distance not in ("equal", "hierarchical"):
-        raise PolicyError(f'missing = "value" has no place in the distance "{distance}": use "suppress"')
-    found = _READ[distance](values, spec)
-    return _with_missing(found) if values.missing else found
+    """Learn the domain of a whole column and code its rows."""
+    domain = SensitiveDomain.of(Tally.of(column, rows), spec, missing)
+    return SensitiveColumn(domain, domain.codes(column))
 
 
-def _distance(values: Values, spec: Sensitive) -> str:
+def coded(values: Values, spec: Sensitive) -> SensitiveColumn:
+    """Learn the domain of a whole column whose values have been read, and code its rows."""
+    domain = SensitiveDomain.of_values(values.domain, spec)
+    return SensitiveColumn(domain, domain.codes_of(values.codes))
+
+
+def _distance(values: ValueDomain, spec: Sensitive) -> str:
     """Return the distance asked for, or the one that the settings and the values imply."""
-    implied = (
-        (spec.hierarchy is not None and "hierarchical")
-        or (spec.matrix is not None and "matrix")
-        or (spec.order is not None and "ordered")
-        or (values.kind in ("number", "date") and "ordered")
-    )
-    distance = spec.distance or implied or "equal"
-    needs_numbers = spec.bins is not None or distance == "value" or (distance == "ordered" and spec.order is None)
-    undecided = spec.distance is None and not implied and values.kind == "mixed"
+    implied = implied_by_settings(spec)
+    distance = implied or (OF_NUMBERS if values.kind in ("number", "date") else OF_OTHERS)
+    needs_numbers = spec.bins is not None or (DISTANCES[distance].domain == "numbers" and spec.order is None)
+    undecided = implied is None and values.kind == "mixed"
     if (needs_numbers and values.kind in ("text", "mixed")) or undecided:
         raise _not_numbers(values, spec)
     if spec.bins is not None and values.kind != "number":
         raise InputError(f"column '{values.name}' has bins, but its values are not numbers")
-    return "ordered" if spec.bins is not None and spec.distance is None else distance
+    return distance
 
 
-def _not_numbers(values: Values, spec: Sensitive) -> InputError:
+def _not_numbers(values: ValueDomain, spec: Sensitive) -> InputError:
     if values.kind == "text":
         fix = 'say order = [...], or distance = "equal"' if spec.bins is None else "bins need numbers"
         return InputError(f"sensitive column '{values.name}' has no order: its values are text; {fix}")
@@ -89,79 +186,75 @@ def _not_numbers(values: Values, spec: Sensitive) -> InputError:
     if set(exact) == {None}:
         kind, exact = "date", exact_values(values.texts, "date")
     odd = [code for code, value in enumerate(exact) if value is None]
-    rows, first = values.rows_with(odd)
     return InputError(
-        f"sensitive column '{values.name}' is not all {kind}s: {rows:,} of {counted(len(values.codes), 'row')} hold "
-        f'something else, first row {first:,}; mend them, list them in missing, or say distance = "equal"',
-        detail=f"the first is '{values.texts[values.codes[np.isin(values.codes, odd)][0]]}'",
+        f"sensitive column '{values.name}' is not all {kind}s: something else stands in "
+        f'{values.where(odd, of_all=True)}; correct it, list it in missing, or say distance = "equal"',
+        detail="it is " + ", ".join(f"'{values.texts[code]}'" for code in odd[:10]),
     )
 
 
-def _read_line(values: Values, spec: Sensitive) -> SensitiveColumn:
-    distance = spec.distance or "ordered"
+def _on_a_line(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     if spec.bins is not None:
-        return _read_bins(values, spec)
-    if spec.order is not None or spec.domain is not None:
-        values = _declared(values, spec)
-    positions = None if values.units is None else _from_zero(values.units)
-    return SensitiveColumn(values.name, distance, values.texts, values.codes, positions)
+        return _in_bins(values, spec, distance)
+    texts, units, places = _declared(values, spec)
+    return SensitiveDomain(distance, texts, values, places, positions=None if units is None else _from_zero(units))
 
 
-def _read_bins(values: Values, spec: Sensitive) -> SensitiveColumn:
+def _in_bins(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     assert spec.bins is not None
     assert values.units is not None
-    counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.texts))
     learned = spec.bins.kind in ("count", "quantiles")
-    edges = bins.edges_of(spec.bins, values.units, values.scale, counts)
+    edges = bins.edges_of(spec.bins, values.units, values.scale, values.counts)
     bin_of = bins.bin_of(edges, values.units, values.scale, learned=learned)
     outside = np.flatnonzero((bin_of < 0) | (bin_of >= len(edges) - 1))
     if len(outside):
-        rows, first = values.rows_with(outside)
         raise InputError(
-            f"column '{values.name}' lies outside its bins {bins.span_of(edges)} in {counted(rows, 'row')}, "
-            f"first in row {first:,}: add an edge below or above"
+            f"column '{values.name}' lies outside its bins {bins.span_of(edges)} in {values.where(outside)}: "
+            "add an edge below or above"
         )
-    codes = np.where(values.codes < 0, -1, bin_of[values.codes])
     labels = bins.labels_of(edges, learned=learned)
     if learned:
         edges[0] -= 1  # written down, the edges hold the smallest value, too
-    return SensitiveColumn(values.name, spec.distance or "ordered", labels, codes, edges=tuple(edges))
+    return SensitiveDomain(distance, labels, values, bin_of, edges=tuple(edges))
 
 
-def _read_equal(values: Values, spec: Sensitive) -> SensitiveColumn:
+def _of_any_values(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     if spec.bins is not None:
-        return _read_bins(values, spec)
-    if spec.domain is not None:
-        values = _declared(values, spec)
-    return SensitiveColumn(values.name, "equal", values.texts, values.codes)
+        return _in_bins(values, spec, distance)
+    texts, _, places = _declared(values, spec)
+    return SensitiveDomain(distance, texts, values, places)
 
 
-def _read_hierarchical(values: Values, spec: Sensitive) -> SensitiveColumn:
+def _in_a_hierarchy(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     assert spec.hierarchy is not None
     path = spec.hierarchy
     hierarchy = Hierarchy.load(path) if isinstance(path, Path) else builders.build(path, values)
-    codes = codes_in(hierarchy.leaves, values, misses="its hierarchy misses")
-    return SensitiveColumn(values.name, "hierarchical", hierarchy.leaves, codes, hierarchy=hierarchy)
+    places = places_in(hierarchy.leaves, values, misses="its hierarchy misses")
+    return SensitiveDomain(distance, hierarchy.leaves, values, places, hierarchy=hierarchy)
 
 
-def _read_matrix(values: Values, spec: Sensitive) -> SensitiveColumn:
+def _by_costs(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     assert spec.matrix is not None
     costs = Costs.load(spec.matrix) if isinstance(spec.matrix, Path) else Costs.given(spec.matrix)
-    codes = codes_in(costs.values, values, misses="its matrix misses")
-    return SensitiveColumn(values.name, "matrix", costs.values, codes, costs=costs)
+    places = places_in(costs.values, values, misses="its matrix misses")
+    return SensitiveDomain(distance, costs.values, values, places, costs=costs)
 
 
-_READ = {
-    "ordered": _read_line,
-    "value": _read_line,
-    "equal": _read_equal,
-    "hierarchical": _read_hierarchical,
-    "matrix": _read_matrix,
+_MAKERS: dict[str, Callable[[ValueDomain, Sensitive, str], SensitiveDomain]] = {
+    "numbers": _on_a_line,
+    "values": _of_any_values,
+    "hierarchy": _in_a_hierarchy,
+    "matrix": _by_costs,
 }
 
 
-def _declared(values: Values, spec: Sensitive) -> Values:
-    """Put the values into the domain that the policy declares; numbers and dates keep their own order."""
+def _declared(values: ValueDomain, spec: Sensitive) -> tuple[tuple[str, ...], NDArray[Any] | None, Ints]:
+    """Return the domain that the policy declares, else the observed one, and the place of each value in it.
+
+    Numbers and dates keep their own order.
+    """
+    if spec.order is None and spec.domain is None:
+        return values.texts, values.units, np.arange(len(values.texts))
     setting = "domain" if spec.order is None else "order"
     texts = tuple(_spelled(value) for value in spec.order or spec.domain or ())
     exact = exact_values(texts, values.kind)
@@ -171,8 +264,7 @@ def _declared(values: Values, spec: Sensitive) -> Values:
     units = None
     if spec.order is None and values.units is not None:
         texts, units = _in_order(texts, exact, values.kind)
-    codes = codes_in(texts, values, misses=f"its declared {setting} misses")
-    return Values(values.name, values.kind, texts, units, 0, codes, values.rows)
+    return texts, units, places_in(texts, values, misses=f"its declared {setting} misses")
 
 
 def _in_order(texts: tuple[str, ...], exact: list[Fraction | None], kind: Kind) -> tuple[tuple[str, ...], NDArray[Any]]:
@@ -186,14 +278,6 @@ def _in_order(texts: tuple[str, ...], exact: list[Fraction | None], kind: Kind) 
 
 def _spelled(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _with_missing(column: SensitiveColumn) -> SensitiveColumn:
-    """Make "missing" a value of its own: a further one, or a further leaf under the root."""
-    codes = np.where(column.codes < 0, len(column.labels), column.codes)
-    hierarchy = None if column.hierarchy is None else column.hierarchy.with_leaf(MISSING)
-    labels = (*column.labels, MISSING) if hierarchy is None else hierarchy.leaves
-    return SensitiveColumn(column.name, column.distance, labels, codes, hierarchy=hierarchy)
 
 
 def _from_zero(units: NDArray[Any]) -> NDArray[Any]:

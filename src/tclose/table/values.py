@@ -1,6 +1,7 @@
 """The different values of one column, and which kind they are: the first step from cells to codes.
 
-Everything that costs is done once per different value, never per row.
+They are learned once, from a tally of cells, and then applied to rows. Everything that costs is done once per different
+value, never per row.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from tclose.errors import InputError
 from tclose.table import numbers
-from tclose.words import counted
+from tclose.table.tally import Tally, comparable, marked_missing
+from tclose.types import Ints
 
 Kind = Literal["number", "date", "boolean", "text", "mixed"]
 
@@ -24,8 +25,8 @@ MOMENT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
-    """The different values of a column (missing ones left out) and the value of every row.
+class ValueList:
+    """Different values of a column, missing ones left out, in their order.
 
     `units` are exact integers that order numbers, dates and booleans; text has none. Values of equal units
     (1.0 and 1) are one value, spelled as the shortest of them.
@@ -36,71 +37,105 @@ class Values:
     texts: tuple[str, ...]
     units: NDArray[Any] | None
     scale: int  # one unit is 10^-scale, of a microsecond for dates
-    codes: NDArray[np.int64]  # per row; -1 where missing
-    rows: NDArray[np.int64] | None = None  # where each row stood before some were withheld
+
+    def only(self, kept: Ints) -> ValueList:
+        """Return some of the values."""
+        texts = tuple(self.texts[code] for code in kept.tolist())
+        return ValueList(self.name, self.kind, texts, None if self.units is None else self.units[kept], self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueDomain(ValueList):
+    """All values of a column, learned from a tally of the whole table: it can code the rows of any part of it."""
+
+    tally: Tally
+    code_of_cell: Ints  # the value of each cell of the tally; -1 where it means "missing"
+
+    @classmethod
+    def of(cls, tally: Tally, missing: Sequence[str]) -> ValueDomain:
+        """Learn the values of a column; `missing` are the cells that mean "no value"."""
+        texts = tally.cells.cast(pl.String)  # as a CSV would; a float as the shortest decimal that reads back
+        present = np.flatnonzero(~marked_missing(texts, missing))
+        cells, texts = tally.cells[present], texts[present]
+        kind, units, scale = _read(cells, texts)
+        rank, order = _ranked(texts, units)
+        code_of_cell = np.full(len(tally.cells), -1, dtype=np.int64)
+        code_of_cell[present] = rank
+        return cls(
+            name=tally.name,
+            kind=kind,
+            texts=tuple(texts[order].to_list()),
+            units=None if units is None else units[order],
+            scale=scale,
+            tally=tally,
+            code_of_cell=code_of_cell,
+        )
+
+    @property
+    def counts(self) -> Ints:
+        """How many rows show each value."""
+        present = self.code_of_cell >= 0
+        found = np.bincount(self.code_of_cell[present], self.tally.counts[present], minlength=len(self.texts))
+        return found.astype(np.int64)
+
+    @property
+    def missing(self) -> int:
+        """How many rows have no value."""
+        return int(self.tally.counts[self.code_of_cell < 0].sum()) + self.tally.nulls
+
+    def codes(self, column: pl.Series) -> Ints:
+        """Return the value of every row of a column, of this table or of a part of it; -1 where it is missing."""
+        codes = pl.Series(self.code_of_cell, dtype=pl.Int64)
+        cells = comparable(column)
+        return cells.replace_strict(self.tally.cells, codes, default=-1, return_dtype=pl.Int64).fill_null(-1).to_numpy()
+
+    def where(self, codes: ArrayLike, *, of_all: bool = False) -> str:
+        """Say how many rows have one of these codes, and which row is the first, if that is known."""
+        return self.tally.where(np.isin(self.code_of_cell, codes), nulls=bool(np.isin(-1, codes)), of_all=of_all)
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The values of a column and the code of every row; -1 where it is missing."""
+
+    domain: ValueDomain
+    codes: Ints
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.domain.name
+
+    @property
+    def kind(self) -> Kind:
+        """What the values are."""
+        return self.domain.kind
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """How the values are spelled, in the order of their codes."""
+        return self.domain.texts
+
+    @property
+    def units(self) -> NDArray[Any] | None:
+        """The exact integers that order numbers, dates and booleans."""
+        return self.domain.units
+
+    @property
+    def scale(self) -> int:
+        """One unit is 10^-scale."""
+        return self.domain.scale
 
     @property
     def missing(self) -> int:
         """How many rows have no value."""
         return int(np.count_nonzero(self.codes < 0))
 
-    def rows_with(self, codes: ArrayLike) -> tuple[int, int]:
-        """Return how many rows have one of these codes, and the number of the first, as people count."""
-        found = np.flatnonzero(np.isin(self.codes, codes))
-        return len(found), row_number(int(found[0]), self.rows)
 
-
-def row_number(row: int, rows: NDArray[np.int64] | None) -> int:
-    """Return what people call a row: counted from 1 in the table as it was read."""
-    return (row if rows is None else int(rows[row])) + 1
-
-
-def values_of(column: pl.Series, missing: Sequence[str], rows: NDArray[np.int64] | None = None) -> Values:
-    """Find the different values of a column, leaving out nulls and cells that mean "missing"."""
-    cells = _as_text_or_plain(column.alias(""), column.name, rows)  # polars takes names such as ^x$ for patterns
-    distinct = cells.unique().drop_nulls()
-    texts = _texts(distinct)
-    markers = pl.Series(["", *missing], dtype=pl.String)
-    present = ~_shortest(texts).is_in(_shortest(markers).implode())
-    distinct, texts = distinct.filter(present), texts.filter(present)
-    kind, units, scale = _read(distinct, texts)
-    rank, order = _ranked(texts, units)
-    codes = cells.replace_strict(distinct, pl.Series(rank, dtype=pl.Int64), default=-1, return_dtype=pl.Int64)
-    return Values(
-        name=column.name,
-        kind=kind,
-        texts=tuple(texts[order].to_list()),
-        units=None if units is None else units[order],
-        scale=scale,
-        codes=codes.fill_null(-1).to_numpy(),
-        rows=rows,
-    )
-
-
-def _as_text_or_plain(column: pl.Series, name: str, rows: NDArray[np.int64] | None) -> pl.Series:
-    """Return the column with a type that can be compared: text, number, boolean, date."""
-    dtype = column.dtype
-    if isinstance(dtype, pl.Categorical | pl.Enum | pl.Null):
-        return column.cast(pl.String)
-    if dtype == pl.Duration or dtype == pl.Time or dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-        raise InputError(f"column '{name}' is of type {dtype.base_type()}: make it text, a number or a date")
-    if dtype.is_float() and not column.drop_nulls().is_finite().all():
-        odd = (~column.is_finite()).fill_null(False).arg_true()
-        raise InputError(
-            f"column '{name}' has NaN or infinity in {counted(len(odd), 'row')}, first in row "
-            f"{row_number(int(odd[0]), rows):,}: make it missing or a number"
-        )
-    return column
-
-
-def _texts(distinct: pl.Series) -> pl.Series:
-    """Spell each value as a CSV would."""
-    return distinct.cast(pl.String)  # a float as the shortest decimal that reads back as the same float
-
-
-def _shortest(texts: pl.Series) -> pl.Series:
-    """Spell whole numbers without decimals: where 999 means "missing", 999.0 does."""
-    return texts.str.replace(r"^(-?[0-9]+)\.0+$", "$1")
+def values_of(column: pl.Series, missing: Sequence[str], rows: Ints | None = None) -> Values:
+    """Learn the values of a column and code its rows; nulls and cells that mean "missing" have no value."""
+    domain = ValueDomain.of(Tally.of(column, rows), missing)
+    return Values(domain, domain.codes(column))
 
 
 def _read(distinct: pl.Series, texts: pl.Series) -> tuple[Kind, NDArray[Any] | None, int]:
@@ -125,7 +160,7 @@ def _read(distinct: pl.Series, texts: pl.Series) -> tuple[Kind, NDArray[Any] | N
 
 
 def exact_values(texts: Sequence[str], kind: Kind) -> list[Fraction | None]:
-    """Read texts as values of a kind, as `units` count them; none where a text is no such value."""
+    """Read texts as values of a kind, as `units` count them; None where a text is no such value."""
     known = pl.Series(texts, dtype=pl.String)
     if kind == "number":
         return [Fraction(text) if fits else None for text, fits in zip(texts, numbers.are_numbers(known), strict=True)]
@@ -146,7 +181,7 @@ def _moments(texts: pl.Series) -> pl.Series:
     return moments.to_physical()
 
 
-def _ranked(texts: pl.Series, units: NDArray[Any] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ranked(texts: pl.Series, units: NDArray[Any] | None) -> tuple[Ints, Ints]:
     """Return each value's code and, for each code, the place of the value that spells it."""
     if units is None:
         order = texts.arg_sort().to_numpy().astype(np.int64)

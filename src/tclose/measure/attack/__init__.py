@@ -1,31 +1,21 @@
-"""What an adversary gets out of a table: one file per attack, each of which declares itself."""
+"""What an adversary learns from a table: one file per attack, each of which declares itself."""
 
-from tclose.measure.attack import (
-    background,
-    homogeneity,
-    intersection,
-    joining,
-    linkage,
-    minimality,
-    rarity,
-    similarity,
-    skewness,
-)
-from tclose.measure.attack.base import Attack, Finding, Named, Scene, Secret
+from tclose.measure.attack.base import Attack, ExposedClass, Finding, Scene, Secret
+from tclose.measure.attack.registry import ATTACKS
+from tclose.measure.attack.results import K_ANONYMOUS, RAW, RELEASE, AttackResult, Attacks, TableSize, attacked
 
-ATTACKS = (
-    homogeneity.ATTACK,
-    background.ATTACK,
-    skewness.ATTACK,
-    similarity.ATTACK,
-    linkage.PROSECUTOR,
-    linkage.JOURNALIST,
-    linkage.MARKETER,
-    linkage.UNIQUENESS,
-    joining.ATTACK,
-    minimality.ATTACK,
-    intersection.ATTACK,
-    rarity.ATTACK,
-)
-
-__all__ = ["ATTACKS", "Attack", "Finding", "Named", "Scene", "Secret"]
+__all__ = [
+    "ATTACKS",
+    "K_ANONYMOUS",
+    "RAW",
+    "RELEASE",
+    "Attack",
+    "AttackResult",
+    "Attacks",
+    "ExposedClass",
+    "Finding",
+    "Scene",
+    "Secret",
+    "TableSize",
+    "attacked",
+]

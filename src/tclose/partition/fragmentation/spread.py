@@ -1,4 +1,4 @@
-"""Δ: how far a fragment's rows can be from the fragment, whatever rows are drawn (001, section 2.3, mended).
+"""Δ: how far a fragment's rows can be from the fragment, whichever rows are drawn (001, section 2.3, corrected).
 
 The farthest that mass can be moved inside a fragment is onto one of its values, as the cost is convex in the
 target: Δ(f) = max_j Σ_v p_v·d(v, j) over the values j of f. On a line only the two ends can be farthest (theorem
@@ -24,7 +24,7 @@ Integers = NDArray[Any]  # int64, or object holding Python integers
 SAFE = 2**62
 
 
-class Spread(Protocol):
+class AttributeSpread(Protocol):
     """The worst cases of one attribute, for one kind of ground distance."""
 
     @property
@@ -164,7 +164,7 @@ class MetricSpread:
         return self.costs.astype(np.float64)
 
 
-def spread_of(geometry: Geometry, bound: str) -> Spread:
+def spread_of(geometry: Geometry, bound: str) -> AttributeSpread:
     """Return the worst cases that belong to a ground distance; the paper prints a bound for lines only."""
     if isinstance(geometry, Line):
         return (PrintedLineSpread if bound == "published" else LineSpread)(geometry.positions)

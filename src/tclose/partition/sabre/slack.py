@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tclose.partition.sabre.buckets import Ground
+from tclose.partition.sabre.bucketization import Ground
 from tclose.partition.shared.redistribution import within
 from tclose.types import Bools, Ints
 
@@ -28,7 +28,7 @@ class Slack:
     room: Fraction
 
     def admits(self, nodes: Ints) -> Bools:
-        """Tell, for classes × buckets of rows taken, which are within the room whatever rows they take."""
+        """Tell which classes (classes × buckets: how many rows they take) are within t, whichever rows they take."""
         if not len(nodes):
             return np.zeros(0, dtype=bool)
         sizes, total = nodes.sum(axis=1), int(self.sizes.sum())

@@ -16,7 +16,14 @@ PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 
 
 def read(path: str | Path) -> pl.DataFrame:
-    """Read a table; `-` is standard input."""
+    r"""Read a table from a CSV, Parquet or Arrow file; `-` is standard input.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "table.csv").write_text("age,salary\n20,3\n30,4\n")
+    ...     read(Path(folder, "table.csv")).shape
+    (2, 2)
+    """
     frame = parse(read_bytes(path))
     if frame.height == 0:
         raise InputError("the table has a header but no rows")

@@ -1,0 +1,73 @@
+"""Commands that judge a table or a release: check, explain, verify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tclose import steps
+from tclose.cli import show
+from tclose.cli.options import FAILS, FILE, HOLDS, as_json, policy_of, policy_options, print_json, show_values
+from tclose.cli.progress import Bar
+
+
+@click.command(short_help="Say whether a table holds what a policy asks for.")
+@click.argument("table")
+@policy_options
+@as_json
+def check(table: str, as_json: bool, **given: Any) -> int:
+    """Say whether TABLE holds what a policy asks for, and which class fails by how much.
+
+    TABLE is a CSV, Parquet or Arrow file; - is standard input. It is judged as it is: nothing is changed. The exit
+    status is 0 if everything holds and 1 if not.
+    """
+    policy, ignore_others = policy_of(**given)
+    with Bar() as bar:
+        result = steps.check(table, policy, ignore_others=ignore_others, progress=bar)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        show.show_check(result)
+    return HOLDS if result.satisfied else FAILS
+
+
+@click.command(short_help="Show why a class is as far from the table as it is.")
+@click.argument("table")
+@policy_options
+@click.option("--attribute", required=True, help="The sensitive attribute.")
+@click.option("--class", "class_number", type=int, required=True, help="The number of the class, counted from 1.")
+@as_json
+def explain(table: str, attribute: str, class_number: int, as_json: bool, **given: Any) -> int:
+    """Show why a class of TABLE is as far from the whole table as it is.
+
+    The answer lists the cheapest moves that turn the class's distribution into the table's.
+    """
+    policy, _ = policy_of(**given)
+    explanation = steps.explain(table, policy, attribute=attribute, class_number=class_number)
+    if as_json:
+        print_json(explanation.to_dict())
+    else:
+        show.show_explanation(explanation)
+    return HOLDS
+
+
+@click.command(short_help="Check a release against its certificate.")
+@click.argument("release")
+@click.option("--certificate", type=FILE, required=True, help="The certificate that came with the release.")
+@click.option("--digest", help="The digest of the certificate, if you received it by another way.")
+@show_values
+@as_json
+def verify(release: str, certificate: Path, digest: str | None, show_values: bool, as_json: bool) -> int:
+    """Judge RELEASE again from its published values and compare with its certificate.
+
+    The original table is not needed. The exit status is 0 if the release is what its certificate says and 1 if not.
+    """
+    with Bar() as bar:
+        found = steps.verify(release, certificate, digest=digest, progress=bar)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show.show_verification(found)
+    return HOLDS if found.holds else FAILS

@@ -1,0 +1,117 @@
+"""What several commands share: options, and how what they are given is read."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tclose import steps
+from tclose.errors import PolicyError
+from tclose.policy import Policy, PolicyLike
+
+HOLDS, FAILS, BAD = 0, 1, 2
+
+FILE = click.Path(path_type=Path)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+show_values = click.option("--show-values", is_flag=True, help="Let error messages quote cells of the table.")
+policy_file = click.option(
+    "--policy", "policy_file", type=FILE, required=True, help="The policy: a TOML file that says what has to hold."
+)
+guard_formulas = click.option("--guard-formulas", is_flag=True, help="The release was written with --guard-formulas.")
+
+
+def policy_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the ways to say what has to hold: a policy file, or a few options in its place."""
+    for option in (
+        show_values,
+        click.option("--k", type=int, help="The smallest class that is allowed, with --qi."),
+        click.option("--distance", multiple=True, metavar="COLUMN=NAME", help="The distance of a sensitive column."),
+        click.option("--sensitive", multiple=True, metavar="COLUMN=T", help="A sensitive column and its t, with --qi."),
+        click.option("--qi", metavar="A,B", help="The quasi-identifiers, instead of --policy; others are ignored."),
+        click.option("--policy", "policy_file", type=FILE, help="The policy: a TOML file that says what has to hold."),
+    ):
+        command = option(command)
+    return command
+
+
+def policy_of(
+    *,
+    policy_file: Path | None,
+    qi: str | None,
+    sensitive: tuple[str, ...],
+    distance: tuple[str, ...],
+    k: int | None,
+    show_values: bool,
+) -> tuple[PolicyLike, bool]:
+    """Return the policy that the options give, and whether columns that it does not name are ignored."""
+    if policy_file is not None:
+        if qi is not None or sensitive or distance or k is not None:
+            raise click.UsageError("give either --policy, or --qi with --sensitive, not both")
+        return policy_file, False
+    if not qi or not (sensitive or k is not None):
+        raise click.UsageError("say what has to hold: --policy FILE, or --qi a,b --sensitive x=0.2")
+    columns: dict[str, dict[str, str]] = {name: {"t": t} for name, t in (_pair(text, "t") for text in sensitive)}
+    if len(columns) < len(sensitive):
+        raise PolicyError("a column is named twice by --sensitive: name it once")
+    for name, kind in (_pair(text, "distance") for text in distance):
+        if name not in columns:
+            raise PolicyError(f"--distance names '{name}', which --sensitive does not")
+        columns[name]["distance"] = kind
+    settings: dict[str, Any] = {"quasi": names(qi), "sensitive": columns}
+    return Policy.from_dict(settings if k is None else {**settings, "k": k}), True
+
+
+def _pair(text: str, what: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not equals or not name:
+        raise click.UsageError(f"expected COLUMN={what.upper()}, not '{text}'")
+    return name, value
+
+
+def names(text: str) -> list[str]:
+    """Read names with commas between them."""
+    try:
+        (found,) = csv.reader([text], skipinitialspace=True)
+    except csv.Error:
+        raise click.UsageError("expected names with commas between them, as in --qi age,sex") from None
+    return found
+
+
+def levels(text: str) -> list[Fraction]:
+    """Read by how much every t is multiplied."""
+    try:
+        return [Fraction(level.strip()) for level in text.split(",")]
+    except (ValueError, ZeroDivisionError):
+        raise click.UsageError("expected numbers with commas between them, as in --levels 0.5,1,2") from None
+
+
+def method_options(
+    method: str, given: tuple[str, ...], *, effort: str | None, tables: int | None, base: str | None
+) -> dict[str, Any]:
+    """Return the options of the method itself."""
+    if effort is not None and "weave" not in (
+        method,
+        base or (steps.DEFAULT_METHOD if method == "projections" else None),
+    ):
+        raise click.UsageError("--effort is for --method weave")
+    if (tables is not None or base is not None) and method != "projections":
+        raise click.UsageError("--tables and --base are for --method projections")
+    pairs = [(name, value) for name, equals, value in (text.partition("=") for text in given) if name and equals]
+    if len(pairs) < len(given):
+        raise click.UsageError("expected --option NAME=VALUE")
+    short = {"effort": effort, "tables": tables, "base": base}
+    pairs += [(name, str(value)) for name, value in short.items() if value is not None]
+    if len(dict(pairs)) < len(pairs):
+        raise click.UsageError("an option of the method is given twice: give it once")
+    return steps.method_options(method, dict(pairs))
+
+
+def print_json(answer: Mapping[str, Any]) -> None:
+    """Print one JSON object on a line, in ASCII: right whatever encoding stdout has."""
+    click.echo(json.dumps(answer))

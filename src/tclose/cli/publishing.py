@@ -1,0 +1,137 @@
+"""Commands on the way to a release: init, anonymize, demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tclose import steps
+from tclose.cli import show
+from tclose.cli.options import FILE, HOLDS, as_json, method_options, policy_file, print_json, show_values
+from tclose.cli.progress import Bar
+
+
+@click.command(short_help="Publish a table so that it holds what its policy asks for.")
+@click.argument("table")
+@policy_file
+@click.option("--out", type=FILE, required=True, help="The release to write: .csv, .parquet or .arrow.")
+@click.option(
+    "--method", default=steps.DEFAULT_METHOD, show_default=True, help="How rows are split; see `tclose methods`."
+)
+@click.option("--effort", type=click.Choice(["fast", "balanced", "best"]), help="How long weave searches.")
+@click.option("--tables", type=click.IntRange(1), help="How many tables the method projections writes.")
+@click.option("--base", help="The method that splits each table of projections.")
+@click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="An option of the method itself.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="For tests: the same seed gives the same bytes. Anyone who guesses it can repeat the split.",
+)
+@click.option("--certificate", type=FILE, help="Write the certificate here: what was proved about the release.")
+@click.option("--record", type=FILE, help="Write the seed here, readable by you alone.")
+@click.option("--report", type=FILE, help="Write an HTML page about the release here.")
+@click.option("--public", is_flag=True, help="Leave out of the page everything about the original table.")
+@click.option(
+    "--guard-formulas", is_flag=True, help="Put ' before text that a spreadsheet would run; verify removes it again."
+)
+@show_values
+@as_json
+def anonymize(
+    table: str,
+    policy_file: Path,
+    out: Path,
+    method: str,
+    effort: str | None,
+    tables: int | None,
+    base: str | None,
+    given: tuple[str, ...],
+    seed: int | None,
+    certificate: Path | None,
+    record: Path | None,
+    report: Path | None,
+    public: bool,
+    guard_formulas: bool,
+    show_values: bool,
+    as_json: bool,
+) -> int:
+    """Publish TABLE so that it holds what the policy asks for.
+
+    The rows are split into classes, and each class publishes one common value per quasi-identifier. The files appear
+    once the release is proved; if anything goes wrong, none appears.
+    """
+    if public and report is None:
+        raise click.UsageError("--public is about the page that --report writes")
+    options = method_options(method, given, effort=effort, tables=tables, base=base)
+    with Bar() as bar:
+        publication = steps.anonymize(
+            table,
+            policy_file,
+            out=out,
+            certificate=certificate,
+            record=record,
+            report=report,
+            public=public,
+            guard_formulas=guard_formulas,
+            method=method,
+            options=options,
+            seed=seed,
+            progress=bar,
+        )
+    for note in publication.notes:
+        show.show_warning(note)
+    if as_json:
+        print_json(publication.to_dict())
+    else:
+        show.show_release(publication)
+    return HOLDS
+
+
+@click.command(short_help="Draft a policy for a table.")
+@click.argument("table")
+@click.option("--out", type=FILE, help="Write the draft to this new file instead of to the terminal.")
+@as_json
+def init(table: str, out: Path | None, as_json: bool) -> int:
+    """Draft a policy for TABLE: the role of each column is guessed and explained; every t is left to you."""
+    draft = steps.init(table, out=out)
+    if as_json:
+        print_json(draft.to_dict())
+    elif out is None:
+        click.echo(draft.policy, nl=False)
+    else:
+        click.echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {table} --policy {out}")
+    return HOLDS
+
+
+@click.command(short_help="Make an example table, check it, publish it and verify it.")
+@click.option(
+    "--rows", type=click.IntRange(1, 50_000_000), default=20_000, show_default=True, help="How many patients there are."
+)
+@click.option("--seed", type=int, default=7, show_default=True, help="The same seed makes the same table.")
+@click.option(
+    "--out", type=FILE, default=Path("tclose-demo"), show_default=True, help="The folder to write everything into."
+)
+@as_json
+def demo(rows: int, seed: int, out: Path, as_json: bool) -> int:
+    """Make a hospital table with invented patients, show why it cannot be published as it is, and publish it."""
+    with Bar() as bar:
+        shown = steps.demo(folder=out, rows=rows, seed=seed, progress=bar)
+    if as_json:
+        print_json(shown.to_dict())
+        return HOLDS
+    table, policy, publication = shown.table, shown.policy, shown.publication
+    click.echo(f"A hospital table with {rows:,} invented patients: {table}\nIts policy: {policy}")
+    _command(f"tclose check {table} --policy {policy}")
+    show.show_check(shown.before)
+    click.echo("\nSo it must not be published as it is: leaving out names and numbers is not enough.")
+    files = f"--out {publication.out} --certificate {publication.certificate_file}"
+    _command(f"tclose anonymize {table} --policy {policy} {files}")
+    show.show_release(publication)
+    _command(f"tclose verify {publication.out} --certificate {publication.certificate_file}")
+    show.show_verification(shown.verification)
+    return HOLDS
+
+
+def _command(line: str) -> None:
+    click.echo()
+    click.secho(f"$ {line}\n", bold=True)

@@ -1,0 +1,127 @@
+"""Commands that study methods and releases: compare, attack, methods."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from tclose import steps
+from tclose.cli import listing, show
+from tclose.cli.options import (
+    FILE,
+    HOLDS,
+    as_json,
+    guard_formulas,
+    levels,
+    names,
+    policy_file,
+    print_json,
+    show_values,
+)
+from tclose.cli.progress import Bar, Bars
+
+
+@click.command(short_help="Measure what an adversary learns from a release.")
+@click.argument("release")
+@click.argument("second", required=False)
+@click.option("--original", required=True, metavar="TABLE", help="The table that was published.")
+@policy_file
+@click.option("--register", metavar="FILE", help="The people whom the adversary knows; those of the table if absent.")
+@click.option(
+    "--method", default=steps.ANONYMIZER, show_default=True, help="Makes the k-anonymous table to compare with."
+)
+@guard_formulas
+@show_values
+@as_json
+def attack(
+    release: str,
+    second: str | None,
+    original: str,
+    policy_file: Path,
+    register: str | None,
+    method: str,
+    guard_formulas: bool,
+    show_values: bool,
+    as_json: bool,
+) -> int:
+    """Measure what an adversary learns from RELEASE, beside the raw table and a table that is only k-anonymous.
+
+    With a SECOND release of the same table, also measure what both reveal together.
+    """
+    with Bar() as bar:
+        found = steps.attack(
+            release,
+            original=original,
+            policy=policy_file,
+            second=second,
+            register=register,
+            method=method,
+            guard_formulas=guard_formulas,
+            progress=bar,
+        )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show.show_attacks(found)
+    return HOLDS
+
+
+@click.command(short_help="Try every method on a table and compare the results.")
+@click.argument("table")
+@policy_file
+@click.option("--methods", "named", metavar="A,B", help="Some methods, such as weave,weave:fast; all if absent.")
+@click.option("--limit", type=float, metavar="SECONDS", help="Stop a method after this time; 30 seconds if absent.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed that all methods share.")
+@click.option("--detail", is_flag=True, help="Also measure the detail kept for analysts, which takes longer.")
+@click.option("--out", type=FILE, help="Write an HTML page here that compares the methods, also with other t.")
+@click.option("--levels", "multiples", metavar="A,B", help="Multiples of every t for the page; 0.5,1,1.5,2 if absent.")
+@show_values
+@as_json
+def compare(
+    table: str,
+    policy_file: Path,
+    named: str | None,
+    limit: float | None,
+    seed: int,
+    detail: bool,
+    out: Path | None,
+    multiples: str | None,
+    show_values: bool,
+    as_json: bool,
+) -> int:
+    """Try every method on TABLE and show side by side what each would publish; no release is written.
+
+    With --out, the methods that gave a release are tried again with other thresholds, for the page.
+    """
+    if out is None and multiples is not None:
+        raise click.UsageError("--levels is about the page that --out writes")
+    with Bars() as bars:
+        found = steps.compare(
+            table,
+            policy_file,
+            methods=None if named is None else names(named),
+            limit=limit,
+            seed=seed,
+            detail=detail,
+            out=out,
+            levels=None if multiples is None else levels(multiples),
+            progress=bars,
+        )
+    if as_json:
+        print_json(found.comparison.to_dict() if out is None else found.to_dict())
+    else:
+        listing.show_comparison(found.comparison)
+    return found.comparison.exit_status
+
+
+@click.command(short_help="List the methods and what each can do.")
+@as_json
+def methods(as_json: bool) -> int:
+    """List the methods: what each does, who published it, and which policies it can serve."""
+    if as_json:
+        print_json({"methods": [{"name": name, **asdict(method)} for name, method in steps.methods().items()]})
+    else:
+        listing.show_methods(steps.methods())
+    return HOLDS

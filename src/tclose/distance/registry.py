@@ -1,0 +1,93 @@
+"""The distances, one entry each: how it is made, what its shape is, and what counts as near in plain words.
+
+A new distance is a class in a file of its own, an entry here, and an entry of the same name in `policy/distances.py`,
+which says what a policy has to give for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from tclose.distance.base import Distance
+from tclose.distance.equal import Equal
+from tclose.distance.hierarchical import Hierarchical
+from tclose.distance.line import Ordered, Value
+from tclose.distance.matrix import Matrix
+from tclose.distance.ratios import Integers
+from tclose.errors import InternalError
+from tclose.types import Ints
+
+Shape = Literal["line", "tree", "metric"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class DomainFacts:
+    """What is known about the values of a sensitive attribute; a distance is made from what it needs."""
+
+    size: int  # how many values there are
+    positions: Integers | None = None  # of numbers and dates: integers that rise from 0
+    levels: tuple[Ints, ...] | None = None  # of a hierarchy: the node above each leaf, height by height, the root last
+    costs: Ints | None = None  # of a matrix: values × values
+
+    def make(self, distance: str) -> Distance:
+        """Return the distance of this name over these values."""
+        return DISTANCES[distance].make(self)
+
+
+@dataclass(frozen=True)
+class DistanceEntry:
+    """What everybody has to know about a distance: its shape, its words for people, and how it is made."""
+
+    name: str  # in a policy
+    shape: Shape
+    near: str  # what counts as near, as the end of a sentence
+    make: Callable[[DomainFacts], Distance]
+
+
+def _needed(fact: T | None, name: str) -> T:
+    if fact is None:
+        raise InternalError(f"the values have no {name}")
+    return fact
+
+
+_ENTRIES = (
+    DistanceEntry(
+        "ordered",
+        "line",
+        "values count as near when few others lie between them",
+        lambda facts: Ordered(facts.size),
+    ),
+    DistanceEntry(
+        "value",
+        "line",
+        "values count as near when their numbers are near",
+        lambda facts: Value(_needed(facts.positions, "positions")),
+    ),
+    DistanceEntry(
+        "equal",
+        "tree",
+        "all different values count as equally far apart",
+        lambda facts: Equal(),
+    ),
+    DistanceEntry(
+        "hierarchical",
+        "tree",
+        "values count as near when they meet low in the hierarchy",
+        lambda facts: Hierarchical(_needed(facts.levels, "hierarchy")),
+    ),
+    DistanceEntry(
+        "matrix",
+        "metric",
+        "the policy's own matrix says how far values are apart",
+        lambda facts: Matrix(_needed(facts.costs, "costs")),
+    ),
+)
+DISTANCES = {entry.name: entry for entry in _ENTRIES}
+
+
+def of_shapes(*shapes: Shape) -> tuple[str, ...]:
+    """Return the names of the distances that have one of these shapes."""
+    return tuple(name for name, entry in DISTANCES.items() if entry.shape in shapes)

@@ -1,0 +1,78 @@
+"""Say when numba compiles kernels. It does so once per machine: a bar has to say so, and a clock must not count it.
+
+A method loads numba only where it has kernels, so the method is loaded first: nothing can be noticed of a compiler that
+is not there, and a method without kernels must not load one.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from tclose.partition import method_named
+from tclose.partition.options import base_of
+from tclose.types import Progress
+from tclose.words import compiling as compiling_words
+
+KERNELS = "tclose.partition.shared.kernels"  # not imported here: it loads numba
+
+
+class Compiling:
+    """How long kernels were compiled; `tell` hears about how many seconds it takes, and 0 when it is done."""
+
+    def __init__(self, tell: Callable[[float], None], about_seconds: float) -> None:
+        self.seconds, self._since = 0.0, 0.0
+        self._tell, self._about = tell, max(about_seconds, 1.0)
+
+    def begin(self) -> None:
+        """Take note that the compiler starts."""
+        self._since = time.perf_counter()
+        self._tell(self._about)
+
+    def end(self) -> None:
+        """Take note that the compiler is done."""
+        self.seconds += time.perf_counter() - self._since
+        self._tell(0)
+
+
+def load(method: str, options: Mapping[str, Any]) -> None:
+    """Load a method and the one that it builds on, with their kernels."""
+    for name in (method, base_of(method, options)):
+        if name is not None:
+            method_named(name)
+
+
+@contextmanager
+def watched(tell: Callable[[float], None]) -> Iterator[Compiling]:
+    """Watch the compiler, if a method has loaded it.
+
+    `tell` hears about how many seconds all kernels that are missing take when the compiler starts, and 0 when it ends.
+    """
+    kernels = sys.modules.get(KERNELS)
+    compiling = Compiling(tell, 0 if kernels is None else kernels.seconds_to_compile())
+    if kernels is None:
+        yield compiling
+        return
+    with kernels.compiling(compiling.begin, compiling.end):
+        yield compiling
+
+
+@contextmanager
+def announced(progress: Progress, method: str, options: Mapping[str, Any]) -> Iterator[Progress]:
+    """Return a progress that says so while the kernels of a method are compiled."""
+    last_share, last_phase = 0.0, ""
+
+    def report(share: float, phase: str = "") -> None:
+        nonlocal last_share, last_phase
+        last_share, last_phase = share, phase or last_phase
+        progress(share, phase)
+
+    def tell(about_seconds: float) -> None:
+        progress(last_share, compiling_words(about_seconds) if about_seconds else last_phase)
+
+    load(method, options)
+    with watched(tell):
+        yield report

@@ -1,0 +1,31 @@
+"""All attacks, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from tclose.measure.attack import (
+    background,
+    homogeneity,
+    intersection,
+    joining,
+    linkage,
+    minimality,
+    rarity,
+    similarity,
+    skewness,
+)
+from tclose.measure.attack.base import Attack
+
+ATTACKS: tuple[Attack, ...] = (
+    homogeneity.ATTACK,
+    background.ATTACK,
+    skewness.ATTACK,
+    similarity.ATTACK,
+    linkage.PROSECUTOR,
+    linkage.JOURNALIST,
+    linkage.MARKETER,
+    linkage.UNIQUENESS,
+    joining.ATTACK,
+    minimality.ATTACK,
+    intersection.ATTACK,
+    rarity.ATTACK,
+)

@@ -1,0 +1,129 @@
+"""The same attacks on the raw table, on a k-anonymous table and on the release, side by side.
+
+Findings name columns, counts and class numbers; of values they name only what the policy itself spells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tclose.measure.attack.base import Attack, ExposedClass, Finding, Scene, not_applicable
+from tclose.measure.attack.registry import ATTACKS
+from tclose.types import Progress, silent
+from tclose.words import html_table, number, percent
+
+RAW, K_ANONYMOUS, RELEASE = "raw", "k_anonymous", "release"
+MOST_NAMED = 100
+SEVERAL_ROWS = (
+    "Some persons have several rows. This attack takes every row for a person and would show a risk that is too small, "
+    "so it is left out."
+)
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """How many rows and classes a table has."""
+
+    rows: int
+    classes: int
+    smallest_class: int
+
+    @classmethod
+    def of(cls, scene: Scene) -> TableSize:
+        """Count the rows and classes of a table."""
+        return cls(len(scene.labels), len(scene.sizes), int(scene.sizes.min()))
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """What one attack learns from every table."""
+
+    attack: Attack
+    findings: Mapping[str, Finding]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints; it names classes of the release alone, since nobody else sees the others."""
+        attack = self.attack
+        declaration = {"name": attack.name, "title": attack.title, "meaning": attack.meaning}
+        declaration |= {"figure": attack.figure, "unit": attack.unit, "better": attack.better}
+        findings = {table: _finding(finding) for table, finding in self.findings.items()}
+        classes = [_exposed_class(exposed) for exposed in self.findings[RELEASE].classes[:MOST_NAMED]]
+        return {**declaration, **findings, "classes": classes}
+
+    def spelled(self, table: str) -> str:
+        """Return the attack's figure for one table, as people read it; a dash where the attack does not apply."""
+        figure = self.findings[table].figure
+        if figure is None:
+            return "–"
+        return percent(figure) if self.attack.unit == "share" else number(figure)
+
+    def cells(self) -> list[str]:
+        """Return what a notebook shows: the attack, its figure and affected share per table, the better direction."""
+        figures = (
+            self.spelled(table) + ("" if finding.figure is None else f" ({percent(finding.share)})")
+            for table, finding in self.findings.items()
+        )
+        return [self.attack.title, *figures, self.attack.better]
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {"figure": finding.figure, "rows": finding.rows, "share": finding.share, "sentence": finding.sentence}
+
+
+def _exposed_class(exposed: ExposedClass) -> dict[str, Any]:
+    return {
+        "class": exposed.number,
+        "rows": exposed.rows,
+        "attribute": exposed.attribute,
+        "what": exposed.what,
+    }
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """What every attack learns from the raw table, from a k-anonymous table, and from the release."""
+
+    tables: Mapping[str, TableSize]
+    k: int  # of the k-anonymous table, and the crowd to hide among
+    register_rows: int
+    results: tuple[AttackResult, ...]
+
+    def __getitem__(self, name: str) -> AttackResult:
+        """Return one attack by its name."""
+        return next(result for result in self.results if result.attack.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {
+            "tables": {name: vars(size) for name, size in self.tables.items()},
+            "k": self.k,
+            "register_rows": self.register_rows,
+            "attacks": [result.to_dict() for result in self.results],
+        }
+
+    def _repr_html_(self) -> str:
+        caption = "What an adversary learns; in brackets, the share of rows affected"
+        return html_table(caption, ["attack", *self.tables, "better"], [result.cells() for result in self.results])
+
+
+def attacked(
+    scenes: Mapping[str, Scene], *, register_rows: int, several_rows: bool, progress: Progress = silent
+) -> Attacks:
+    """Make every attack on every table; `several_rows` says that some person has more than one row."""
+    results = []
+    for done, attack in enumerate(ATTACKS):
+        progress(done / len(ATTACKS), attack.title)
+        misled = several_rows and attack.counts_people
+        findings = {
+            name: not_applicable(scene, SEVERAL_ROWS) if misled else attack.run(scene) for name, scene in scenes.items()
+        }
+        results.append(AttackResult(attack, findings))
+    progress(1.0)
+    return Attacks(
+        tables={name: TableSize.of(scene) for name, scene in scenes.items()},
+        k=scenes[RELEASE].crowd,
+        register_rows=register_rows,
+        results=tuple(results),
+    )

@@ -1,0 +1,22 @@
+"""The measures of detail kept: what an analyst still sees of a table in its release.
+
+A new measure is a file of its own and an entry here. Terminal, page and JSON read what the entry declares.
+"""
+
+from __future__ import annotations
+
+from tclose.measure.base import rounded
+from tclose.measure.correlations import CORRELATIONS
+from tclose.measure.detail import Detail, DetailMeasure
+from tclose.measure.information import DIVERGENCE, INFORMATION
+from tclose.measure.marginals import MARGINALS
+
+DETAIL_MEASURES: tuple[DetailMeasure, ...] = (MARGINALS, CORRELATIONS, INFORMATION, DIVERGENCE)
+
+
+def kept(detail: Detail) -> dict[str, float | None]:
+    """Return every measure of detail kept, by its name; None where the table has nothing to measure it on.
+
+    The figures compare the release with the original: they stay with its steward.
+    """
+    return {measure.name: rounded(measure.compute(detail)) for measure in DETAIL_MEASURES}

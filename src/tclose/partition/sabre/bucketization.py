@@ -1,0 +1,189 @@
+"""Bucketisation: one bucket of all values is split, again and again where that helps most, until the bound is within t.
+
+A class that takes its share of every bucket is at most Σ Δ(bucket) from the table, whatever rows it takes. Δ is the
+work of moving a bucket's mass onto the worst of its values; all figures here are integers, Δ in units of one row moved
+by the longest distance / `unit`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import count, pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Distance, Line, Metric
+from tclose.distance.ratios import widened
+from tclose.errors import Unsuited
+from tclose.partition.shared.pulse import QUIET, Pulse
+from tclose.types import Ints
+
+Integers = NDArray[Any]
+
+
+class Ground(Protocol):
+    """How values of one kind of distance gather in buckets."""
+
+    @property
+    def unit(self) -> int:
+        """The ground distance that counts as 1."""
+
+    def whole(self) -> Ints:
+        """Return the values that occur, in the order in which buckets hold them."""
+
+    def worst(self, values: Ints) -> int:
+        """Return Δ of a bucket."""
+
+    def split(self, values: Ints) -> list[Ints]:
+        """Return the buckets that this one is best split into; it has two values or more."""
+
+    def reshaping(self, extras: Ints, buckets: list[Ints]) -> Iterator[tuple[Integers, Any]]:
+        """Yield, for nodes × buckets of surplus rows, parts of the work that evens them out.
+
+        Each part is magnitudes, nodes × terms, and what one unit of each term costs as exact fractions of 1.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class LineGround:
+    """Values at integer positions: max(S, mass·width − S), S the first moment about the lower end."""
+
+    counts: Ints
+    positions: Integers
+
+    @property
+    def unit(self) -> int:
+        """The length of the line."""
+        return max(int(self.positions[-1]), 1)
+
+    def whole(self) -> Ints:
+        """Return the values in their order."""
+        return np.flatnonzero(self.counts)
+
+    def worst(self, values: Ints) -> int:
+        """Return the work of moving all mass to the farther end."""
+        x, n = self._places[values], self._rows[values]
+        return int(max(((x - x[0]) * n).sum(), ((x[-1] - x) * n).sum()))
+
+    def split(self, values: Ints) -> list[Ints]:
+        """Cut in two where the worst cases of both sides add up to least."""
+        x, n = self._places[values], self._rows[values]
+        mass, moment = np.cumsum(n), np.cumsum(x * n)
+        left = np.maximum(moment - mass * x[0], mass * x - moment)[:-1]
+        mass, moment = mass[-1] - mass[:-1], moment[-1] - moment[:-1]
+        right = np.maximum(moment - mass * x[1:], mass * x[-1] - moment)
+        cut = int(np.argmin(left + right)) + 1
+        return [values[:cut], values[cut:]]
+
+    def reshaping(self, extras: Ints, buckets: list[Ints]) -> Iterator[tuple[Integers, Any]]:
+        """Carry surplus from bucket to bucket, which are as far apart as their means."""
+        means = [
+            Fraction(int((self._places[values] * self._rows[values]).sum()), int(self.counts[values].sum()))
+            for values in buckets
+        ]
+        steps = [(after - before) / self.unit for before, after in pairwise(means)]
+        yield np.abs(np.cumsum(extras, axis=1)[:, :-1]), steps
+
+    @cached_property
+    def _places(self) -> Integers:
+        return widened(self.positions, self.unit * int(self.counts.sum()) * 2)
+
+    @cached_property
+    def _rows(self) -> Integers:
+        return self.counts.astype(self._places.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeGround:
+    """Leaves under the nodes of `levels`, the root left out: buckets are subtrees, split into their children."""
+
+    counts: Ints
+    levels: tuple[Ints, ...]
+
+    @property
+    def unit(self) -> int:
+        """The height of the tree."""
+        return max(len(self.levels), 1)
+
+    def whole(self) -> Ints:
+        """Return the leaves in the order of the tree."""
+        return np.flatnonzero(self.counts)
+
+    def worst(self, values: Ints) -> int:
+        """Return the work of moving all mass to that leaf which shares nodes with the least of it."""
+        n = self.counts[values]
+        shared = np.zeros(len(values), dtype=np.int64)
+        for level in self.levels:
+            _, node = np.unique(level[values], return_inverse=True)
+            shared += np.bincount(node, weights=n).astype(np.int64)[node]
+        return int(len(self.levels) * n.sum() - shared.min())
+
+    def split(self, values: Ints) -> list[Ints]:
+        """Return the highest nodes that part the leaves."""
+        level = next(level for level in self.levels[::-1] if level[values[0]] != level[values[-1]])
+        return np.split(values, np.flatnonzero(np.diff(level[values])) + 1)
+
+    def reshaping(self, extras: Ints, buckets: list[Ints]) -> Iterator[tuple[Integers, Any]]:
+        """Even surplus out level by level: within a bucket all leaves have the same sign, so each level is exact."""
+        low, high = np.array([values[0] for values in buckets]), np.array([values[-1] for values in buckets])
+        cost = Fraction(1, 2 * self.unit)
+        for level in self.levels:
+            apart = level[high[:-1]] != level[low[1:]]
+            groups = np.concatenate(([0], np.flatnonzero(apart) + 1))
+            surplus = np.abs(np.add.reduceat(extras, groups, axis=1))
+            yield surplus, [cost] * len(groups)
+
+
+class StarGround(TreeGround):
+    """Any two values 1 apart; buckets hold values of near frequency, and the most frequent one is split off."""
+
+    def whole(self) -> Ints:
+        """Return the values from the rarest to the most frequent."""
+        order = np.argsort(self.counts, kind="stable")
+        return order[self.counts[order] > 0]
+
+    def split(self, values: Ints) -> list[Ints]:
+        """Split the most frequent value off, which no other cut betters: Δ is the mass less the rarest value's."""
+        return [values[:-1], values[-1:]]
+
+    def reshaping(self, extras: Ints, buckets: list[Ints]) -> Iterator[tuple[Integers, Any]]:
+        """Carry every surplus to any lack."""
+        yield np.abs(extras), [Fraction(1, 2)] * len(buckets)
+
+
+def ground_of(distance: Distance, counts: Ints) -> Ground:
+    """Return how values gather under a distance."""
+    geometry = distance.geometry(len(counts))
+    if isinstance(geometry, Line):
+        return LineGround(counts, geometry.positions)
+    if isinstance(geometry, Metric):
+        raise Unsuited(f"sabre has no buckets for the distance '{distance.name}', which is neither a line nor a tree")
+    return (StarGround if geometry.is_star else TreeGround)(counts, geometry.below_root)
+
+
+def bucketize(ground: Ground, rows: int, room: Fraction, pulse: Pulse = QUIET) -> list[Ints]:
+    """Return buckets of values whose Σ Δ is at most `room`, by greedy splits, in the order of their values."""
+    place = count()
+
+    def entry(values: Ints) -> tuple[int, int, Ints, list[Ints], int]:
+        """Put first what a split gains most."""
+        worst = ground.worst(values)
+        parts = ground.split(values) if worst else []
+        return sum(map(ground.worst, parts)) - worst, next(place), values, parts, worst
+
+    heap = [entry(ground.whole())]
+    total, limit = heap[0][4], room * ground.unit * rows
+    while total > limit:
+        pulse.beat()
+        gain, _, _, parts, _ = heapq.heappop(heap)
+        total += gain
+        for part in parts:
+            heapq.heappush(heap, entry(part))
+    position = {int(value): i for i, value in enumerate(ground.whole().tolist())}
+    return sorted((found[2] for found in heap), key=lambda values: position[int(values[0])])

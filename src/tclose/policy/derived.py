@@ -1,0 +1,44 @@
+"""Policies made from other policies: for a part of the attributes, for groups, for k alone, with other thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from tclose.policy.model import LEVELS, Policy, Quasi
+
+
+def projection_policy(policy: Policy, names: Iterable[str], *, first: bool) -> Policy:
+    """Return what one projection must satisfy; an unlinkable column in two tables would link their rows."""
+    sensitive = {name: policy.sensitive[name] for name in names}
+    return replace(policy, sensitive=sensitive, unlinkable=policy.unlinkable if first else ())
+
+
+def group_policy(policy: Policy, group: str) -> Policy:
+    """Return what an anatomy's sensitive table must satisfy: its groups are the classes."""
+    return replace(policy, quasi={group: Quasi()}, keep=(), unlinkable=())
+
+
+def attribute_policy(policy: Policy, columns: Iterable[str]) -> Policy:
+    """Return the policy for the sensitive attributes among some columns."""
+    there = set(columns)
+    sensitive = {name: spec for name, spec in policy.sensitive.items() if name in there}
+    return replace(policy, sensitive=sensitive, unlinkable=())
+
+
+def k_alone(policy: Policy, k: int) -> Policy:
+    """Return the policy that asks for nothing but k: one value may make up all of a class (alpha = 1)."""
+    nothing: dict[str, Any] = {**dict.fromkeys(LEVELS), "alpha": Fraction(1)}
+    sensitive = {name: replace(spec, **nothing) for name, spec in policy.sensitive.items()}
+    return replace(policy, k=k, sensitive=sensitive)
+
+
+def scaled(policy: Policy, factor: Fraction) -> Policy:
+    """Return the policy with every t multiplied by a factor, to 1 at most."""
+    sensitive = {
+        name: spec if spec.t is None else replace(spec, t=min(spec.t * factor, Fraction(1)))
+        for name, spec in policy.sensitive.items()
+    }
+    return replace(policy, sensitive=sensitive)

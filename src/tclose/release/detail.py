@@ -1,0 +1,34 @@
+"""How much detail a release keeps: from a release beside its original to what `measure/detail.py` looks at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tclose.measure.detail import Detail, ExactColumn, VisibleColumn
+from tclose.recode.covering import Covering
+from tclose.release.beside import Beside
+
+
+def detail_of(beside: Beside) -> Detail:
+    """Return a table and its release as measures of detail see them."""
+    return Detail(
+        visible=[_visible(column, beside) for column in beside.columns],
+        sensitive=[
+            ExactColumn(name, pair.before, pair.after, pair.domain, pair.worth) for name, pair in beside.cells.items()
+        ],
+        labels=beside.labels,
+        people=beside.people,
+    )
+
+
+def _visible(column: Covering, beside: Beside) -> VisibleColumn:
+    worth = None if column.numbers is None else np.append(column.numbers, np.nan)
+    return VisibleColumn(
+        name=column.name,
+        cells=column.cell_of_row,
+        texts=column.text_of_class[beside.labels],
+        spread=column.spread(),
+        covered=column.covers.sum(axis=1),
+        before=worth,
+        after=column.worth(),
+    )

@@ -1,0 +1,157 @@
+"""Anatomy: a table of exact quasi-identifiers and, as -sensitive, one of sensitive values, joined by a group number.
+
+The groups are the classes. What this guarantees, and what it does not, is written in
+docs/decisions/020-several-tables.md.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tclose.errors import InputError, InternalError, LeakWarning, PolicyError, Unsuited
+from tclose.measure.anatomy import reconstruction_error
+from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes, measured
+from tclose.policy import Policy
+from tclose.policy.derived import group_policy
+from tclose.privacy.judge import JudgedTable
+from tclose.privacy.results import CheckResult
+from tclose.recode.frame import ordered, recoded
+from tclose.release.certificate import Certificate, CertifiedFile, Claims
+from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
+from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput, losses_of, partition_of
+from tclose.release.verification import NO_IDENTITY, FilesOf, Verified, examined, prefixed
+from tclose.table.classes import classes_of
+from tclose.types import Ints, Progress
+
+MARKS = ("", "-sensitive")
+HOLDS = ("quasi-identifiers", "sensitive values")
+
+
+@dataclass(frozen=True, eq=False)
+class Anatomy:
+    """A table of exact quasi-identifiers and one of sensitive values, joined by a group."""
+
+    frames: tuple[pl.DataFrame, pl.DataFrame]
+    judge_of_groups: Judge  # of the sensitive table, whose classes are the groups
+    policy: Policy
+    group: str
+    measures: Mapping[str, Any]
+    losses: Mapping[str, float]
+    marks = MARKS
+
+    @property
+    def tables(self) -> tuple[PublishedTable, ...]:
+        """The sensitive table, whose classes are the groups."""
+        return (PublishedTable(self.frames[1], self.judge_of_groups, self.measures, self.losses),)
+
+    def judge(self, frames: Sequence[pl.DataFrame], progress: Progress) -> tuple[JudgedTable, ...]:
+        """Judge the groups, and that the tables fit together."""
+        if join_problems(frames[0], frames[1], self.policy, self.group):
+            raise InternalError("the two tables do not fit together, so nothing was released")
+        return (self.judge_of_groups.confirm(frames[1], progress),)
+
+    def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
+        """Say what was found about the groups, and name the two files."""
+        entries = [CertifiedFile(file.name, file.sha256, holds=what) for file, what in zip(files, HOLDS, strict=True)]
+        return Certificate(
+            **vars(about),
+            identity_protected=False,
+            scope=NO_IDENTITY,
+            group=self.group,
+            measures=self.measures,
+            claims=Claims.of(results[0]),
+            files=tuple(entries),
+        )
+
+
+def make(given: ReleaseInput, method: str, options: Options) -> Anatomy:
+    """Publish quasi-identifiers as they are and sensitive values apart from them, by group."""
+    policy = given.policy
+    if not policy.sensitive:
+        raise Unsuited("anatomy parts sensitive values from the rest, and the policy names none")
+    warnings.warn(NO_IDENTITY, LeakWarning, stacklevel=4)
+    labels = _renumbered(given.split(method, options), given.seed)
+    rows = recoded(given.table, policy)
+    group = _new_name(given.table.frame.columns)
+    numbers, sensitive = pl.Series(group, labels + 1), list(policy.sensitive)
+    first, _ = ordered(rows.drop(sensitive).with_columns(numbers))
+    second, order = ordered(pl.DataFrame([numbers, *rows[sensitive].iter_columns()]))
+    judge = Judge(group_policy(given.own_policy, group), given.persons(order))
+    partition = partition_of(given, classes_of(rows[list(policy.quasi) or list(policy.visible)]))
+    measures = _measures(given, partition, labels)
+    return Anatomy((first, second), judge, given.own_policy, group, measures, losses_of(given, partition))
+
+
+def _renumbered(labels: Ints, seed: int) -> Ints:
+    """Give groups random numbers: how they came about must not show in their numbers."""
+    random = np.random.default_rng([seed, len(labels)])
+    return np.asarray(random.permutation(int(labels.max()) + 1)[labels])
+
+
+def _new_name(columns: Sequence[str]) -> str:
+    """Return a name for the group that no column has, nor one that differs in case only."""
+    taken, number, name = {column.casefold() for column in columns}, 1, "group"
+    while name in taken:
+        number += 1
+        name = f"group_{number}"
+    return name
+
+
+def _measures(given: ReleaseInput, partition: MeasuredPartition, labels: Ints) -> dict[str, Any]:
+    """Measure detail on quasi-identifiers as they stand, sizes on groups, and what the parting itself costs."""
+    groups = replace(partition, sizes=np.bincount(labels), labels=labels, losses=[])
+    of_cells, of_groups = measured(partition), measured(groups)
+    errors = [reconstruction_error(labels, column.codes) for column in given.table.sensitive.values()]
+    return {
+        **{measure.name: (of_groups if measure.of_sizes else of_cells)[measure.name] for measure in MEASURES},
+        "class_sizes": class_sizes(groups),
+        "reconstruction_error": round(float(np.mean(errors)), 4),
+    }
+
+
+def join_problems(quasi: pl.DataFrame, sensitive: pl.DataFrame, policy: Policy, group: str) -> list[str]:
+    """Say what is wrong about the two tables of an anatomy, other than the classes that the groups are."""
+    expected = [*policy.visible, *policy.unlinkable, group]
+    if sorted(quasi.columns) != sorted(expected) or group not in sensitive.columns:
+        return ["the two tables do not have the columns that the policy gives them"]
+    problems = []
+    first, second = (frame[group].cast(pl.String).alias("").value_counts(sort=False) for frame in (quasi, sensitive))
+    if not first.sort("").equals(second.sort("")):
+        problems.append("the groups of the two tables do not have the same rows")
+    if len(classes_of(quasi[[group, *policy.keep]])) != len(classes_of(quasi[[group]])):
+        problems.append("a group has rows of different kept values")
+    return problems
+
+
+def verify(promised: Certificate, files: FilesOf) -> Verified:
+    """Judge the groups, and whether both tables have them."""
+    if len(promised.files) != 2 or not all(files.has(file) for file in promised.files) or promised.group is None:
+        return Verified(["the groups cannot be judged: they take two tables"], None)
+    first, second = promised.files
+    group = promised.group
+    table = examined(
+        lambda: files.frame(second), lambda: group_policy(promised.policy, group), promised.claims, promised
+    )
+    problems = prefixed(str(second.name), table.problems)
+    if promised.identity_protected:
+        problems.append("the certificate does not say that identity is not protected")
+    try:
+        problems += join_problems(files.frame(first), files.frame(second), promised.policy, group)
+    except (InputError, PolicyError) as error:
+        problems.append(f"the tables cannot be joined: {error}")
+    return Verified(problems, table.result)
+
+
+ENTRY = LayoutEntry(
+    "anatomy",
+    "exact quasi-identifiers and sensitive values in two tables, joined by a group",
+    lambda _: MARKS,
+    make,
+    verify,
+)

@@ -1,0 +1,78 @@
+"""What every layout of a release can do: which tables there are, who confirms them, what the certificate says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import polars as pl
+
+from tclose.privacy.judge import JudgedTable
+from tclose.privacy.results import CheckResult
+from tclose.release.certificate import Certificate
+from tclose.release.published import Options, PublishedTable, ReleaseInput
+from tclose.release.verification import FilesOf, Verified
+from tclose.types import Progress
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A table's file: its name and its fingerprint."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class About:
+    """What a certificate says of a release whatever its layout."""
+
+    version: str
+    method: str
+    settings: Mapping[str, Any]  # the policy that a reader judges by
+    withheld: int
+    counted: Literal["rows", "persons"]
+
+
+class Layout(Protocol):
+    """The tables of one release."""
+
+    @property
+    def frames(self) -> tuple[pl.DataFrame, ...]:
+        """The tables."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What is added to the release's file name for each table."""
+
+    @property
+    def tables(self) -> tuple[PublishedTable, ...]:
+        """The tables whose classes are judged."""
+
+    def judge(self, frames: Sequence[pl.DataFrame], progress: Progress) -> tuple[JudgedTable, ...]:
+        """Judge tables, these or those read back from files; what does not hold must never be released."""
+
+    def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
+        """Say what was found."""
+
+
+@dataclass(frozen=True)
+class LayoutEntry:
+    """One layout: how the certificate calls it, which files it may write, how it is made and how it is verified."""
+
+    name: str
+    meaning: str  # for people
+    possible_marks: Callable[[int], tuple[str, ...]]  # by the number of sensitive attributes
+    make: Callable[[ReleaseInput, str, Options], Layout]
+    verify: Callable[[Certificate, FilesOf], Verified]
+
+
+def sibling(path: Path, mark: str) -> Path:
+    """Return the file of one table.
+
+    >>> sibling(Path("out/release.csv"), "-sensitive").name
+    'release-sensitive.csv'
+    """
+    return path.with_name(f"{path.stem}{mark}{path.suffix}")

@@ -1,0 +1,60 @@
+"""A release of one table, as most methods make it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from tclose.privacy.judge import JudgedTable
+from tclose.privacy.results import CheckResult
+from tclose.release.certificate import Certificate, CertifiedFile, Claims
+from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
+from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
+from tclose.release.verification import FilesOf, Verified, examined
+from tclose.types import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class OneTable:
+    """The simple case."""
+
+    table: PublishedTable
+    marks = ("",)
+
+    @property
+    def frames(self) -> tuple[pl.DataFrame, ...]:
+        """The table."""
+        return (self.table.frame,)
+
+    @property
+    def tables(self) -> tuple[PublishedTable, ...]:
+        """The table."""
+        return (self.table,)
+
+    def judge(self, frames: Sequence[pl.DataFrame], progress: Progress) -> tuple[JudgedTable, ...]:
+        """Judge the table."""
+        return (self.table.judge.confirm(frames[0], progress),)
+
+    def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
+        """Say what was found, and the fingerprint."""
+        return Certificate(
+            **vars(about),
+            measures=self.table.measures,
+            claims=Claims.of(results[0]),
+            files=(CertifiedFile(None, files[0].sha256),),
+        )
+
+
+def make(given: ReleaseInput, method: str, options: Options) -> OneTable:
+    """Publish one table."""
+    return OneTable(published_table(given, method, options))
+
+
+def verify(promised: Certificate, files: FilesOf) -> Verified:
+    """Judge the table."""
+    return examined(lambda: files.frame(promised.files[0]), lambda: promised.policy, promised.claims, promised)
+
+
+ENTRY = LayoutEntry("one table", "one table", lambda attributes: ("",), make, verify)

@@ -1,0 +1,79 @@
+"""Tables as an adversary meets them: what turns coded tables into the scenes that attacks are played on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tclose.distance import Line, Metric
+from tclose.measure.attack import Scene, Secret
+from tclose.privacy.judge import distance_of
+from tclose.release.beside import Beside, coverings, equal_people, linked
+from tclose.table import CodedTable, SensitiveColumn
+from tclose.types import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Adversary:
+    """Somebody who knows the people of the table, or those of a register, and looks at tables."""
+
+    original: CodedTable
+    register: pl.DataFrame | None = None
+
+    @property
+    def crowd(self) -> int:
+        """How many people everybody should be able to hide among: k, and two at least."""
+        return max(self.original.policy.k, 2)
+
+    @property
+    def register_rows(self) -> int:
+        """How many people the adversary knows."""
+        return len(self.original) if self.register is None else self.register.height
+
+    def raw(self) -> Scene:
+        """Look at the table as it is, less the identifiers."""
+        table = self.original
+        cells = {name: _numbered(table, name) for name in table.policy.sensitive}
+        people = table.classes.sizes if self.register is None else equal_people(table, self.register)
+        return Scene(table.classes.labels_by_row(), _secrets(table, cells), self.crowd, people)
+
+    def published(self, beside: Beside) -> Scene:
+        """Look at a published table."""
+        links = beside.people
+        if self.register is not None:
+            links = linked(coverings(self.original, beside.published, self.register), beside.people.sizes)
+        cells = {name: pair.after for name, pair in beside.cells.items()}
+        return Scene(beside.labels, _secrets(beside.published, cells), self.crowd, links.people, beside.people)
+
+    def several_rows(self) -> bool:
+        """Tell whether some person has more than one row."""
+        persons = self.original.persons
+        return persons is not None and int(persons.max()) + 1 < len(self.original)
+
+
+def _numbered(table: CodedTable, name: str) -> Ints:
+    """Give numbers to the different cells of a column; a missing cell is one of them."""
+    values = table.values(name)
+    return np.where(values.codes < 0, len(values.texts), values.codes)
+
+
+def _secrets(table: CodedTable, cells: Mapping[str, Ints]) -> tuple[Secret, ...]:
+    return tuple(_secret(column, cells[name]) for name, column in table.sensitive.items())
+
+
+def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
+    tree, domain = column.hierarchy, len(column.labels)
+    geometry = distance_of(column).geometry(domain)
+    return Secret(
+        name=column.name,
+        cells=cells,
+        codes=column.codes,
+        domain=domain,
+        levels=() if tree is None else tree.levels,
+        nodes=() if tree is None else tree.labels,
+        positions=geometry.positions.astype(np.float64) if isinstance(geometry, Line) else None,
+        costs=geometry.costs.astype(np.float64) if isinstance(geometry, Metric) else None,
+    )

@@ -1,0 +1,155 @@
+"""How published tables are compared with what their certificate says; the layouts put these pieces together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from tclose.errors import InputError, PolicyError
+from tclose.policy import Policy
+from tclose.privacy.judge import Verdict, judge
+from tclose.privacy.results import AttributeFinding, CheckResult
+from tclose.recode.guard import cells_unguarded, unguarded
+from tclose.release.certificate import AttributeClaim, Certificate, CertifiedFile, Claims
+from tclose.table import encode
+from tclose.table.sources import parse
+from tclose.words import counted
+
+MOST_LISTED = 100
+NO_IDENTITY = "quasi-identifiers are published exactly: who is in the table is not hidden, only what is sensitive"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What is wrong about a table, and what was found about it, if it could be judged."""
+
+    problems: Sequence[str]
+    result: CheckResult | None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a release is what its certificate says, and everything that it is not."""
+
+    problems: tuple[str, ...]
+    result: CheckResult | None
+    files: tuple[str, ...] = ()  # of a release of several tables
+    identity_protected: bool = True
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        answer = {} if self.result is None else self.result.to_dict()
+        if self.files:
+            answer |= {"files": list(self.files)}
+        if not self.identity_protected:
+            answer |= {"identity_protected": False}
+        return {"holds": self.holds, "problems": list(self.problems), **answer}
+
+
+@dataclass(frozen=True, eq=False)
+class FilesOf:
+    """The bytes of a release's files, and how to read them."""
+
+    data: Mapping[str | None, bytes]  # by the name that the certificate gives them
+    guard_formulas: bool
+
+    def has(self, file: CertifiedFile) -> bool:
+        """Tell whether a file is there."""
+        return file.name in self.data
+
+    def frame(self, file: CertifiedFile) -> pl.DataFrame:
+        """Read a published table, without the apostrophes that guard it."""
+        frame = parse(self.data[file.name])
+        if not self.guard_formulas:
+            return frame
+        if missed := cells_unguarded(frame):
+            raise InputError(f"{counted(missed, 'cell')} not as the guard against formulas writes them")
+        return unguarded(frame)
+
+
+def examined(
+    read: Callable[[], pl.DataFrame], policy_of: Callable[[], Policy], claims: Claims, promised: Certificate
+) -> Verified:
+    """Judge one table, each model once, and compare with what is claimed about it."""
+    try:
+        policy = policy_of()
+        table = encode(read(), policy)
+    except (InputError, PolicyError) as error:
+        return Verified([f"the release cannot be judged as the certificate says: {error}"], None)
+    judged = judge(table, policy)
+    problems = [
+        *count_problems(claims, judged.result),
+        *_failures(judged.verdicts),
+        *claim_problems(claims, judged.result, promised),
+    ]
+    return Verified(problems, judged.result)
+
+
+def prefixed(name: str, problems: Iterable[str]) -> list[str]:
+    """Name the file before each of its problems."""
+    return [f"{name}: {problem}" for problem in problems]
+
+
+def count_problems(claims: Claims, result: CheckResult) -> list[str]:
+    """Compare how many rows and classes there are."""
+    smallest = f"{counted(result.smallest_class, 'row')} in its smallest class"
+    figures = (
+        (claims.rows, result.rows, counted(result.rows, "row")),
+        (claims.classes, result.classes, counted(result.classes, "class")),
+        (claims.smallest_class, result.smallest_class, smallest),
+    )
+    return [
+        f"the release has {words}, the certificate says {claimed}"
+        for claimed, number, words in figures
+        if claimed != number
+    ]
+
+
+def _failures(verdicts: Sequence[Verdict]) -> list[str]:
+    """Name every model and class that fails."""
+    problems = []
+    for verdict in verdicts:
+        if failing := verdict.failing_classes:
+            of_attribute = "" if verdict.attribute is None else f" of '{verdict.attribute}'"
+            listed = ", ".join(f"{number:,}" for number in failing[:MOST_LISTED])
+            more = f" and {len(failing) - MOST_LISTED:,} more" if len(failing) > MOST_LISTED else ""
+            problems.append(
+                f"{verdict.model.name}{of_attribute} fails in {counted(len(failing), 'class')}: {listed}{more}"
+            )
+    return problems
+
+
+def claim_problems(claims: Claims, result: CheckResult, promised: Certificate) -> list[str]:
+    """Compare everything that was found about each attribute, and about each model where it counts rows."""
+    by_rows = promised.counted == "rows"
+    problems = [
+        problem
+        for name, finding in result.sensitive.items()
+        for problem in _attribute_problems(name, finding, claims.sensitive.get(name), by_rows=by_rows)
+    ]
+    if by_rows and claims.satisfied != result.satisfied:
+        problems.append("whether everything holds is not what the certificate says")
+    if by_rows and claims.models != Claims.of(result).models:
+        problems.append("what the certificate says about the models is not what was found")
+    return problems
+
+
+def _attribute_problems(
+    name: str, finding: AttributeFinding, claimed: AttributeClaim | None, *, by_rows: bool
+) -> list[str]:
+    actual = AttributeClaim.of(finding)
+    if claimed is None or claimed.closeness_exact != actual.closeness_exact:
+        return [
+            f"'{name}' is {actual.closeness_exact}-close, which is not what the certificate says "
+            f"(class {finding.worst_class:,})"
+        ]
+    same = claimed == actual if by_rows else claimed.without_persons() == actual.without_persons()
+    return [] if same else [f"what the certificate says about '{name}' is not what was found"]

@@ -1,0 +1,74 @@
+"""Verify a release without the original table: judge it again and compare with its certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tclose.errors import InputError
+from tclose.release.certificate import CertifiedFile, LoadedCertificate, load
+from tclose.release.files import sha256
+from tclose.release.layouts import LAYOUTS, sibling
+from tclose.release.verification import FilesOf, Verification
+from tclose.table.sources import read_bytes
+
+
+def verify(release: str | Path, certificate: str | Path, *, digest: str | None = None) -> Verification:
+    """Judge a release again, from its published values alone, and compare with what its certificate says.
+
+    The files of a release of several tables are found beside `release` (the name that was given when it was written,
+    or one of theirs) by the names in the certificate.
+
+    >>> import polars as pl, tempfile, tclose
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
+    >>> policy = {"quasi": ["age"], "sensitive": {"salary": {"t": 0.1}}, "k": 2}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = Path(folder, "release.csv"), Path(folder, "certificate.json")
+    ...     _ = tclose.anonymize(table, policy, method="mondrian").write(paths[0], certificate=paths[1])
+    ...     verify(*paths).holds
+    True
+    """
+    loaded = load(certificate)
+    promised = loaded.certificate
+    problems = _digest_problems(loaded, digest)
+    if promised.layout == "one table":
+        data: dict[str | None, bytes] = {None: read_bytes(release)}
+        problems += _fingerprint_problems(data[None], promised.files[0])
+    else:
+        more, data = _siblings(Path(release), promised.files)
+        problems += more
+    verified = LAYOUTS[promised.layout].verify(promised, FilesOf(data, promised.guard_formulas))
+    names = tuple(file.name for file in promised.files if file.name is not None)
+    problems += verified.problems
+    return Verification(tuple(problems), verified.result, names, promised.layout != "anatomy")
+
+
+def _siblings(release: Path, files: tuple[CertifiedFile, ...]) -> tuple[list[str], dict[str | None, bytes]]:
+    """Read the files of a release of several tables; say what is wrong about them."""
+    names = [str(file.name) for file in files]
+    problems: list[str] = []
+    if release.name not in names and sibling(release, "-1").name != names[0]:
+        problems.append(f"the certificate is of {', '.join(names)}, not of {release.name}")
+    data: dict[str | None, bytes] = {}
+    for name, file in zip(names, files, strict=True):
+        if (release.parent / name).exists():
+            data[name] = read_bytes(release.parent / name)
+            problems += [f"{name}: {problem}" for problem in _fingerprint_problems(data[name], file)]
+        else:
+            problems.append(f"there is no file {name} beside {release.name}: all tables are judged together")
+    if not data:
+        raise InputError(f"there is no file {release.parent / names[0]}")
+    return problems, data
+
+
+def _fingerprint_problems(data: bytes, file: CertifiedFile) -> list[str]:
+    same = sha256(data) == file.sha256
+    return [] if same else ["the release is not the file that was certified: its SHA-256 differs"]
+
+
+def _digest_problems(loaded: LoadedCertificate, expected: str | None) -> list[str]:
+    problems = []
+    if loaded.digest != loaded.written_digest:
+        problems.append("the certificate was changed after it was made: its digest does not fit its content")
+    if expected is not None and expected.strip().lower() != loaded.digest:
+        problems.append("this is not the certificate that you were told of: its digest differs from --digest")
+    return problems

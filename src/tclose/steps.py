@@ -1,0 +1,461 @@
+"""Every command as a function without a terminal: the command line and the studio call these and only print.
+
+A table is given as a frame, as the path of a file, or as "-" for standard input; a policy as a `Policy`, as a mapping,
+or as the path of a TOML file. Long work reports to a `Progress`. Raising `Cancelled` from it stops the work, and then
+nothing has been written: no step reports progress after its files have got their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tclose.errors import Infeasible, InputError
+from tclose.measure.attack import RELEASE, Attacks, Finding
+from tclose.measure.kept import DETAIL_MEASURES
+from tclose.measure.learning import Prediction
+from tclose.measure.utility import MEASURES, Measure
+from tclose.partition import DEFAULT_METHOD, METHODS, Method
+from tclose.partition.options import from_texts
+from tclose.partition.registry import ALL_DISTANCES
+from tclose.policy import Policy, PolicyLike
+from tclose.policy.draft import Guess
+from tclose.policy.draft import draft as draft_policy
+from tclose.policy.draft import guess as guess_roles
+from tclose.privacy.results import CheckResult, Explanation, ModelFinding
+from tclose.recode.guard import unguarded
+from tclose.release.beside import Beside
+from tclose.release.certificate import Certificate
+from tclose.release.files import check_targets, format_of
+from tclose.release.layouts import possible_marks, sibling
+from tclose.release.release import Release, WrittenRelease
+from tclose.release.scenes import Adversary
+from tclose.release.verification import NO_IDENTITY, Verification
+from tclose.release.verify import verify as verify_release
+from tclose.table import CodedTable, read, to_polars
+from tclose.table.profile import profiles
+from tclose.types import Progress, silent, stretch
+from tclose.words import html_table, number
+
+if TYPE_CHECKING:
+    from tclose.compare.comparison import Comparison
+    from tclose.compare.figures import TrialFigure
+    from tclose.compare.tradeoff import Tradeoff
+    from tclose.compare.trial import Trial
+    from tclose.engine.doctor import Health
+
+__all__ = [
+    "ALL_DISTANCES",
+    "ANONYMIZER",
+    "DEFAULT_METHOD",
+    "DETAIL_MEASURES",
+    "MEASURES",
+    "METHODS",
+    "NO_IDENTITY",
+    "RELEASE",
+    "Attacks",
+    "CheckResult",
+    "Comparison",
+    "Demonstration",
+    "DetailKept",
+    "Draft",
+    "Explanation",
+    "Finding",
+    "Guess",
+    "Health",
+    "Measure",
+    "Method",
+    "ModelFinding",
+    "Publication",
+    "Tradeoff",
+    "Trial",
+    "Verification",
+    "anonymize",
+    "attack",
+    "check",
+    "compare",
+    "demo",
+    "detail",
+    "doctor",
+    "explain",
+    "init",
+    "method_options",
+    "methods",
+    "trial_figures",
+    "verify",
+    "warm",
+]
+
+ANONYMIZER = "mondrian"  # makes the k-anonymous table that attacks compare a release with
+STANDARD_INPUT = Path("/dev/stdin")
+
+
+def check(table: Any, policy: PolicyLike, *, ignore_others: bool = False, progress: Progress = silent) -> CheckResult:
+    """Tell whether a table holds what a policy asks for."""
+    from tclose.engine import memory
+
+    policy = Policy.of(policy)
+    progress(0.0, "reading")
+    return memory.check(_frame(table), policy, ignore_others=ignore_others, progress=progress)
+
+
+def explain(table: Any, policy: PolicyLike, *, attribute: str, class_number: int) -> Explanation:
+    """Show the cheapest moves of rows that turn one class's distribution into the whole table's."""
+    from tclose.engine import memory
+
+    return memory.explain(_frame(table), Policy.of(policy), attribute=attribute, class_number=class_number)
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """A release that was written: its files, what was proved of it, and what its steward should know."""
+
+    release: Release = field(repr=False)
+    certificate: Certificate = field(repr=False)
+    out: Path
+    files: tuple[Path, ...]  # `out`, or one file for each table of a release of several
+    certificate_file: Path | None = None
+    report: Path | None = None
+    notes: tuple[str, ...] = ()  # warnings about what could not be done
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {"release": str(self.out), **self.certificate.content, "digest": self.certificate.digest}
+
+
+def anonymize(
+    table: Any,
+    policy: PolicyLike,
+    *,
+    out: str | Path,
+    certificate: str | Path | None = None,
+    record: str | Path | None = None,
+    report: str | Path | None = None,
+    public: bool = False,
+    guard_formulas: bool = False,
+    method: str = DEFAULT_METHOD,
+    options: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> Publication:
+    """Publish a table so that it holds what a policy asks for; the files appear once the release is proved.
+
+    `certificate`, `record` (the seed) and `report` (a page; `public` leaves out what is about the raw table) are files
+    to write beside the release. `options` go to the method.
+    """
+    from tclose.engine import memory
+    from tclose.engine.compiling import announced
+
+    asked, out = Policy.of(policy), Path(out)
+    _check_files(table, policy, asked, method, [out, certificate, record, report])
+    if report is not None:
+        _check_report_libraries()
+    progress(0.0, "reading")
+    kind, original = memory.read_for_release(_frame(table), asked)
+    split = stretch(progress, 0.1, 0.6 if report else 0.9)
+    with announced(split, method, options or {}) as announcing:
+        prepared = memory.prepare(
+            original, asked, kind=kind, method=method, seed=seed, progress=announcing, options=options or {}
+        )
+    page = None
+    notes: list[str] = []
+    if report is None:
+        del original  # the file is read back whole before it gets its name: make room
+    else:
+        page = partial(_page, original, public=public, notes=notes, progress=stretch(progress, 0.7, 1.0))
+    progress(0.6 if report else 0.9, "writing")
+    written = prepared.write(
+        out,
+        certificate=certificate,
+        record=record,
+        report=report,
+        page=page,
+        guard_formulas=guard_formulas,
+        progress=stretch(progress, 0.65, 0.7) if report else stretch(progress, 0.9, 1.0),
+    )
+    return Publication(
+        release=written.release,
+        certificate=written.certificate,
+        out=out,
+        files=tuple(sibling(out, mark) for mark in prepared.layout.marks),
+        certificate_file=None if certificate is None else Path(certificate),
+        report=None if report is None else Path(report),
+        notes=tuple(notes),
+    )
+
+
+def _check_files(
+    table: Any, given: PolicyLike, policy: Policy, method: str, targets: Sequence[str | Path | None]
+) -> None:
+    """Refuse files that could not be written, or that would overwrite what is read, before the work begins."""
+    out, *others = targets
+    assert out is not None
+    format_of(Path(out))
+    releases = [sibling(Path(out), mark) for mark in possible_marks(method, len(policy.sensitive))]
+    check_targets([*releases, *(Path(path) for path in others if path)], _sources(table, given, policy))
+
+
+def _sources(table: Any, given: PolicyLike, policy: Policy) -> list[Path]:
+    """Return the files that are read."""
+    paths = [path for path in (table, given) if isinstance(path, str | Path)]
+    return [*(STANDARD_INPUT if str(path) == "-" else Path(path) for path in paths), *policy.files]
+
+
+def _check_report_libraries() -> None:
+    """Say that an extra is missing before the work begins."""
+    from tclose.report.charts import libraries
+
+    libraries()
+
+
+def _page(
+    original: CodedTable, written: WrittenRelease, *, public: bool, notes: list[str], progress: Progress
+) -> bytes:
+    """Return the page of a release, with attacks where they can be made; where they cannot, take a note."""
+    from tclose.engine import memory
+    from tclose.report.release_page import release_page
+
+    beside = attacks = None
+    if len(written.judged) == 1 and written.certificate.layout == "one table":
+        beside = Beside.of(original, written.judged[0].table)
+        try:
+            attacks = memory.attack_beside(beside, Adversary(original), progress=progress)
+        except Infeasible as error:
+            notes.append(f"the page shows no attacks: there is no k-anonymous table to compare with ({error})")
+    else:
+        notes.append("the page shows no attacks: they need a release of one table")
+    release = written.release
+    page = release_page(
+        written.certificate,
+        release.layout.tables,
+        written.judged,
+        release.policy,
+        beside=beside,
+        attacks=attacks,
+        public=public,
+    )
+    return page.encode()
+
+
+def trial_figures(comparison: Comparison) -> tuple[TrialFigure, ...]:
+    """Return the figures that people see of each method that was compared, with their headings and spelling."""
+    from tclose.compare.figures import figures_of
+
+    return figures_of(comparison.released)
+
+
+def method_options(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options of a method, given as texts; what it does not have is refused."""
+    return from_texts(method, texts)
+
+
+def verify(
+    release: str | Path, certificate: str | Path, *, digest: str | None = None, progress: Progress = silent
+) -> Verification:
+    """Judge a written release again, from its published values alone, and compare with its certificate."""
+    progress(0.0, "judging")
+    return verify_release(release, certificate, digest=digest)
+
+
+def attack(
+    release: Any,
+    *,
+    original: Any,
+    policy: PolicyLike,
+    second: Any = None,
+    register: Any = None,
+    method: str = ANONYMIZER,
+    guard_formulas: bool = False,
+    progress: Progress = silent,
+) -> Attacks:
+    """Measure what an adversary learns from a release, beside the raw table and a k-anonymous one.
+
+    `guard_formulas` says that the release was written so: the apostrophes are taken away before it is read.
+    """
+    policy = Policy.of(policy)
+
+    def published(given: Any) -> Any:
+        frame = _frame(given)
+        return unguarded(to_polars(frame)) if guard_formulas else frame
+
+    from tclose.engine import memory
+
+    return memory.attack(
+        published(release),
+        original=_frame(original),
+        policy=policy,
+        second=None if second is None else published(second),
+        register=None if register is None else _frame(register),
+        method=method,
+        progress=progress,
+    )
+
+
+def compare(
+    table: Any,
+    policy: PolicyLike,
+    *,
+    methods: Sequence[str] | None = None,
+    limit: float | None = None,
+    seed: int = 0,
+    detail: bool = False,
+    out: str | Path | None = None,
+    levels: Sequence[Fraction] | None = None,
+    progress: Progress = silent,
+) -> Tradeoff:
+    """Try methods on the same table and policy; no release is written.
+
+    With a page to write, `out`, the methods that gave a release are tried again with every t multiplied by `levels`.
+    """
+    from tclose.compare.comparison import LIMIT_SECONDS, entries
+    from tclose.compare.tradeoff import LEVELS, tradeoff
+
+    asked = Policy.of(policy)
+    entries(methods)  # a misspelt name is refused before the table is read
+    if out is not None:
+        _check_report_libraries()
+        check_targets([Path(out)], _sources(table, policy, asked))
+    found = tradeoff(
+        _frame(table),
+        asked,
+        methods=methods,
+        levels=(LEVELS if levels is None else levels) if out is not None else (),
+        limit=LIMIT_SECONDS if limit is None else limit,
+        seed=seed,
+        detail=detail,
+        progress=progress,
+    )
+    if out is not None:
+        found.report(out)
+    return found
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A first draft of a policy, as TOML, and the guess about each column that it rests on."""
+
+    policy: str
+    columns: tuple[Guess, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {"policy": self.policy, "columns": [guess.to_dict() for guess in self.columns]}
+
+
+def init(table: Any, *, out: str | Path | None = None) -> Draft:
+    """Draft a policy for a table: roles are guessed and explained, every t is left open; `out` must be a new file."""
+    described = profiles(to_polars(_frame(table)))
+    draft = Draft(draft_policy(described), tuple(guess_roles(described)))
+    if out is not None:
+        _write_new(Path(out), draft.policy)
+    return draft
+
+
+def _write_new(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InputError(f"{path} exists already: name another file") from None
+
+
+@dataclass(frozen=True)
+class DetailKept:
+    """How much detail a release keeps for analysts: figures by the measure's name, and a downstream model if asked."""
+
+    figures: Mapping[str, float | None]  # None where the table has nothing to measure
+    prediction: Prediction | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same as JSON has it."""
+        prediction = {} if self.prediction is None else {"prediction": vars(self.prediction)}
+        return {**self.figures, **prediction}
+
+    def _repr_html_(self) -> str:
+        figures = [
+            (measure.title, "" if (figure := self.figures[measure.name]) is None else number(figure), measure.better)
+            for measure in DETAIL_MEASURES
+        ]
+        return html_table("Detail kept", ("measure", "figure", "better"), figures)
+
+
+def detail(release: Any, *, original: Any, policy: PolicyLike, target: str | None = None, seed: int = 0) -> DetailKept:
+    """Measure how much detail a release keeps, against the original table; the figures stay with its steward.
+
+    `release` is a `Release` of one table, or its frame. With a `target`, a sensitive attribute, a random forest is
+    trained on the table and on the release to predict it from everything else; that needs scikit-learn.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "pay": [1, 2, 1, 2]})
+    >>> policy = {"quasi": ["age"], "sensitive": {"pay": {"t": 1}}}
+    >>> detail(table.with_columns(age=pl.col("age").cast(str)), original=table, policy=policy).figures["marginals"]
+    1.0
+    """
+    from tclose.engine import memory
+
+    policy = Policy.of(policy)
+    figures = memory.detail(release, original=original, policy=policy)
+    if target is None:
+        return DetailKept(figures)
+    prediction = memory.predicted(release, original=original, policy=policy, target=target, seed=seed)
+    return DetailKept(figures, prediction)
+
+
+def methods() -> Mapping[str, Method]:
+    """Return every method by its name, with what it does and what it can serve."""
+    return METHODS
+
+
+def doctor() -> Health:
+    """Return what this installation has and what could be added."""
+    from tclose.engine.doctor import examine
+
+    return examine()
+
+
+def warm(*, progress: Progress = silent) -> int:
+    """Compile the kernels of all methods ahead, once per machine; return how many were missing."""
+    from tclose.partition.warm import warm as compile_all
+
+    return compile_all(progress)
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """The built-in example: its files, what a check of the raw table finds, its release and what verify says."""
+
+    table: Path
+    policy: Path
+    before: CheckResult
+    publication: Publication
+    verification: Verification
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        published = self.publication
+        paths = (self.table, self.policy, published.out, published.certificate_file)
+        named = zip(("table", "policy", "release", "certificate"), map(str, paths), strict=True)
+        return {**dict(named), "check": self.before.to_dict(), "verify": self.verification.to_dict()}
+
+
+def demo(
+    *, folder: str | Path, rows: int, seed: int, method: str = DEFAULT_METHOD, progress: Progress = silent
+) -> Demonstration:
+    """Write the built-in example into a folder, check it, publish it and verify the release."""
+    from tclose.examples.demo import write_example
+
+    table, policy = write_example(Path(folder), rows=rows, seed=seed)
+    out, certificate = Path(folder) / "release.csv", Path(folder) / "release.json"
+    before = check(table, policy, progress=stretch(progress, 0.0, 0.2))
+    rest = stretch(progress, 0.2, 1.0)
+    publication = anonymize(table, policy, out=out, certificate=certificate, method=method, progress=rest)
+    return Demonstration(table, policy, before, publication, verify(out, certificate))
+
+
+def _frame(table: Any) -> Any:
+    """Return a table as it was given, or read it from its file."""
+    return read(table) if isinstance(table, str | Path) else table

@@ -1,0 +1,232 @@
+"""`tclose anonymize`, killed, interrupted, ended or out of space: the old release or a whole new one, nothing between.
+
+The method is one without kernels: what is tested is how the command ends, not how rows are split.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tclose import Policy, anonymize, verify
+from tclose.examples import hospital
+from tclose.release.certificate import load
+
+POLICY = """
+others = "drop"
+k = 3
+[quasi.age]
+[quasi.zip]
+[quasi.sex]
+[sensitive.ldl]
+t = 0.2
+[sensitive.charges]
+t = 0.2
+"""
+ASKED = ("anonymize", "t.csv", "--policy", "p.toml", "--method", "mondrian")
+FILES = ("--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
+COMMAND = [sys.executable, "-c", "from tclose.cli import main; main()"]
+ROWS = 2000  # as CSV, more than the small disks below have space for
+
+DEADLY = """
+import os, signal, sys
+from tclose.cli import main, progress
+number, last = getattr(signal, sys.argv.pop(1)), int(sys.argv.pop(1))
+moments, writing = 0, False
+
+def moment():
+    global moments
+    moments += 1
+    if moments == last:
+        os.kill(os.getpid(), number)
+
+def deadly(name):
+    original = getattr(os, name)
+    def call(*given, **more):
+        global writing
+        writing = writing or str(given[0]).endswith(".part")
+        if not writing:
+            return original(*given, **more)
+        moment()
+        answer = original(*given, **more)
+        moment()
+        return answer
+    setattr(os, name, call)
+
+progress.Bar.__call__ = lambda self, share, phase="": moment()
+for function in ("open", "fsync", "replace", "chmod"):
+    deadly(function)
+try:
+    main()
+finally:
+    sys.stderr.write(f"{moments} moments")
+"""
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.fixture(autouse=True)
+def old(folder: Path) -> dict[str, bytes]:
+    """Put a table there, and an older release with its certificate; return all files."""
+    hospital(ROWS, seed=1).write_csv(folder / "t.csv")
+    (folder / "p.toml").write_text(POLICY)
+    release = anonymize(hospital(50, seed=2), Policy.load(folder / "p.toml"), method="mondrian")
+    release.write(folder / "r.csv", certificate=folder / "c.json")
+    return content_of(folder)
+
+
+def copies(folder: Path, number: int) -> Iterator[Path]:
+    """Make folders with the same files."""
+    files = content_of(folder)
+    for index in range(number):
+        copy = folder / f"copy{index}"
+        copy.mkdir()
+        for name, data in files.items():
+            (copy / name).write_bytes(data)
+        yield copy
+
+
+def sound(folder: Path, old: dict[str, bytes]) -> bool:
+    """Assert that the release is the old one or a complete new one that verifies; tell whether it is new."""
+    found = content_of(folder)
+    new = found["r.csv"] != old["r.csv"]
+    if new:
+        assert verify(folder / "r.csv", folder / "c.json").holds
+    loaded = load(folder / "c.json")
+    assert loaded.digest == loaded.written_digest
+    if "seed.json" in found:
+        assert json.loads(found["seed.json"])["seed"] >= 0
+        assert stat.S_IMODE((folder / "seed.json").stat().st_mode) == 0o600
+    return new
+
+
+def left_behind(folder: Path, old: dict[str, bytes]) -> set[str]:
+    """Return the files that are neither of the old release nor of a new one."""
+    return set(content_of(folder)) - set(old) - {"seed.json"}
+
+
+def ended_often(folder: Path, name: str, times: int) -> tuple[Sequence[Path], list[int]]:
+    """Run the command in several folders; it sends itself a signal, each time at a later moment of its work.
+
+    Return the folders and the exit statuses. A moment is a report of progress, or just before or after a call that
+    opens, flushes or renames a file.
+    """
+    first, *others = copies(folder, times + 1)
+    moments = int(ended_at(first, name, 0).stderr.split()[0])
+    assert moments > 20
+    chosen = [round(moment) for moment in np.linspace(1, moments, times)]
+    with ThreadPoolExecutor(2) as pool:
+        ends = list(pool.map(lambda copy, moment: ended_at(copy, name, moment), others, chosen))
+    return others, [end.returncode for end in ends]
+
+
+def ended_at(folder: Path, name: str, moment: int) -> subprocess.CompletedProcess[str]:
+    """Run the command; it sends itself a signal at one of its moments, counted from 1, or at none."""
+    command = [sys.executable, "-c", DEADLY, name, str(moment), *ASKED, *FILES]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_killed_at_any_moment(folder: Path, old: dict[str, bytes]) -> None:
+    folders, ends = ended_often(folder, "SIGKILL", 12)
+    assert set(ends) == {-signal.SIGKILL}
+    new = [sound(copy, old) for copy in folders]
+    assert new == sorted(new)  # old up to some moment, new from then on
+    assert set(new) == {False, True}
+    parts = {name for copy in folders for name in left_behind(copy, old)}
+    assert all(name.startswith(".tclose-") and name.endswith(".part") for name in parts)
+
+
+def test_asked_to_end_at_any_moment(folder: Path, old: dict[str, bytes]) -> None:
+    """Nothing is left behind; while the files get their names, the request comes too late."""
+    folders, ends = ended_often(folder, "SIGTERM", 6)
+    assert set(ends) <= {143, 0}
+    assert ends[0] == 143
+    for copy, end in zip(folders, ends, strict=True):
+        assert left_behind(copy, old) == set()
+        assert sound(copy, old) == (end == 0)
+        assert end == 0 or content_of(copy) == old
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "says"),
+    [
+        ("SIGINT", 130, "interrupted"),
+        ("SIGTERM", 143, "ended on request"),
+        ("SIGHUP", 129, "the terminal was closed"),
+    ],
+)
+def test_asked_to_end_during_the_work(
+    folder: Path, old: dict[str, bytes], misbehaving: dict[str, str], name: str, status: int, says: str
+) -> None:
+    os.mkfifo(folder / "begun")
+    environment = {**os.environ, **misbehaving, "BEGUN": str(folder / "begun")}
+    command = [*COMMAND, *ASKED[:-1], "endless", *FILES]
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        (folder / "begun").read_text()  # waits until the method has begun
+        child.send_signal(getattr(signal, name))
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err.strip()) == (status, "", says)
+    assert content_of(folder) == old
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored(folder: Path, old: dict[str, bytes]) -> None:
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which the process below inherits
+    try:
+        done = ended_at(folder, "SIGHUP", 3)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert done.returncode == 0
+    assert sound(folder, old)
+
+
+# Out of space
+
+
+@pytest.mark.parametrize("out", ["r.csv", "new.parquet"])
+def test_no_space_left(folder: Path, old: dict[str, bytes], out: str) -> None:
+    """A limit on the size of files, which stops writing as a full disk does."""
+    done = subprocess.run(
+        [*COMMAND, *ASKED, "--out", out, "--certificate", "c.json", "--record", "seed.json"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"error: the release cannot be written: File too large\n"
+    assert content_of(folder) == old
+
+
+def test_a_full_disk(folder: Path) -> None:
+    disk = folder / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("cannot mount a small disk here")
+    try:
+        (disk / "r.csv").write_text("old")
+        files = ("--out", "disk/r.csv", "--certificate", "disk/c.json", "--record", "disk/seed.json")
+        done = subprocess.run([*COMMAND, *ASKED, *files], cwd=folder, capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr == b"error: the release cannot be written: No space left on device\n"
+        assert content_of(disk) == {"r.csv": b"old"}
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
