@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tclose.errors import Infeasible, InputError
 from tclose.measure.attack import RELEASE, Attacks, Finding
-from tclose.measure.kept import MEASURES as DETAIL_MEASURES
+from tclose.measure.kept import DETAIL_MEASURES
 from tclose.measure.learning import Prediction
 from tclose.measure.utility import MEASURES, Measure
 from tclose.partition import DEFAULT_METHOD, METHODS, Method
@@ -43,6 +43,7 @@ from tclose.words import html_table, number
 
 if TYPE_CHECKING:
     from tclose.compare.comparison import Comparison
+    from tclose.compare.figures import TrialFigure
     from tclose.compare.tradeoff import Tradeoff
     from tclose.compare.trial import Trial
     from tclose.engine.doctor import Health
@@ -84,6 +85,7 @@ __all__ = [
     "init",
     "method_options",
     "methods",
+    "trial_figures",
     "verify",
     "warm",
 ]
@@ -215,7 +217,7 @@ def _page(
 ) -> bytes:
     """Return the page of a release, with attacks where they can be made; where they cannot, take a note."""
     from tclose.engine import memory
-    from tclose.report.story import release_page
+    from tclose.report.release_page import release_page
 
     beside = attacks = None
     if len(written.judged) == 1 and written.certificate.layout == "one table":
@@ -237,6 +239,13 @@ def _page(
         public=public,
     )
     return page.encode()
+
+
+def trial_figures(comparison: Comparison) -> tuple[TrialFigure, ...]:
+    """Return the figures that people see of each method that was compared, with their headings and spelling."""
+    from tclose.compare.figures import figures_of
+
+    return figures_of(comparison.released)
 
 
 def method_options(method: str, texts: Mapping[str, str]) -> dict[str, Any]:

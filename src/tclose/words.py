@@ -117,15 +117,6 @@ def required(given: Any) -> str:
     return number(given) if isinstance(given, Fraction) else str(given)
 
 
-def requirements(settings: Mapping[str, Any], levels: Iterable[str]) -> str:
-    """Spell everything that is required of a sensitive attribute: those of its settings that are levels.
-
-    >>> requirements({"distance": "equal", "t": 0.2, "l": 3}, ["t", "n", "l"])
-    't = 0.2, l = 3'
-    """
-    return ", ".join(f"{name} = {required(settings[name])}" for name in levels if settings.get(name) is not None)
-
-
 def direction(better: str, low: float, high: float | None) -> str:
     """Say what a figure can be, and which way is better.
 

@@ -193,7 +193,7 @@ def test_an_option_of_the_method(tclose: Run) -> None:
     [
         (("--option", "sizing=huge"), "option 'sizing' of method 'fragmentation' takes relaxed, gcd", False),
         (("--option", "size=gcd"), "method 'fragmentation' has no option 'size' (did you mean 'sizing'?)", False),
-        (("--option", "distance=x"), "takes what only Python code can give", False),
+        (("--option", "distance=x"), "takes a value that only Python code can give", False),
         (("--option", "sizing"), "expected --option NAME=VALUE", True),
         (("--option", "=gcd"), "expected --option NAME=VALUE", True),
         (("--option", "sizing=gcd", "--option", "sizing=relaxed"), "is given twice", True),

@@ -46,7 +46,7 @@ def test_every_attack_declares_itself() -> None:
 def test_homogeneity() -> None:
     found = RUN["homogeneity"](scene([0, 0, 1, 1, 1], secret([0, 0, 0, 1, 1], "pay")))
     assert (found.figure, found.rows, found.share, opened(found)) == (1, 2, 0.4, [1])
-    assert found.sentence == "2 rows (40.0 %) stand in 1 class where all have the same 'pay'."
+    assert found.sentence == "2 rows (40.0 %) are in 1 class where everyone has the same value of 'pay'."
 
 
 def test_what_the_whole_table_tells_is_no_news() -> None:
@@ -122,7 +122,7 @@ def test_linkage() -> None:
     assert figures["prosecutor"].rows == 3  # classes smaller than three
     assert figures["journalist"].rows == 1
     nobody = RUN["journalist"](scene([0, 0], people=np.array([0])))
-    assert (nobody.figure, nobody.rows, nobody.sentence) == (0, 0, "The register knows nobody who fits a class.")
+    assert (nobody.figure, nobody.rows, nobody.sentence) == (0, 0, "No person of the register fits any class.")
 
 
 def test_background_join() -> None:

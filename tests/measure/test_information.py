@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.measure.correlations import correlation
-from tclose.measure.detail import Exact, Visible, joint
+from tclose.measure.detail import ExactColumn, VisibleColumn, joint
 from tclose.measure.information import mutual_information
 from tclose.measure.marginals import of_column
 
@@ -35,8 +35,8 @@ def test_sharing_out_never_adds_information(rows: list[list[int]], shares: list[
     counts = np.array(rows)
     texts, values = (np.repeat(index.ravel(), counts.ravel()) for index in np.indices(counts.shape))
     spread = np.array([np.roll(shares, row) for row in range(len(rows))]) / sum(shares)
-    column = Visible("q", np.zeros(1, dtype=int), texts, spread, np.ones(len(rows)), None, None)
-    other = Exact("s", values, values, 3, None)
+    column = VisibleColumn("q", np.zeros(1, dtype=int), texts, spread, np.ones(len(rows)), None, None)
+    other = ExactColumn("s", values, values, 3, None)
     after = joint(column, other, after=True)
     assert after.sum() == pytest.approx(1)
     assert mutual_information(after) <= mutual_information(counts / counts.sum()) + 1e-9
@@ -44,7 +44,7 @@ def test_sharing_out_never_adds_information(rows: list[list[int]], shares: list[
 
 def test_a_marginal_by_hand() -> None:
     # before: a, a, b; after: {a, b} three times
-    column = Visible(
+    column = VisibleColumn(
         "q", np.array([0, 0, 1]), np.zeros(3, dtype=int), np.array([[0.5, 0.5]]), np.array([2]), None, None
     )
     assert of_column(column) == pytest.approx(1 - (2 / 3 - 1 / 2))

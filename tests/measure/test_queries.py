@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 from tclose.measure.queries import (
     EACH,
     SELECTIVITIES,
-    Members,
-    Published,
+    CodeSets,
+    PublishedRanges,
+    QueriedRows,
+    QueriedTable,
     Query,
     Range,
-    Rows,
-    Stretch,
     draw,
     query_error,
 )
 
 
-def stretch(*ranges: tuple[float, float], codes: int, or_missing: bool = False) -> Stretch:
+def stretch(*ranges: tuple[float, float], codes: int, or_missing: bool = False) -> PublishedRanges:
     low, high = np.array(ranges, dtype=float).T
     places = np.arange(codes, dtype=float)
     full = np.ones(len(ranges), dtype=bool)
-    return Stretch(low, high, full & or_missing, full, places, places + 1)
+    return PublishedRanges(low, high, full & or_missing, full, places, places + 1)
 
 
 # Spreads
@@ -48,12 +48,12 @@ def test_a_point_lies_within_or_not() -> None:
 def test_missing_is_one_value_more_and_lies_in_no_range() -> None:
     assert stretch((0, 4), codes=9, or_missing=True).shares(0, 8).tolist() == [0.8]
     assert stretch((2, 2), codes=9, or_missing=True).shares(0, 8).tolist() == [0.5]
-    nothing = Stretch(*(np.zeros(1),) * 2, *(np.zeros(1, dtype=bool),) * 2, np.zeros(1), np.ones(1))
+    nothing = PublishedRanges(*(np.zeros(1),) * 2, *(np.zeros(1, dtype=bool),) * 2, np.zeros(1), np.ones(1))
     assert nothing.shares(0, 0).tolist() == [0]
 
 
 def test_members_count_as_often_as_they_occur() -> None:
-    members = Members.of(np.array([0, 0, 0, 2, 0]), np.array([1, 3, 3, 0, -1]), domain=4, count=3)
+    members = CodeSets.of(np.array([0, 0, 0, 2, 0]), np.array([1, 3, 3, 0, -1]), domain=4, count=3)
     assert members.shares(3, 3).tolist() == [0.5, 0, 0]
     assert members.shares(0, 3).tolist() == [0.75, 0, 1]
 
@@ -62,7 +62,7 @@ def test_members_count_as_often_as_they_occur() -> None:
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[Rows, list[list[set[int]]], np.ndarray]:
+def tables(draw: st.DrawFn) -> tuple[QueriedRows, list[list[set[int]]], np.ndarray]:
     """Rows of two quasi-identifiers and a sensitive attribute, in classes; what each class publishes, as sets."""
     rows, classes = draw(st.integers(1, 12)), draw(st.integers(1, 3))
     codes = [np.array(draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows))) for _ in range(3)]
@@ -70,28 +70,28 @@ def tables(draw: st.DrawFn) -> tuple[Rows, list[list[set[int]]], np.ndarray]:
         1
     ]
     shown = [[set(column[labels == c].tolist()) for c in range(labels.max() + 1)] for column in codes[:2]]
-    return Rows((codes[0], codes[1]), (codes[2],), rows), shown, labels
+    return QueriedRows((codes[0], codes[1]), (codes[2],), rows), shown, labels
 
 
 @settings(deadline=None)
 @given(tables(), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=3, max_size=3))
 def test_an_estimate_is_the_mean_over_all_tables_that_would_look_alike(
-    table: tuple[Rows, list[list[set[int]]], np.ndarray], asked: list[tuple[int, int]]
+    table: tuple[QueriedRows, list[list[set[int]]], np.ndarray], asked: list[tuple[int, int]]
 ) -> None:
     """A range on the first column, a set on the second: each row may be anything that its class shows."""
     rows, shown, labels = table
     ranges = [Range(number % 2, min(pair), max(pair)) for number, pair in enumerate(asked)]
     whole = [set(range(min(one), max(one) + 1)) for one in shown[0]]
     owners = np.array([c for c, one in enumerate(shown[1]) for _ in one])
-    published = Published(
-        spreads=(
+    published = QueriedTable(
+        shares=(
             stretch(*((min(one), max(one) + 1) for one in whole), codes=4),
-            Members.of(owners, np.array([v for one in shown[1] for v in sorted(one)]), domain=4, count=len(shown[1])),
+            CodeSets.of(owners, np.array([v for one in shown[1] for v in sorted(one)]), domain=4, count=len(shown[1])),
         ),
         shown=(np.arange(len(whole)), np.arange(len(whole))),
         sizes=np.bincount(labels),
         groups=np.arange(len(whole)),
-        sensitive={0: Members.of(labels, rows.sensitive[0], domain=4, count=len(whole))},
+        sensitive={0: CodeSets.of(labels, rows.sensitive[0], domain=4, count=len(whole))},
     )
     expected = 0.0
     for row, label in enumerate(labels.tolist()):
@@ -103,20 +103,20 @@ def test_an_estimate_is_the_mean_over_all_tables_that_would_look_alike(
     assert published.estimate(query) == pytest.approx(expected)
 
 
-def exactly(rows: Rows) -> Published:
+def exactly(rows: QueriedRows) -> QueriedTable:
     """Publish every row as it is, in a class of its own."""
     each = np.arange(rows.height)
-    spreads = [Members.of(each, codes, domain=int(codes.max()) + 1, count=rows.height) for codes in rows.quasi]
+    spreads = [CodeSets.of(each, codes, domain=int(codes.max()) + 1, count=rows.height) for codes in rows.quasi]
     sensitive = {
-        i: Members.of(each, c, domain=int(c.max()) + 1, count=rows.height) for i, c in enumerate(rows.sensitive)
+        i: CodeSets.of(each, c, domain=int(c.max()) + 1, count=rows.height) for i, c in enumerate(rows.sensitive)
     }
-    return Published(tuple(spreads), (each,) * len(spreads), np.ones(rows.height, dtype=np.int64), each, sensitive)
+    return QueriedTable(tuple(spreads), (each,) * len(spreads), np.ones(rows.height, dtype=np.int64), each, sensitive)
 
 
-def some_rows(height: int = 200, *, quasi: int = 3, sensitive: int = 2, missing: bool = True) -> Rows:
+def some_rows(height: int = 200, *, quasi: int = 3, sensitive: int = 2, missing: bool = True) -> QueriedRows:
     chance = np.random.default_rng(5)
     low = -1 if missing else 0
-    return Rows(
+    return QueriedRows(
         tuple(chance.integers(low, 3 + 9 * i, height) for i in range(quasi)),
         tuple(chance.integers(0, 5 + i, height) for i in range(sensitive)),
         height,
@@ -134,12 +134,12 @@ def test_nothing_lost_is_no_error() -> None:
 def test_relative_errors_have_a_floor() -> None:
     """Of 2,000 rows 0.1 % are 2: an estimate of 1 where nobody is misses by half, and 4 instead of 8."""
     codes = np.repeat([0, 1, 2], [8, 0, 1992])
-    rows, cells = Rows((codes,), (), 2000), np.zeros(1, dtype=np.int64)
+    rows, cells = QueriedRows((codes,), (), 2000), np.zeros(1, dtype=np.int64)
     for sizes, spread, asked in [
-        (np.array([1]), Members.of(cells, np.array([1]), domain=3, count=1), Range(0, 1, 1)),
-        (np.array([4]), Members.of(cells, np.array([0]), domain=3, count=1), Range(0, 0, 0)),
+        (np.array([1]), CodeSets.of(cells, np.array([1]), domain=3, count=1), Range(0, 1, 1)),
+        (np.array([4]), CodeSets.of(cells, np.array([0]), domain=3, count=1), Range(0, 0, 0)),
     ]:
-        published = Published((spread,), (cells,), sizes, cells, {})
+        published = QueriedTable((spread,), (cells,), sizes, cells, {})
         found = query_error(rows, [published], [Query((asked,), None, 0.1)])
         assert found is not None
         assert found.median == 0.5
@@ -148,7 +148,9 @@ def test_relative_errors_have_a_floor() -> None:
 def test_each_table_answers_for_its_own_sensitive_attributes() -> None:
     rows = some_rows()
     whole = exactly(rows)
-    tables = [Published(whole.spreads, whole.shown, whole.sizes, whole.groups, {i: whole.sensitive[i]}) for i in (1, 0)]
+    tables = [
+        QueriedTable(whole.shares, whole.shown, whole.sizes, whole.groups, {i: whole.sensitive[i]}) for i in (1, 0)
+    ]
     found = query_error(rows, tables, draw(rows, 3))
     assert found is not None
     assert found.median == pytest.approx(0, abs=1e-12)
@@ -156,13 +158,13 @@ def test_each_table_answers_for_its_own_sensitive_attributes() -> None:
 
 def test_errors_are_told_by_predicates_and_selectivity() -> None:
     rows = some_rows(quasi=2)
-    one = Published(
-        spreads=tuple(stretch((0, int(codes.max()) + 1), codes=int(codes.max()) + 1) for codes in rows.quasi),
+    one = QueriedTable(
+        shares=tuple(stretch((0, int(codes.max()) + 1), codes=int(codes.max()) + 1) for codes in rows.quasi),
         shown=(np.zeros(1, dtype=np.int64),) * 2,
         sizes=np.array([200]),
         groups=np.zeros(1, dtype=np.int64),
         sensitive={
-            i: Members.of(np.zeros(200, dtype=np.int64), codes, domain=9, count=1)
+            i: CodeSets.of(np.zeros(200, dtype=np.int64), codes, domain=9, count=1)
             for i, codes in enumerate(rows.sensitive)
         },
     )
@@ -207,7 +209,7 @@ def test_queries_are_many_different_and_ask_something(quasi: int, sensitive: int
 
 def test_ranges_cover_the_share_of_rows_that_is_asked_for() -> None:
     chance = np.random.default_rng(1)
-    rows = Rows(tuple(chance.integers(0, 10_000, 50_000) for _ in range(3)), (), 50_000)
+    rows = QueriedRows(tuple(chance.integers(0, 10_000, 50_000) for _ in range(3)), (), 50_000)
     for query in draw(rows, 2):
         share = query.selectivity ** (1 / len(query.quasi))
         for one in query.quasi:
@@ -217,7 +219,7 @@ def test_ranges_cover_the_share_of_rows_that_is_asked_for() -> None:
 
 def test_constant_columns_are_not_asked_about() -> None:
     same, nothing, different = np.zeros(9, dtype=np.int64), np.full(9, -1), np.arange(9)
-    queries = draw(Rows((same, different, nothing), (same,), 9), 0)
+    queries = draw(QueriedRows((same, different, nothing), (same,), 9), 0)
     assert {(query.quasi[0].column, len(query.quasi), query.sensitive) for query in queries} == {(1, 1, None)}
-    assert draw(Rows((same, nothing), (different,), 9), 0) == []
-    assert query_error(Rows((same,), (different,), 9), [], []) is None
+    assert draw(QueriedRows((same, nothing), (different,), 9), 0) == []
+    assert query_error(QueriedRows((same,), (different,), 9), [], []) is None

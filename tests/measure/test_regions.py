@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tclose.errors import InputError
-from tclose.measure.regions import spread_of
+from tclose.measure.regions import value_shares
 from tclose.policy import Quasi
 from tclose.recode.covering import covering
 from tclose.recode.spelling import published
@@ -26,7 +26,7 @@ def column(cells: list[Any], **spec: Any) -> QuasiColumn:
 
 
 def shares(cells: list[Any], texts: list[str], first: int, last: int, **spec: Any) -> list[float]:
-    return spread_of(column(cells, **spec), texts).shares(first, last).tolist()
+    return value_shares(column(cells, **spec), texts).shares(first, last).tolist()
 
 
 def test_whole_numbers_spread_over_their_values() -> None:
@@ -94,7 +94,7 @@ def test_a_text_spreads_over_every_way_to_read_it() -> None:
 def test_what_nothing_could_have_published_is_refused() -> None:
     for text in ("x", "[1, 2", "[7, 9]", "[1e99999, 3]"):
         with pytest.raises(InputError, match="column 'q' shows 1 value that the policy could not have published"):
-            spread_of(column([1, 2, 3]), ["2", text])
+            value_shares(column([1, 2, 3]), ["2", text])
 
 
 CELLS = {
@@ -119,7 +119,7 @@ def test_every_row_lies_in_what_its_class_publishes(kind: str, data: st.DataObje
     quasi = column([None if cell is None else str(cell) for cell in cells], **spec)
     classes = Classes.from_labels(np.unique(labels, return_inverse=True)[1])
     texts = published(quasi, classes)
-    spread, by_row = spread_of(quasi, texts), classes.labels_by_row()
+    spread, by_row = value_shares(quasi, texts), classes.labels_by_row()
     for row, code in enumerate(quasi.codes.tolist()):
         if code >= 0:
             assert spread.shares(code, code)[by_row[row]] > 0
@@ -145,7 +145,7 @@ def test_queries_and_attacks_agree_on_what_a_text_covers(kind: str, data: st.Dat
     quasi = column([None if cell is None else str(cell) for cell in cells], **spec)
     labels = data.draw(st.lists(st.integers(0, 2), min_size=len(cells), max_size=len(cells)))
     texts = [*dict.fromkeys(published(quasi, Classes.from_labels(np.unique(labels, return_inverse=True)[1])))]
-    spread, read = spread_of(quasi, texts), covering(quasi, texts)
+    spread, read = value_shares(quasi, texts), covering(quasi, texts)
     for row, code in enumerate(quasi.codes.tolist()):
         if code >= 0:
             assert ((spread.shares(code, code) > 0) == read.covers[:, read.cell_of_row[row]]).all()

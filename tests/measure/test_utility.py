@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from tclose import Policy, anonymize
-from tclose.measure.utility import MEASURES, Outcome, class_sizes, discernibility, measured
+from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes, discernibility, measured
 
 
-def outcome(**changes: Any) -> Outcome:
+def partition(**changes: Any) -> MeasuredPartition:
     """Two classes of 3 and 1 rows, one row withheld, two quasi-identifiers."""
     given: dict[str, Any] = {
         "sizes": np.array([3, 1]),
@@ -22,14 +22,14 @@ def outcome(**changes: Any) -> Outcome:
         "labels": np.array([0, 0, 0, 1]),
         "points": np.array([[0.0], [0.5], [1.0], [1.0]]),
     }
-    return Outcome(**{**given, **changes})
+    return MeasuredPartition(**{**given, **changes})
 
 
 def test_every_measure_declares_itself() -> None:
     assert [measure.name for measure in MEASURES] == ["gcp", "sse", "discernibility", "c_avg"]
     for measure in MEASURES:
         assert measure.better == "lower"
-        figure = measure.compute(outcome())
+        figure = measure.compute(partition())
         assert figure is not None
         assert measure.low <= figure
         assert measure.high is None or figure <= measure.high
@@ -42,38 +42,38 @@ def near(figure: float) -> object:
 
 def test_gcp() -> None:
     # (3·0.5 + 1·0 + 3·1 + 1·0.25) / 2 quasi-identifiers, plus one withheld row, over 5 rows
-    assert measured(outcome())["gcp"] == near((4.75 / 2 + 1) / 5)
-    assert measured(outcome(withheld=0))["gcp"] == near(4.75 / 2 / 4)
-    assert measured(outcome(losses=[]))["gcp"] == 0
+    assert measured(partition())["gcp"] == near((4.75 / 2 + 1) / 5)
+    assert measured(partition(withheld=0))["gcp"] == near(4.75 / 2 / 4)
+    assert measured(partition(losses=[]))["gcp"] == 0
 
 
 def test_discernibility() -> None:
-    assert measured(outcome())["discernibility"] == 9 + 1 + 1 * 5
-    assert discernibility(outcome(sizes=np.array([4_000_000_000]), withheld=0)) == 1.6e19  # beyond 64 bits
+    assert measured(partition())["discernibility"] == 9 + 1 + 1 * 5
+    assert discernibility(partition(sizes=np.array([4_000_000_000]), withheld=0)) == 1.6e19  # beyond 64 bits
 
 
 def test_average_class() -> None:
-    assert measured(outcome())["c_avg"] == 5 / 2 / 2
+    assert measured(partition())["c_avg"] == 5 / 2 / 2
 
 
 def test_squared_error() -> None:
     # around the class means: 0.5² + 0 + 0.5² + 0; around the mean 0.625: 0.625² + 0.125² + 2·0.375²
-    assert measured(outcome())["sse"] == near(0.5 / 0.6875)
-    one = outcome(sizes=np.array([4]), labels=np.zeros(4, dtype=int), losses=[])
+    assert measured(partition())["sse"] == near(0.5 / 0.6875)
+    one = partition(sizes=np.array([4]), labels=np.zeros(4, dtype=int), losses=[])
     assert measured(one)["sse"] == 1
-    each = outcome(sizes=np.ones(4, dtype=int), labels=np.arange(4), losses=[])
+    each = partition(sizes=np.ones(4, dtype=int), labels=np.arange(4), losses=[])
     assert str(measured(each)["sse"]) == "0.0"  # not -0.0
-    assert measured(outcome(points=np.ones((4, 1))))["sse"] is None
-    assert measured(outcome(points=np.ones((4, 0))))["sse"] is None
+    assert measured(partition(points=np.ones((4, 1))))["sse"] is None
+    assert measured(partition(points=np.ones((4, 0))))["sse"] is None
 
 
 def test_squared_error_weighs_columns_alike() -> None:
-    wide = outcome(points=np.array([[0.0, 1], [500, 1], [1000, 1], [1000, 1]]))
+    wide = partition(points=np.array([[0.0, 1], [500, 1], [1000, 1], [1000, 1]]))
     assert measured(wide)["sse"] == near(0.5 / 0.6875)
 
 
 def test_class_sizes() -> None:
-    assert class_sizes(outcome(sizes=np.array([7, 2, 4, 3]))) == {"smallest": 2, "median": 3.5, "largest": 7}
+    assert class_sizes(partition(sizes=np.array([7, 2, 4, 3]))) == {"smallest": 2, "median": 3.5, "largest": 7}
 
 
 # In a certificate

@@ -83,7 +83,7 @@ def test_table_4_opens_its_first_class_low_salaries_and_stomach_diseases(found: 
     similar = found[4]["similarity"].findings["release"]
     assert (similar.figure, similar.rows, similar.of) == (1, 3, 9)
     assert similar.sentence == (
-        "3 rows (33.3 %) stand in 1 class whose values of 'salary' and 'disease' are alike: class 1."
+        "3 rows (33.3 %) are in 1 class whose values of 'salary' and 'disease' are alike: class 1."
     )
 
 

@@ -254,7 +254,7 @@ def test_a_proven_optimum_warns_of_nothing() -> None:
 
 
 def test_the_reach_is_named() -> None:
-    with pytest.raises(Unsuited, match="reaches 18 rows; here are 40; the programme for loss = 'stars'"):
+    with pytest.raises(Unsuited, match="reaches 18 rows; this table has 40; the programme for loss = 'stars'"):
         solve(larger_problem())
     with pytest.raises(Unsuited, match="reaches 18 rows"):
         solve(larger_problem(), loss="stars", way="recursion")
@@ -263,7 +263,7 @@ def test_the_reach_is_named() -> None:
     with pytest.raises(Unsuited, match="50,000 variables"):
         solve(larger_problem(200, columns=12), loss="stars")
     unlike = Sensitive(np.arange(14), np.ones(14, dtype=np.int64), Matrix(1 - np.eye(14, dtype=np.int64)), Fraction(1))
-    with pytest.raises(Unsuited, match="judges 10,000 different counts; here are 16,384"):
+    with pytest.raises(Unsuited, match="judges 10,000 different counts; there are 16,384"):
         solve(Problem(np.zeros((14, 1)), (unlike,)))
     with pytest.raises(Unsuited, match="counts stars"):
         solve(larger_problem(), way="programme")

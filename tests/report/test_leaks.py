@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import Policy
-from tclose.report.before import hiding
+from tclose.report.before_after import hiding
 from tclose.report.markup import data_block, element, shown
 
 

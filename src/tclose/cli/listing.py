@@ -17,38 +17,23 @@ if TYPE_CHECKING:
     from tclose.steps import Comparison, Method, Trial
 
 WIDEST = 100  # columns of the list of methods
-FIGURES: dict[str, Callable[[Trial], str]] = {
-    "classes": lambda trial: f"{trial.classes:,}",
-    "average": lambda trial: f"{trial.average_class:,.1f}",
-    "smallest": lambda trial: f"{trial.smallest_class:,}",
-    "withheld": lambda trial: f"{trial.withheld:,}",
-    "GCP": lambda trial: _share(trial.gcp),
-    "SSE": lambda trial: _share(trial.sse),
-    "discern.": lambda trial: f"{trial.discernibility:.2e}",
-    "queries": lambda trial: _share(trial.query_error),
-    "s": lambda trial: f"{trial.seconds:.1f}",
-    "MB": lambda trial: "" if trial.peak_megabytes is None else f"{trial.peak_megabytes:,.0f}",
-}
 STYLES = {"failed": "bold red", "stopped": "yellow"}
-LEGEND = (
-    "average, smallest: rows per class. GCP: detail lost, from 0 to 1. SSE: information loss (squared error), from 0 "
-    "to 1. discern.: discernibility, the sum of squared class sizes. queries: median relative error of counts. For all "
-    "of these, lower is better. s, MB: seconds and memory of this method's own run."
-)
 
 
 def show_comparison(comparison: Comparison) -> None:
     """Print a line for each method, the closeness that each reaches, and what the figures mean."""
     console = Console(highlight=False)
     released = comparison.released
-    shown = [title for title in FIGURES if title != "withheld" or any(trial.withheld for trial in released)]
-    _show_lines(console, comparison.trials, shown, lambda trial: [FIGURES[title](trial) for title in shown])
+    figures = steps.trial_figures(comparison)
+    titles = [figure.short for figure in figures]
+    _show_lines(console, comparison.trials, titles, lambda trial: [figure.spelled(trial) for figure in figures])
     if not released:
         console.print(Text("\nNo method gave a release.", "bold red"))
         return
     _show_closeness(console, comparison)
     _show_detail(console, released)
-    console.print(Text(f"\n{LEGEND}"))
+    legend = (f"{figure.short}: {figure.meaning}" for figure in figures if figure.meaning != figure.short)
+    console.print(Text(f"\n{'; '.join(legend)}."))
 
 
 def _show_closeness(console: Console, comparison: Comparison) -> None:
@@ -68,8 +53,8 @@ def _show_detail(console: Console, released: Sequence[Trial]) -> None:
         console.print("\nDetail kept for analysts:")
         titles = [measure.name for measure in measures]
         _show_lines(console, measured, titles, lambda trial: [_share(trial.detail[name]) for name in titles])
-        told = (f"{measure.name}: {measure.title}, {measure.better} is better" for measure in measures)
-        console.print(Text(f"{'; '.join(told)}."))
+        legend = (f"{measure.name}: {measure.title}, {measure.scale}" for measure in measures)
+        console.print(Text(f"{'; '.join(legend)}."))
 
 
 def _show_lines(

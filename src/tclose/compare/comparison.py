@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from tclose.compare.curve import Curve
 from tclose.compare.processes import answers
-from tclose.compare.trial import DETAIL, Job, Trial
+from tclose.compare.trial import COMPARED, DETAIL, Job, Trial
 from tclose.engine.memory import read_for_release
 from tclose.errors import Infeasible, InternalError, PolicyError
 from tclose.partition import METHODS, method_called
@@ -25,7 +25,7 @@ from tclose.types import Progress, silent
 from tclose.words import counted, html_table, number
 
 LIMIT_SECONDS = 30.0
-COLUMNS = {"str": str, "Outcome": str, "int | None": int, "float | None": float}  # of the frame, by a field's type
+COLUMNS = {"str": str, "TrialOutcome": str, "int | None": int, "float | None": float}  # of the frame, by a field's type
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,14 @@ class Comparison:
     @cached_property
     def frame(self) -> Any:
         """One row per method, as a frame of the kind that was given."""
-        columns: dict[str, tuple[type, list[Any]]] = {
-            each.name: (COLUMNS[str(each.type)], [getattr(trial, each.name) for trial in self.trials])
-            for each in fields(Trial)
-            if each.type in COLUMNS
-        }
+        columns: dict[str, tuple[type, list[Any]]] = {}
+        for field in fields(Trial):
+            if field.type in COLUMNS:
+                column = [getattr(trial, field.name) for trial in self.trials]
+                columns[field.name] = (COLUMNS[str(field.type)], column)
+            elif field.name == "measures":
+                for measure in COMPARED:
+                    columns[measure.name] = (float, [trial.measures.get(measure.name) for trial in self.trials])
         if any(trial.detail for trial in self.trials):
             columns |= {name: (float, [trial.detail.get(name) for trial in self.trials]) for name in DETAIL}
         columns |= {
@@ -87,15 +90,15 @@ class Comparison:
 
     def report(self, path: str | Path, *, curve: Curve | None = None) -> None:
         """Write one HTML page that shows the methods side by side; it asks no network for anything."""
-        from tclose.report.comparison import comparison_page
+        from tclose.report.comparison_page import comparison_page
         from tclose.report.page import save
 
         drawn = curve or Curve.of({Fraction(1): self.released}, self.policy)
-        save(comparison_page(self.to_dict(), self.policy, drawn), path)
+        save(comparison_page(self, drawn), path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
-        return {"methods": [asdict(trial) for trial in self.trials]}
+        return {"methods": [trial.to_dict() for trial in self.trials]}
 
     def _repr_html_(self) -> str:
         caption = f"{counted(len(self.trials), 'method')} compared; detail lost (GCP) from 0 to 1, lower is better"

@@ -16,32 +16,39 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from tclose.engine.compiling import load, watched
-from tclose.engine.memory import anonymize, detail
+from tclose.engine.memory import prepare, read_for_release
 from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, Unsuited
-from tclose.measure.kept import MEASURES
+from tclose.measure.kept import DETAIL_MEASURES, kept
+from tclose.measure.queries import QueryError
+from tclose.measure.utility import MEASURES
 from tclose.policy import Policy
+from tclose.privacy.judge import JudgedTable
+from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
-from tclose.release.queries import error_of_counts
+from tclose.release.detail import detail_of
+from tclose.release.queries import LinkedRows, error_of_counts
 from tclose.release.release import Release
+from tclose.table import CodedTable
 from tclose.table.frames import from_stream
-from tclose.types import Progress
+from tclose.types import Progress, stretch
 
-Outcome = Literal["released", "unsuited", "infeasible", "extra missing", "refused", "stopped", "failed"]
+TrialOutcome = Literal["released", "unsuited", "infeasible", "extra missing", "refused", "stopped", "failed"]
 Tell = Callable[[Mapping[str, Any]], None]
 
-OUTCOMES: tuple[tuple[type[TcloseError], Outcome], ...] = (
+OUTCOMES: tuple[tuple[type[TcloseError], TrialOutcome], ...] = (
     (Unsuited, "unsuited"),
     (Infeasible, "infeasible"),
     (MissingExtra, "extra missing"),
     (InternalError, "failed"),
     (TcloseError, "refused"),
 )
-DETAIL = tuple(measure.name for measure in MEASURES)
+DETAIL = tuple(measure.name for measure in DETAIL_MEASURES)
+COMPARED = tuple(measure for measure in MEASURES if measure.compared)
 MEGABYTE = 2**20
 LENGTH_BYTES = 8
 
@@ -65,16 +72,14 @@ class Trial:
     name: str
     method: str
     choice: str  # of the method's own option; empty where it has none
-    outcome: Outcome
+    outcome: TrialOutcome
     reason: str = ""
     rows: int | None = None
     withheld: int | None = None
     classes: int | None = None
     average_class: float | None = None
     smallest_class: int | None = None
-    gcp: float | None = None
-    sse: float | None = None
-    discernibility: float | None = None
+    measures: Mapping[str, float | None] = field(default_factory=dict)  # of what the release costs, by name
     query_error: float | None = None
     query_errors: list[dict[str, float]] = field(default_factory=list)
     detail: Mapping[str, float | None] = field(default_factory=dict)  # kept for analysts, by measure, if asked for
@@ -82,6 +87,28 @@ class Trial:
     seconds: float | None = None  # without those spent on compiling, which the next run is spared
     compile_seconds: float | None = None
     peak_megabytes: float | None = None
+
+    @property
+    def gcp(self) -> float | None:
+        """The share of detail lost."""
+        return self.measures.get("gcp")
+
+    @property
+    def sse(self) -> float | None:
+        """The information loss, as a squared error."""
+        return self.measures.get("sse")
+
+    @property
+    def discernibility(self) -> float | None:
+        """The sum of the squared class sizes."""
+        return self.measures.get("discernibility")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints: every measure stands beside the other figures."""
+        entries: dict[str, Any] = {}
+        for name, value in asdict(self).items():
+            entries |= {name: value} if name != "measures" else {each.name: value.get(each.name) for each in COMPARED}
+        return entries
 
 
 def send(job: Job, table: memoryview, pipe: IO[bytes]) -> None:
@@ -143,24 +170,54 @@ def _figures(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
     with watched(lambda about_seconds: tell({"compiling": about_seconds})) as compiling:
         tell({"begun": True})
         start = time.perf_counter()
-        release = anonymize(table, job.policy, method=job.method, seed=job.seed, progress=_rarely(tell), **job.options)
+        trial = _released(job, table, _rarely(tell))
         seconds, peak = time.perf_counter() - start - compiling.seconds, peak_megabytes()
         tell({"released": True})
-    error = error_of_counts(table, job.policy, release.tables, release.certificate, job.seed)
+    certificate = trial.release.certificate
+    error = trial.query_error(table, job.seed)
     return {
         "outcome": "released",
-        **_cost(release.certificate),
+        **_cost(certificate),
         **({} if error is None else error.to_dict()),
-        "detail": _detail(release, table, job.policy) if job.detail else {},
+        "detail": trial.detail() if job.detail else {},
         "seconds": seconds,
         "compile_seconds": compiling.seconds,
         "peak_megabytes": peak,
     }
 
 
-def _detail(release: Release, table: Any, policy: Policy) -> dict[str, float | None]:
-    """Return how much detail a release keeps for analysts; several tables cannot be measured together."""
-    return detail(release, original=table, policy=policy) if len(release.tables) == 1 else {}
+@dataclass(frozen=True, eq=False)
+class _Released:
+    """A release beside the table that it was made of, each coded once."""
+
+    original: CodedTable
+    release: Release
+    judged: tuple[JudgedTable, ...]
+
+    def query_error(self, table: Any, seed: int) -> QueryError | None:
+        """Return how wrong the counts are that a reader of the release would give."""
+        group = self.release.certificate.group
+        linked = None if group is None else LinkedRows(self.release.layout.frames[0], group)
+        return error_of_counts(table, self.original, [judged.table for judged in self.judged], seed, linked=linked)
+
+    def detail(self) -> dict[str, float | None]:
+        """Return how much detail the release keeps for analysts; several tables cannot be measured together."""
+        if len(self.release.layout.frames) > 1:
+            return {}
+        return kept(detail_of(Beside.of(self.original, self.judged[0].table)))
+
+
+def _released(job: Job, table: Any, progress: Progress) -> _Released:
+    """Read the table, split and recode it, and judge the release."""
+    progress(0.0)
+    kind, original = read_for_release(table, job.policy)
+    split = stretch(progress, 0.1, 0.9)
+    prepared = prepare(
+        original, job.policy, kind=kind, method=job.method, seed=job.seed, progress=split, options=job.options
+    )
+    judged = prepared.judged_tables(stretch(progress, 0.9, 1.0))
+    progress(1.0)
+    return _Released(original, Release(prepared, tuple(each.result for each in judged)), judged)
 
 
 def _cost(certificate: Certificate) -> dict[str, Any]:
@@ -173,7 +230,7 @@ def _cost(certificate: Certificate) -> dict[str, Any]:
         "classes": claims.classes,
         "smallest_class": claims.smallest_class,
         "average_class": claims.rows / claims.classes,
-        **{name: certificate.measures[name] for name in ("gcp", "sse", "discernibility")},
+        "measures": {measure.name: certificate.measures[measure.name] for measure in COMPARED},
         "closeness": {name: claim.closeness for name, claim in claims.sensitive.items()},
     }
 

@@ -10,21 +10,21 @@ from itertools import combinations
 
 import numpy as np
 
-from tclose.measure.detail import Detail, Kept
+from tclose.measure.detail import Detail, DetailMeasure
 from tclose.types import Floats
 
 
-def correlation(one: Floats, other: Floats) -> float | None:
-    """Return r over the rows that have both; none where one of them does not vary.
+def correlation(first: Floats, second: Floats) -> float | None:
+    """Return r over the rows that have both numbers; None where one of the columns does not vary.
 
     >>> round(correlation(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0])), 9)
     1.0
     """
-    both = ~(np.isnan(one) | np.isnan(other))
-    one, other = one[both], other[both]
-    if len(one) < 2 or np.ptp(one) == 0 or np.ptp(other) == 0:
+    both = ~(np.isnan(first) | np.isnan(second))
+    first, second = first[both], second[both]
+    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    x, y = one - one.mean(), other - other.mean()
+    x, y = first - first.mean(), second - second.mean()
     spread = math.sqrt(float(x @ x)) * math.sqrt(float(y @ y))
     return min(max(float(x @ y) / spread, -1.0), 1.0) if spread else None
 
@@ -41,18 +41,28 @@ def pairs(detail: Detail) -> list[tuple[str, str, float, float]]:
         for column in detail.sensitive
         if column.worth is not None
     ]
-    found = []
+    correlated = []
     for (name, before, after, blurred), (other_name, other_before, other_after, also) in combinations(columns, 2):
         was = correlation(before, other_before) if blurred or also else None
         if was is not None:
-            found.append((name, other_name, was, correlation(after, other_after) or 0.0))
-    return found
+            correlated.append((name, other_name, was, correlation(after, other_after) or 0.0))
+    return correlated
 
 
 def correlations_moved(detail: Detail) -> float | None:
-    """Return the mean change of a correlation, as an amount; none without two columns of numbers."""
-    found = pairs(detail)
-    return float(np.mean([abs(was - now) for *_, was, now in found])) if found else None
+    """Return the mean change of a correlation, as an amount; None without two columns of numbers."""
+    changes = [abs(was - now) for *_, was, now in pairs(detail)]
+    return float(np.mean(changes)) if changes else None
 
 
-MEASURE = Kept("correlations", "mean change of a correlation", "lower", 0.0, 2.0, correlations_moved)
+CORRELATIONS = DetailMeasure(
+    name="correlations",
+    title="mean change of a correlation",
+    short="correlations",
+    meaning="How far Pearson's r of two numeric columns moves between the table and the release, in size; the mean "
+    "over all pairs with a quasi-identifier.",
+    better="lower",
+    low=0.0,
+    high=2.0,
+    compute=correlations_moved,
+)

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from tclose.measure.base import Declaration
 from tclose.measure.linkage import Links
 from tclose.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Visible:
-    """A quasi-identifier or a kept column: its cell in every row before, its published text in every row after."""
+class VisibleColumn:
+    """A quasi-identifier or a kept column: the cell of every row of the table, the text of every row of the release."""
 
     name: str
     cells: Ints  # per row of the table
@@ -28,9 +28,17 @@ class Visible:
     before: Floats | None  # what each cell is worth, where cells are numbers or dates; not a number where missing
     after: Floats | None  # what each text is worth to a reader
 
+    def shares_before(self) -> Floats:
+        """Return the share of the table's rows that each cell has."""
+        return np.bincount(self.cells, minlength=self.spread.shape[1]) / len(self.cells)
+
+    def shares_after(self) -> Floats:
+        """Return the share that a reader of the release gives each cell."""
+        return np.asarray(np.bincount(self.texts, minlength=len(self.spread)) @ self.spread / len(self.texts))
+
 
 @dataclass(frozen=True, eq=False)
-class Exact:
+class ExactColumn:
     """A sensitive column: published as it is."""
 
     name: str
@@ -42,32 +50,34 @@ class Exact:
 
 @dataclass(frozen=True, eq=False)
 class Detail:
-    """A table and its release."""
+    """A table and its release, as measures of detail kept see them."""
 
-    visible: Sequence[Visible]
-    sensitive: Sequence[Exact]
+    visible: Sequence[VisibleColumn]
+    sensitive: Sequence[ExactColumn]
     labels: Ints  # class of every row of the release
-    own: Links  # the table's people against the classes
+    people: Links  # the table's rows against the classes
 
 
-@dataclass(frozen=True)
-class Kept:
-    """One measure: which way is better, between which bounds; none where a table has nothing to measure it on."""
+@dataclass(frozen=True, kw_only=True)
+class DetailMeasure(Declaration):
+    """One measure of detail kept; None where a table has nothing to measure it on."""
 
-    name: str
-    title: str
-    better: Literal["lower", "higher"]
-    low: float
-    high: float | None
     compute: Callable[[Detail], float | None]
+    seconds: Callable[[Detail], float] = lambda detail: 0.0  # about how long it takes, where that may be long
 
 
-def joint(column: Visible, other: Exact, *, after: bool) -> Floats:
-    """Return the shares of cells × values: as they are in the table, or as a reader of the release sees them."""
+def joint(column: VisibleColumn, attribute: ExactColumn, *, after: bool, values: slice = slice(None)) -> Floats:
+    """Return the shares of cells × some values: as they are in the table, or as a reader of the release sees them."""
+    first, last, _ = values.indices(attribute.domain)
+    width, cells = last - first, column.spread.shape[1]
     if not after:
-        cells = column.spread.shape[1]
-        counts = np.bincount(column.cells * other.domain + other.before, minlength=cells * other.domain)
-        return counts.reshape(cells, other.domain) / len(column.cells)
-    texts = len(column.spread)
-    counts = np.bincount(column.texts * other.domain + other.after, minlength=texts * other.domain)
-    return np.asarray(column.spread.T @ counts.reshape(texts, other.domain)) / len(column.texts)
+        return _counts(column.cells, attribute.before - first, cells, width) / len(column.cells)
+    counts = _counts(column.texts, attribute.after - first, len(column.spread), width)
+    return np.asarray(column.spread.T @ counts) / len(column.texts)
+
+
+def _counts(rows: Ints, values: Ints, height: int, width: int) -> Ints:
+    """Count pairs of a row and a value, of the values from 0 to below the width."""
+    inside = (values >= 0) & (values < width)
+    counts = np.bincount(rows[inside] * width + values[inside], minlength=height * width)
+    return counts.reshape(height, width)

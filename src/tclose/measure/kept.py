@@ -1,12 +1,17 @@
-"""The measures of detail kept: what an analyst still sees of a table in its release."""
+"""The measures of detail kept: what an analyst still sees of a table in its release.
+
+A new measure is a file of its own and an entry here. Terminal, page and JSON read what the entry declares.
+"""
 
 from __future__ import annotations
 
-from tclose.measure import correlations, information, marginals
-from tclose.measure.detail import Detail, Kept
-from tclose.measure.utility import DIGITS
+from tclose.measure.base import rounded
+from tclose.measure.correlations import CORRELATIONS
+from tclose.measure.detail import Detail, DetailMeasure
+from tclose.measure.information import DIVERGENCE, INFORMATION
+from tclose.measure.marginals import MARGINALS
 
-MEASURES: tuple[Kept, ...] = (marginals.MEASURE, correlations.MEASURE, information.KEPT, information.DIVERGENCE)
+DETAIL_MEASURES: tuple[DetailMeasure, ...] = (MARGINALS, CORRELATIONS, INFORMATION, DIVERGENCE)
 
 
 def kept(detail: Detail) -> dict[str, float | None]:
@@ -14,5 +19,4 @@ def kept(detail: Detail) -> dict[str, float | None]:
 
     The figures compare the release with the original: they stay with its steward.
     """
-    figures = {measure.name: measure.compute(detail) for measure in MEASURES}
-    return {name: None if figure is None else round(figure, DIGITS) for name, figure in figures.items()}
+    return {measure.name: rounded(measure.compute(detail)) for measure in DETAIL_MEASURES}

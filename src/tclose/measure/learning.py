@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tclose.errors import MissingExtra
-from tclose.measure.detail import Detail, Exact, Visible
+from tclose.measure.detail import Detail, ExactColumn, VisibleColumn
 from tclose.types import Floats, Ints
 
 MOST_COLUMNS = 100  # of a category; the rarest beyond are left out
@@ -54,7 +54,7 @@ def predict(detail: Detail, target: str, *, folds: int = 3, trees: int = 40, see
     return Prediction(target, "R²" if numeric else "accuracy", scores[0], scores[1], guess)
 
 
-def _features(visible: Sequence[Visible], rest: Sequence[Exact], *, after: bool) -> Floats:
+def _features(visible: Sequence[VisibleColumn], rest: Sequence[ExactColumn], *, after: bool) -> Floats:
     """Return rows × features."""
     columns = [_of_visible(column, after=after) for column in visible]
     columns += [_of_exact(column, after=after) for column in rest]
@@ -62,7 +62,7 @@ def _features(visible: Sequence[Visible], rest: Sequence[Exact], *, after: bool)
     return np.concatenate([column.reshape(rows, -1) for column in columns], axis=1)
 
 
-def _of_visible(column: Visible, *, after: bool) -> Floats:
+def _of_visible(column: VisibleColumn, *, after: bool) -> Floats:
     if column.before is not None and column.after is not None:
         return _filled(column.after[column.texts] if after else column.before[column.cells])
     shown = _most_frequent(column.cells, column.spread.shape[1])
@@ -71,7 +71,7 @@ def _of_visible(column: Visible, *, after: bool) -> Floats:
     return np.eye(column.spread.shape[1])[:, shown][column.cells]
 
 
-def _of_exact(column: Exact, *, after: bool) -> Floats:
+def _of_exact(column: ExactColumn, *, after: bool) -> Floats:
     cells = column.after if after else column.before
     if column.worth is not None:
         return _filled(column.worth[cells])

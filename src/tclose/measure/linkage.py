@@ -1,4 +1,4 @@
-"""Who fits which class: a register's rows against the classes of a published table.
+"""Which people fit which class: a register's rows against the classes of a published table.
 
 For every column a table of bits says which classes each cell fits. A row fits the classes that all its cells fit:
 the bitwise AND of one line per column. So a register of 30,000 rows against thousands of classes is a few million
@@ -46,34 +46,41 @@ class Links:
         rows, row_of, weights = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True, return_counts=True)
         return cls(rows, weights.astype(np.int64), fits, sizes, row_of.astype(np.int64))
 
-    def fitting(self, mine: slice) -> Bools:
-        """Return rows × classes, for some of the different rows: who fits what."""
-        found = self.fits[0][self.rows[mine, 0]]
+    def fitting(self, block: slice) -> Bools:
+        """Return rows × classes, for some of the different rows: which row fits which class."""
+        bits = self.fits[0][self.rows[block, 0]]
         for column in range(1, len(self.fits)):
-            found &= self.fits[column][self.rows[mine, column]]
-        return np.unpackbits(found, axis=1, count=len(self.sizes)).view(bool)
+            bits &= self.fits[column][self.rows[block, column]]
+        return np.unpackbits(bits, axis=1, count=len(self.sizes)).view(bool)
+
+    def fit(self, rows: Ints, classes: Ints) -> Bools:
+        """Tell for pairs of one of the different rows and a class whether the row fits the class."""
+        byte, bit = classes >> 3, (128 >> (classes & 7)).astype(np.uint8)
+        for column, fits in enumerate(self.fits):
+            bit &= fits[self.rows[rows, column], byte]
+        return np.asarray(bit != 0)
 
     def blocks(self) -> Iterator[tuple[slice, Bools]]:
-        """Yield stretches of the different rows, and who of them fits what."""
+        """Yield blocks of the different rows, and which of them fit which class."""
         step = max(1, BLOCK // len(self.sizes))
         for start in range(0, len(self.rows), step):
-            mine = slice(start, min(start + step, len(self.rows)))
-            yield mine, self.fitting(mine)
+            block = slice(start, min(start + step, len(self.rows)))
+            yield block, self.fitting(block)
 
     @cached_property
     def people(self) -> Ints:
         """How many register rows fit each class."""
         total = np.zeros(len(self.sizes))
-        for mine, found in self.blocks():
-            total += self.weights[mine].astype(np.float64) @ found
+        for block, fits in self.blocks():
+            total += self.weights[block].astype(np.float64) @ fits
         return total.astype(np.int64)
 
     def pairs(self, chosen: Bools) -> tuple[Ints, Ints]:
         """Return each different row that fits one of the chosen classes, with that class."""
         numbers = np.flatnonzero(chosen)
         rows, classes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for mine, found in self.blocks():
-            row, place = np.nonzero(found[:, numbers])
-            rows.append(row + mine.start)
+        for block, fits in self.blocks():
+            row, place = np.nonzero(fits[:, numbers])
+            rows.append(row + block.start)
             classes.append(numbers[place])
         return np.concatenate(rows), np.concatenate(classes)

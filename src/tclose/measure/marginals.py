@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.measure.detail import Detail, Kept, Visible
+from tclose.measure.detail import Detail, DetailMeasure, VisibleColumn
 
 
-def of_column(column: Visible) -> float:
+def of_column(column: VisibleColumn) -> float:
     """Return 1 − the variational distance between a column's shares before and after.
 
     After, each text is shared out evenly among the cells that it covers.
     """
-    before = np.bincount(column.cells, minlength=column.spread.shape[1]) / len(column.cells)
-    after = np.bincount(column.texts, minlength=len(column.spread)) @ column.spread / len(column.texts)
-    return float(1 - np.abs(before - after).sum() / 2)
+    return float(1 - np.abs(column.shares_before() - column.shares_after()).sum() / 2)
 
 
 def marginals_kept(detail: Detail) -> float | None:
@@ -23,4 +21,14 @@ def marginals_kept(detail: Detail) -> float | None:
     return float(np.mean(kept)) if kept else None
 
 
-MEASURE = Kept("marginals", "share of each column's distribution kept", "higher", 0.0, 1.0, marginals_kept)
+MARGINALS = DetailMeasure(
+    name="marginals",
+    title="share of each column's distribution kept",
+    short="marginals",
+    meaning="How far the distribution of a quasi-identifier, as a reader of the release sees it, agrees with that of "
+    "the table; the mean over the columns.",
+    better="higher",
+    low=0.0,
+    high=1.0,
+    compute=marginals_kept,
+)

@@ -3,7 +3,7 @@
 A query counts the rows within a range on one to three quasi-identifiers and, where there is a sensitive attribute,
 within a range on one of them: the question of Xiao and Tao (VLDB 2006) and of Cao, Karras, Kalnis and Tan (VLDB Journal
 20, 2011). Ranges are laid around a row drawn by chance: where columns depend on each other, most others would find
-nobody, and rightly say so. Who has only the release takes every class for spread evenly over what it publishes.
+nobody, and rightly say so. Anyone who has only the release takes every class for spread evenly over what it publishes.
 
 The relative error is |estimate − truth| / max(truth, 0.1 % of the rows): without that floor, chance would
 decide the error of a query that hardly any row answers. Truth is counted on all input rows, withheld ones too.
@@ -45,7 +45,7 @@ class Query:
     selectivity: float
 
 
-class Spread(Protocol):
+class ValueShares(Protocol):
     """Published values of one column, each spread evenly over the values that it may stand for."""
 
     def shares(self, first: int, last: int) -> Floats:
@@ -53,7 +53,7 @@ class Spread(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class PublishedRanges:
     """Published ranges on a line, from `low` up to below `high`; code c fills `starts[c]` up to below `stops[c]`.
 
     A range without width is a point. One that says `or missing` has one value more, which lies in no range;
@@ -74,12 +74,12 @@ class Stretch:
         shared = np.clip(np.minimum(self.high, end) - np.maximum(self.low, begin), 0, None)
         point = (self.low >= begin) & (self.low < end)
         values = width + self.or_missing
-        found = np.where(width > 0, shared / np.where(values > 0, values, 1), point / (1 + self.or_missing))
-        return np.where(self.present, found, 0.0)
+        shares = np.where(width > 0, shared / np.where(values > 0, values, 1), point / (1 + self.or_missing))
+        return np.where(self.present, shares, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
+class CodeSets:
     """Published sets, or the values of a group of rows: which codes belong to each owner, as often as they do."""
 
     keys: Ints  # owner · domain + code, sorted
@@ -87,7 +87,7 @@ class Members:
     domain: int
 
     @classmethod
-    def of(cls, owners: Ints, codes: Ints, *, domain: int, count: int) -> Members:
+    def of(cls, owners: Ints, codes: Ints, *, domain: int, count: int) -> CodeSets:
         """Take one owner and one code per member; a missing value (-1) counts, and lies in no range."""
         present = codes >= 0
         keys = np.sort(owners[present] * domain + codes[present])
@@ -96,12 +96,12 @@ class Members:
     def shares(self, first: int, last: int) -> Floats:
         """Return the share of each owner's members that lie between two codes."""
         base = np.arange(len(self.sizes)) * self.domain
-        found = np.searchsorted(self.keys, base + last, "right") - np.searchsorted(self.keys, base + first, "left")
-        return found / np.maximum(self.sizes, 1)
+        inside = np.searchsorted(self.keys, base + last, "right") - np.searchsorted(self.keys, base + first, "left")
+        return inside / np.maximum(self.sizes, 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class QueriedRows:
     """The input: per column, one code per row; -1 where missing."""
 
     quasi: tuple[Ints, ...]
@@ -110,33 +110,34 @@ class Rows:
 
     def count(self, query: Query) -> int:
         """Return how many rows answer the query."""
-        found = np.ones(self.height, dtype=bool)
-        for asked in query.quasi:
-            found &= _within(self.quasi[asked.column], asked)
+        inside = np.ones(self.height, dtype=bool)
+        for condition in query.quasi:
+            inside &= _within(self.quasi[condition.column], condition)
         if query.sensitive is not None:
-            found &= _within(self.sensitive[query.sensitive.column], query.sensitive)
-        return int(np.count_nonzero(found))
+            inside &= _within(self.sensitive[query.sensitive.column], query.sensitive)
+        return int(np.count_nonzero(inside))
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class QueriedTable:
     """One published table: cells of rows that look alike, and groups of rows that share their sensitive values.
 
     Mostly a cell is a group; where quasi-identifiers stay exact and only a group number leads to the sensitive
     values, a group has many cells.
     """
 
-    spreads: tuple[Spread, ...]  # per quasi-identifier, its different published values
+    shares: tuple[ValueShares, ...]  # per quasi-identifier, its different published values
     shown: tuple[Ints, ...]  # per quasi-identifier, which of them each cell shows
     sizes: Ints  # rows of each cell
     groups: Ints  # the group of each cell
-    sensitive: Mapping[int, Members]  # per sensitive column that this table holds, its values in each group
+    sensitive: Mapping[int, CodeSets]  # per sensitive column that this table holds, its values in each group
 
     def estimate(self, query: Query) -> float:
         """Return how many rows would answer the query, were every class spread evenly over what it publishes."""
         expected = self.sizes.astype(np.float64)
-        for asked in query.quasi:
-            expected *= self.spreads[asked.column].shares(asked.first, asked.last)[self.shown[asked.column]]
+        for condition in query.quasi:
+            shares = self.shares[condition.column].shares(condition.first, condition.last)
+            expected *= shares[self.shown[condition.column]]
         if query.sensitive is not None:
             members = self.sensitive[query.sensitive.column]
             expected *= members.shares(query.sensitive.first, query.sensitive.last)[self.groups]
@@ -155,7 +156,7 @@ class QueryError:
         return {"query_error": self.median, "query_errors": [dict(part) for part in self.parts]}
 
 
-def draw(rows: Rows, seed: int) -> list[Query]:
+def draw(rows: QueriedRows, seed: int) -> list[Query]:
     """Draw queries about columns that vary; every range covers its share of the rows, and one row answers them all."""
     chance = np.random.default_rng([seed, len(rows.quasi)])
     quasi, sensitive = _columns(rows.quasi), _columns(rows.sensitive)
@@ -168,7 +169,7 @@ def draw(rows: Rows, seed: int) -> list[Query]:
     return [query for query in drawn if query is not None]
 
 
-def query_error(rows: Rows, tables: Sequence[Published], queries: Sequence[Query]) -> QueryError | None:
+def query_error(rows: QueriedRows, tables: Sequence[QueriedTable], queries: Sequence[Query]) -> QueryError | None:
     """Ask every query of the table that holds its sensitive attribute; none where there is nothing to ask."""
     if not queries:
         return None
@@ -177,7 +178,7 @@ def query_error(rows: Rows, tables: Sequence[Published], queries: Sequence[Query
     kinds: dict[tuple[int, float], list[int]] = {}
     for number, query in enumerate(queries):
         truth = rows.count(query)
-        errors[number] = abs(_asked(tables, query).estimate(query) - truth) / max(truth, floor)
+        errors[number] = abs(_table_for(tables, query).estimate(query) - truth) / max(truth, floor)
         kinds.setdefault((len(query.quasi), query.selectivity), []).append(number)
     parts = tuple(
         {"predicates": predicates, "selectivity": selectivity, "error": float(np.median(errors[numbers]))}
@@ -186,14 +187,14 @@ def query_error(rows: Rows, tables: Sequence[Published], queries: Sequence[Query
     return QueryError(float(np.median(errors)), parts)
 
 
-def _asked(tables: Sequence[Published], query: Query) -> Published:
+def _table_for(tables: Sequence[QueriedTable], query: Query) -> QueriedTable:
     if query.sensitive is None:
         return tables[0]
     return next(table for table in tables if query.sensitive.column in table.sensitive)
 
 
-def _within(codes: Ints, asked: Range) -> NDArray[np.bool_]:
-    return (codes >= asked.first) & (codes <= asked.last)
+def _within(codes: Ints, condition: Range) -> NDArray[np.bool_]:
+    return (codes >= condition.first) & (codes <= condition.last)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +237,7 @@ def _drawn(
 ) -> Query | None:
     """Draw a query that at least one row answers; none where no row has a value in every column drawn."""
     share = selectivity ** (1 / (predicates + bool(sensitive)))
-    chosen = [quasi[one] for one in sorted(chance.choice(len(quasi), predicates, replace=False).tolist())]
+    chosen = [quasi[number] for number in sorted(chance.choice(len(quasi), predicates, replace=False).tolist())]
     about = [sensitive[int(chance.integers(len(sensitive)))]] if sensitive else []
     rows = np.flatnonzero(np.all([column.codes >= 0 for column in chosen + about], axis=0))
     if not len(rows):

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.measure.queries import Members, Spread, Stretch
+from tclose.measure.queries import CodeSets, PublishedRanges, ValueShares
 from tclose.recode.meaning import Meaning, meanings, reader_of
 from tclose.recode.spelling import MeanCell, MissingCell
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
@@ -23,21 +23,21 @@ from tclose.types import Floats, Ints
 FINEST = 2**52  # steps between a column's ends; more of them, and a float could not tell them apart
 
 
-def spread_of(column: QuasiColumn, texts: Sequence[str]) -> Spread:
+def value_shares(column: QuasiColumn, texts: Sequence[str]) -> ValueShares:
     """Return what different published texts of a column may stand for, in the codes of the column."""
     ways = meanings(reader_of(column), texts, name=column.name)
     if isinstance(column, LabelColumn):
-        return _members(ways, len(column.hierarchy.leaves))
+        return _code_sets(ways, len(column.hierarchy.leaves))
     if isinstance(column, NumberColumn):
-        return _stretch(_Line(column.values), ways)
-    return _members(ways, len(column.values.texts))
+        return _ranges(_GrainLine(column.values), ways)
+    return _code_sets(ways, len(column.values.texts))
 
 
-def _members(texts: Sequence[Sequence[Meaning]], domain: int) -> Members:
-    """Spread every text over the codes that it covers in any of the ways to read it."""
+def _code_sets(texts: Sequence[Sequence[Meaning]], domain: int) -> CodeSets:
+    """ValueShares every text over the codes that it covers in any of the ways to read it."""
     members = [np.unique(np.concatenate([_codes(meaning, domain) for meaning in ways])) for ways in texts]
     owners = np.repeat(np.arange(len(texts)), [len(codes) for codes in members])
-    return Members.of(owners, np.concatenate(members), domain=max(domain, 1), count=len(texts))
+    return CodeSets.of(owners, np.concatenate(members), domain=max(domain, 1), count=len(texts))
 
 
 def _codes(meaning: Meaning, domain: int) -> Ints:
@@ -46,7 +46,7 @@ def _codes(meaning: Meaning, domain: int) -> Ints:
     return np.append(codes, -1) if meaning.missing else codes
 
 
-class _Line:
+class _GrainLine:
     """The values of a column, numbers or dates, counted in grains from the smallest."""
 
     def __init__(self, values: ValueList) -> None:
@@ -72,16 +72,16 @@ class _Line:
         return low, high
 
 
-def _stretch(line: _Line, texts: Sequence[Sequence[Meaning]]) -> Stretch:
+def _ranges(line: _GrainLine, texts: Sequence[Sequence[Meaning]]) -> PublishedRanges:
     """Lay every text on the line; numbers and dates can be read in one way only."""
     readings = [ways[0] for ways in texts]
     low, high = np.array([_ends(line, meaning) for meaning in readings]).T
     present = np.array([not isinstance(meaning.cell, MissingCell) for meaning in readings])
     or_missing = np.array([meaning.missing for meaning in readings]) & present
-    return Stretch(low, high, or_missing, present, line.starts, line.stops)
+    return PublishedRanges(low, high, or_missing, present, line.starts, line.stops)
 
 
-def _ends(line: _Line, meaning: Meaning) -> tuple[float, float]:
+def _ends(line: _GrainLine, meaning: Meaning) -> tuple[float, float]:
     """Return where a text begins and where it stops: a range stops one grain after its last number, a mean at once."""
     if meaning.bounds is None:
         return 0.0, 0.0

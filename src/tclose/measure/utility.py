@@ -1,20 +1,21 @@
-"""What a release costs: each measure declares its name, its direction and its range."""
+"""What a release costs: the measures that a certificate holds, and their registry.
+
+A new measure is a function and an entry of `MEASURES`. Certificate, terminal, page and comparison read the entry.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from tclose.measure.base import Declaration, rounded
 from tclose.types import Floats, Ints
-
-DIGITS = 4  # a longer figure could be solved for cells that are not published
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class MeasuredPartition:
     """A partition as measures see it: sizes, losses and places of its classes."""
 
     sizes: Ints  # rows of each published class
@@ -30,64 +31,102 @@ class Outcome:
         return int(self.sizes.sum()) + self.withheld
 
 
-@dataclass(frozen=True)
-class Measure:
-    """One figure: which way is better, between which bounds."""
+@dataclass(frozen=True, kw_only=True)
+class Measure(Declaration):
+    """One measure of what a release costs; None where a table has nothing to measure it on."""
 
-    name: str
-    title: str
-    better: Literal["lower", "higher"]
-    low: float
-    high: float | None
-    compute: Callable[[Outcome], float | None]
+    compute: Callable[[MeasuredPartition], float | None]
+    spelling: str = ".4f"  # of a figure in a narrow column
+    compared: bool = True  # whether a comparison of methods shows it
+    of_sizes: bool = False  # whether it looks at the sizes of classes alone
 
 
-def gcp(outcome: Outcome) -> float:
+def gcp(partition: MeasuredPartition) -> float:
     """Return the global certainty penalty: the mean NCP over rows and quasi-identifiers; a withheld row counts 1."""
-    if not outcome.losses:
+    if not partition.losses:
         return 0.0
-    per_row = sum(float(outcome.sizes @ loss) for loss in outcome.losses) / len(outcome.losses)
-    return (per_row + outcome.withheld) / outcome.rows
+    per_row = sum(float(partition.sizes @ loss) for loss in partition.losses) / len(partition.losses)
+    return (per_row + partition.withheld) / partition.rows
 
 
-def discernibility(outcome: Outcome) -> float:
+def discernibility(partition: MeasuredPartition) -> float:
     """Return Σ size², plus withheld·rows."""
-    return float((outcome.sizes.astype(object) ** 2).sum() + outcome.withheld * outcome.rows)
+    return float((partition.sizes.astype(object) ** 2).sum() + partition.withheld * partition.rows)
 
 
-def average_class(outcome: Outcome) -> float:
+def average_class(partition: MeasuredPartition) -> float:
     """Return rows per class over k."""
-    return outcome.rows / len(outcome.sizes) / outcome.k
+    return partition.rows / len(partition.sizes) / partition.k
 
 
-def squared_error(outcome: Outcome) -> float | None:
+def squared_error(partition: MeasuredPartition) -> float | None:
     """Return the squared distance to the class means on z-scores, as a share of that of one class."""
-    points = outcome.points
+    points = partition.points
     deviation = points.std(axis=0) if points.size else np.zeros(0)
     points = points[:, deviation > 0]
     if not points.shape[1]:
         return None
     scores = (points - points.mean(axis=0)) / deviation[deviation > 0]
-    sums = np.stack([np.bincount(outcome.labels, weights=column) for column in scores.T])
+    sums = np.stack([np.bincount(partition.labels, weights=column) for column in scores.T])
     whole = float((scores**2).sum())
-    return max(1 - float((sums**2 / outcome.sizes).sum()) / whole, 0.0)  # rounding may leave less than nothing
+    return max(1 - float((sums**2 / partition.sizes).sum()) / whole, 0.0)  # rounding may leave less than nothing
 
 
 MEASURES = (
-    Measure("gcp", "detail lost (GCP)", "lower", 0.0, 1.0, gcp),
-    Measure("sse", "information loss (squared error)", "lower", 0.0, 1.0, squared_error),
-    Measure("discernibility", "discernibility", "lower", 0.0, None, discernibility),
-    Measure("c_avg", "average class size over k", "lower", 0.0, None, average_class),
+    Measure(
+        name="gcp",
+        title="detail lost (GCP)",
+        short="GCP",
+        meaning="The mean share of detail that a cell of a quasi-identifier loses; a withheld row loses everything.",
+        better="lower",
+        low=0.0,
+        high=1.0,
+        compute=gcp,
+    ),
+    Measure(
+        name="sse",
+        title="information loss (squared error)",
+        short="SSE",
+        meaning="The squared distance of numeric quasi-identifiers to their class means, as a share of that of one "
+        "class of all rows.",
+        better="lower",
+        low=0.0,
+        high=1.0,
+        compute=squared_error,
+    ),
+    Measure(
+        name="discernibility",
+        title="discernibility",
+        short="discern.",
+        meaning="The sum of the squared class sizes; a withheld row adds the number of all rows.",
+        better="lower",
+        low=0.0,
+        high=None,
+        compute=discernibility,
+        spelling=".2e",
+        of_sizes=True,
+    ),
+    Measure(
+        name="c_avg",
+        title="average class size, as a multiple of k",
+        short="C_avg",
+        meaning="The number of rows per class, divided by k.",
+        better="lower",
+        low=0.0,
+        high=None,
+        compute=average_class,
+        compared=False,  # a comparison shows the average number of rows per class
+        of_sizes=True,
+    ),
 )
 
 
-def measured(outcome: Outcome) -> dict[str, float | None]:
-    """Return every measure by its name; none where a table has nothing to measure it on."""
-    figures = {measure.name: measure.compute(outcome) for measure in MEASURES}
-    return {name: None if figure is None else round(figure, DIGITS) for name, figure in figures.items()}
+def measured(partition: MeasuredPartition) -> dict[str, float | None]:
+    """Return every measure by its name; None where a table has nothing to measure it on."""
+    return {measure.name: rounded(measure.compute(partition)) for measure in MEASURES}
 
 
-def class_sizes(outcome: Outcome) -> dict[str, float]:
-    """Return how large the classes are."""
-    smallest, median, largest = np.quantile(outcome.sizes, [0, 0.5, 1])
+def class_sizes(partition: MeasuredPartition) -> dict[str, float]:
+    """Return how large the classes are, in rows."""
+    smallest, median, largest = np.quantile(partition.sizes, [0, 0.5, 1])
     return {"smallest": int(smallest), "median": float(median), "largest": int(largest)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.measure.detail import Detail, Exact, Visible
+from tclose.measure.detail import Detail, ExactColumn, VisibleColumn
 from tclose.recode.covering import Covering
 from tclose.release.beside import Beside
 
@@ -14,16 +14,16 @@ def detail_of(beside: Beside) -> Detail:
     return Detail(
         visible=[_visible(column, beside) for column in beside.columns],
         sensitive=[
-            Exact(name, pair.before, pair.after, pair.domain, pair.worth) for name, pair in beside.cells.items()
+            ExactColumn(name, pair.before, pair.after, pair.domain, pair.worth) for name, pair in beside.cells.items()
         ],
         labels=beside.labels,
-        own=beside.people,
+        people=beside.people,
     )
 
 
-def _visible(column: Covering, beside: Beside) -> Visible:
+def _visible(column: Covering, beside: Beside) -> VisibleColumn:
     worth = None if column.numbers is None else np.append(column.numbers, np.nan)
-    return Visible(
+    return VisibleColumn(
         name=column.name,
         cells=column.cell_of_row,
         texts=column.text_of_class[beside.labels],

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InternalError
-from tclose.measure.utility import DIGITS, Outcome, class_sizes, gcp, measured
+from tclose.measure.base import DIGITS
+from tclose.measure.utility import MeasuredPartition, class_sizes, gcp, measured
 from tclose.partition.split import join_failing, split
 from tclose.policy import Policy
 from tclose.privacy.feasibility import Publishable
@@ -89,9 +90,9 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     """Split the rows by a method, and publish one common value per class."""
     rows = _recoded(given, given.split(method, options))
     frame, order = ordered(rows)
-    outcome = outcome_of(given, classes_of(rows[list(given.policy.visible)]))
-    measures = {**measured(outcome), "class_sizes": class_sizes(outcome)}
-    return PublishedTable(frame, Judge(given.own_policy, given.persons(order)), measures, losses_of(given, outcome))
+    partition = partition_of(given, classes_of(rows[list(given.policy.visible)]))
+    measures = {**measured(partition), "class_sizes": class_sizes(partition)}
+    return PublishedTable(frame, Judge(given.own_policy, given.persons(order)), measures, losses_of(given, partition))
 
 
 def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
@@ -110,11 +111,11 @@ def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
             return rows
 
 
-def outcome_of(given: ReleaseInput, classes: Classes) -> Outcome:
+def partition_of(given: ReleaseInput, classes: Classes) -> MeasuredPartition:
     """Return a partition as measures see it."""
     columns = list(given.table.quasi.values())
     numeric = [column.points() for column in columns if isinstance(column, NumberColumn)]
-    return Outcome(
+    return MeasuredPartition(
         sizes=classes.sizes,
         losses=[column.loss(classes) for column in columns],
         withheld=given.publishable.withheld,
@@ -124,9 +125,9 @@ def outcome_of(given: ReleaseInput, classes: Classes) -> Outcome:
     )
 
 
-def losses_of(given: ReleaseInput, outcome: Outcome) -> dict[str, float]:
+def losses_of(given: ReleaseInput, partition: MeasuredPartition) -> dict[str, float]:
     """Return what each quasi-identifier lost, between 0 and 1."""
     return {
-        name: round(gcp(replace(outcome, losses=[loss])), DIGITS)
-        for name, loss in zip(given.table.quasi, outcome.losses, strict=True)
+        name: round(gcp(replace(partition, losses=[loss])), DIGITS)
+        for name, loss in zip(given.table.quasi, partition.losses, strict=True)
     }

@@ -1,88 +1,109 @@
-"""Counts asked of a table and of its release: what a reader of the release gets wrong, for its steward to know."""
+"""Counts that are asked of a table and of its release: how wrong a reader's counts are, for the steward to know."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from tclose.measure.queries import Members, Published, QueryError, Rows, Spread, draw, query_error
-from tclose.measure.regions import spread_of
-from tclose.policy import Policy, Quasi
-from tclose.policy.derived import attribute_policy
+from tclose.measure.queries import CodeSets, QueriedRows, QueriedTable, QueryError, ValueShares, draw, query_error
+from tclose.measure.regions import value_shares
 from tclose.recode.spelling import MISSING
-from tclose.release.certificate import Certificate
-from tclose.table import CodedTable, SensitiveColumn, encode_quietly
+from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import classes_of
 from tclose.table.quasi import QuasiColumn, read_quasi
 from tclose.table.values import values_of
 from tclose.types import Ints
 
 
-def error_of_counts(
-    whole: pl.DataFrame, policy: Policy, tables: Sequence[pl.DataFrame], certificate: Certificate, seed: int
-) -> QueryError | None:
-    """Ask the same random queries of a table and of its published tables.
+@dataclass(frozen=True, eq=False)
+class LinkedRows:
+    """A published table of exact quasi-identifiers, and the column that links it to a table of sensitive values."""
 
-    The same seed asks the same queries. Tables that share out the sensitive attributes each answer for their own.
+    frame: pl.DataFrame
+    group: str
+
+
+def error_of_counts(
+    whole: pl.DataFrame,
+    original: CodedTable,
+    published: Sequence[CodedTable],
+    seed: int,
+    *,
+    linked: LinkedRows | None = None,
+) -> QueryError | None:
+    """Ask the same random queries of a table, given whole and coded, and of its published tables; None without queries.
+
+    The same seed asks the same queries. Each of several published tables answers for its own sensitive attributes.
+    With `linked` rows, the published table holds the sensitive values of groups.
     """
-    table = encode_quietly(whole, policy, ignore_others=True)
-    quasi = [read_quasi(whole[name], spec, policy.missing) for name, spec in policy.quasi.items()]
-    rows = Rows(
-        quasi=tuple(column.codes for column in quasi),
-        sensitive=tuple(_in_place(column.codes, table.rows, whole.height) for column in table.sensitive.values()),
-        height=whole.height,
-    )
-    original, reader = Original(quasi, table.sensitive), certificate.policy
-    if certificate.group is not None:
-        published = [original.parted(tables[0], tables[1], reader, certificate.group)]
+    columns = _OriginalColumns.of(whole, original)
+    rows = columns.rows(original, whole.height)
+    if linked is not None:
+        tables = [columns.linked(linked, published[0])]
     else:
-        published = [original.published(frame, attribute_policy(reader, frame.columns)) for frame in tables]
-    return query_error(rows, published, draw(rows, seed))
+        tables = [columns.published(table) for table in published]
+    return query_error(rows, tables, draw(rows, seed))
 
 
 @dataclass(frozen=True, eq=False)
-class Original:
+class _OriginalColumns:
     """The columns of the original, in whose codes published tables are read, as any reader could."""
 
     quasi: Sequence[QuasiColumn]
     sensitive: Mapping[str, SensitiveColumn]
 
-    def published(self, frame: pl.DataFrame, reader: Policy) -> Published:
+    @classmethod
+    def of(cls, whole: pl.DataFrame, table: CodedTable) -> _OriginalColumns:
+        """Take the coded columns; where rows without a sensitive value were left out, read quasi-identifiers anew."""
+        if len(table) == whole.height:
+            return cls(list(table.quasi.values()), table.sensitive)
+        policy = table.policy
+        quasi = [read_quasi(whole[name], spec, policy.missing) for name, spec in policy.quasi.items()]
+        return cls(quasi, table.sensitive)
+
+    def rows(self, table: CodedTable, height: int) -> QueriedRows:
+        """Return all rows of the original, those without a sensitive value as well."""
+        return QueriedRows(
+            quasi=tuple(column.codes for column in self.quasi),
+            sensitive=tuple(_in_place(column.codes, table.rows, height) for column in self.sensitive.values()),
+            height=height,
+        )
+
+    def published(self, table: CodedTable) -> QueriedTable:
         """Read a table of classes."""
-        table = encode_quietly(frame, reader, ignore_others=True)
         classes = table.classes
-        return Published(
-            *self._shown(frame[classes.rows[classes.starts]]),
+        return QueriedTable(
+            *self._cells(table.frame[classes.rows[classes.starts]]),
             sizes=classes.sizes,
             groups=np.arange(len(classes)),
             sensitive=self._values(table, classes.labels_by_row(), len(classes)),
         )
 
-    def parted(self, exact: pl.DataFrame, values: pl.DataFrame, reader: Policy, group: str) -> Published:
-        """Read a table of quasi-identifiers and one of sensitive values, joined by a group."""
-        cells = classes_of(exact[[*reader.visible, group]])
-        first = exact[cells.rows[cells.starts]]
-        numbers, owners = np.unique(values[group].to_numpy(), return_inverse=True)
-        policy = replace(reader, quasi={group: Quasi()}, keep=(), unlinkable=())
-        table = encode_quietly(values, policy, ignore_others=True)
-        return Published(
-            *self._shown(first),
+    def linked(self, linked: LinkedRows, values: CodedTable) -> QueriedTable:
+        """Read a table of quasi-identifiers and a table of sensitive values, which a group links."""
+        frame, group = linked.frame, linked.group
+        cells = classes_of(frame[[*(column.name for column in self.quasi), group]])
+        first = frame[cells.rows[cells.starts]]
+        numbers, owners = np.unique(values.frame[group].to_numpy(), return_inverse=True)
+        return QueriedTable(
+            *self._cells(first),
             sizes=cells.sizes,
             groups=np.searchsorted(numbers, first[group].to_numpy()),
-            sensitive=self._values(table, owners, len(numbers)),
+            sensitive=self._values(values, owners, len(numbers)),
         )
 
-    def _shown(self, cells: pl.DataFrame) -> tuple[tuple[Spread, ...], tuple[Ints, ...]]:
-        read = [_texts(cells[column.name]) for column in self.quasi]
-        spreads = (spread_of(column, texts) for column, (texts, _) in zip(self.quasi, read, strict=True))
-        return tuple(spreads), tuple(shown for _, shown in read)
+    def _cells(self, cells: pl.DataFrame) -> tuple[tuple[ValueShares, ...], tuple[Ints, ...]]:
+        """Return what the different texts of each quasi-identifier may stand for, and which text each cell shows."""
+        texts = [_texts(cells[column.name]) for column in self.quasi]
+        shares = (value_shares(column, different) for column, (different, _) in zip(self.quasi, texts, strict=True))
+        return tuple(shares), tuple(numbers for _, numbers in texts)
 
-    def _values(self, table: CodedTable, groups: Ints, count: int) -> dict[int, Members]:
+    def _values(self, table: CodedTable, groups: Ints, count: int) -> dict[int, CodeSets]:
         return {
-            number: _members(table.sensitive[name], column, groups, count)
+            number: _code_sets(table.sensitive[name], column, groups, count)
             for number, (name, column) in enumerate(self.sensitive.items())
             if name in table.sensitive
         }
@@ -105,10 +126,10 @@ def _texts(cells: pl.Series) -> tuple[list[str], Ints]:
     return different.to_list(), texts.replace_strict(different, numbers, return_dtype=pl.Int64).to_numpy()
 
 
-def _members(published: SensitiveColumn, original: SensitiveColumn, groups: Ints, count: int) -> Members:
-    """Return the sensitive values of each group; a release that withholds rows may know fewer of them."""
-    there = len(original.labels)
-    alike = values_of(pl.Series([*original.labels, *published.labels], dtype=pl.String), ()).codes  # 1.0 is 1
-    number = np.empty(int(alike.max()) + 1, dtype=np.int64)
-    number[alike[:there]] = np.arange(there)
-    return Members.of(groups, number[alike[there:]][published.codes], domain=there, count=count)
+def _code_sets(published: SensitiveColumn, original: SensitiveColumn, groups: Ints, count: int) -> CodeSets:
+    """Return the sensitive values of each group; a release that withholds rows may show fewer of them."""
+    labels = len(original.labels)
+    equal = values_of(pl.Series([*original.labels, *published.labels], dtype=pl.String), ()).codes  # 1.0 is 1
+    number = np.empty(int(equal.max()) + 1, dtype=np.int64)
+    number[equal[:labels]] = np.arange(labels)
+    return CodeSets.of(groups, number[equal[labels:]][published.codes], domain=labels, count=count)

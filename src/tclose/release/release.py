@@ -223,7 +223,7 @@ class Release:
         release keeps no raw table, so it must be given again. `certificate` is what `write` returned.
         """
         from tclose.report.page import save
-        from tclose.report.story import release_page
+        from tclose.report.release_page import release_page
 
         beside = None
         if original is not None and not public and len(self.layout.frames) == 1:

@@ -1,1 +1,1 @@
-"""Step 5, tell: one self-contained HTML page about a release, or about methods compared."""
+"""Step 5, tell: a self-contained HTML page about a release, or about compared methods."""

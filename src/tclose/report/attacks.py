@@ -1,80 +1,88 @@
-"""What an adversary would have learnt, before and after."""
+"""The section about attacks: what an adversary learns from the release, beside the raw and the k-anonymous table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, AttackResult, Attacks, ExposedClass
 from tclose.report import charts
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing, tag
-from tclose.words import counted, number, percent
+from tclose.words import counted, percent
 
-RELEASE = "release"
 MOST_NAMED = 10
+MARKS = {RAW: ("diamond", "muted"), K_ANONYMOUS: ("square", "ink"), RELEASE: ("dot", "accent")}
 
 
-def attack_section(attacks: Mapping[str, Any], canvas: Canvas, *, public: bool) -> Section:
+def attack_section(attacks: Attacks, canvas: Canvas, *, public: bool) -> Section:
     """Show every attack; on a page for the public, on the release alone."""
-    tables = [RELEASE] if public else list(attacks["tables"])
-    headings = {"raw": "raw table", "k_anonymous": f"{attacks['k']}-anonymous", RELEASE: RELEASE}
-    told = "Each attack is what somebody might try who holds the release and knows people in it."
+    headings = {RAW: "raw table", K_ANONYMOUS: f"{attacks.k}-anonymous table", RELEASE: "release"}
+    headings = {RELEASE: headings[RELEASE]} if public else {table: headings[table] for table in attacks.tables}
+    lead = "Each attack is something that an adversary may try who has the release and knows people in it."
     if not public:
-        told += f" Beside the release: the raw table, and one that is merely {attacks['k']}-anonymous."
-    parts = [element("p", told), _chart(attacks, tables, headings, canvas), _figures(attacks, tables, headings)]
-    parts += [_words(one, public=public) for one in attacks["attacks"]]
-    return Section("attacks", "What an adversary would have learnt", parts, "Attacks")
+        lead += (
+            f" The same attacks on the raw table, and on a table that is only {attacks.k}-anonymous, stand beside it."
+        )
+    parts = [
+        element("p", lead),
+        _chart(attacks.results, headings, canvas),
+        _figures(attacks.results, headings),
+        *(_attack(result, public=public) for result in attacks.results),
+    ]
+    return Section("attacks", "What an adversary learns", parts, "Attacks")
 
 
-def _chart(attacks: Mapping[str, Any], tables: list[str], headings: Mapping[str, str], canvas: Canvas) -> Html:
-    worked = [one for one in attacks["attacks"] if one[RELEASE]["figure"] is not None]
-    rows = [(_short(one), table, one[table]["share"]) for one in worked for table in tables]
+def _chart(results: Sequence[AttackResult], headings: Mapping[str, str], canvas: Canvas) -> Html:
+    applied = [result for result in results if result.findings[RELEASE].figure is not None]
     label = "the share of rows that each attack affects"
-    shares = [(_short(one), *(percent(one[table]["share"]) for table in tables)) for one in worked]
-    figures = listing(label, ("attack", *(headings[table] for table in tables)), shares, numbers=len(tables))
-    marks = {"raw": ("diamond", "muted"), "k_anonymous": ("square", "ink"), RELEASE: ("dot", "accent")}
-    entries = key(*((*marks[table], headings[table]) for table in tables))
-    internal = (tag(), " ") if len(tables) > 1 else ()
-    caption = (*internal, "The share of rows about which each attack learns something: the further left, the better.")
-    return canvas.figure(charts.attacked(rows, tables=tables), label=label, caption=caption, rows=figures, key=entries)
+    shares = [
+        (result.attack.label, *(percent(result.findings[table].share) for table in headings)) for result in applied
+    ]
+    figures = listing(label, ("attack", *headings.values()), shares, numbers=len(headings))
+    points = [(result.attack.label, table, result.findings[table].share) for result in applied for table in headings]
+    marks = key(*((*MARKS[table], heading) for table, heading in headings.items()))
+    internal = (tag(), " ") if len(headings) > 1 else ()
+    caption = (*internal, "The share of rows that each attack affects. Further left is better.")
+    spec = charts.attacked(points, tables=list(headings))
+    return canvas.figure(spec, label=label, caption=caption, rows=figures, key=marks)
 
 
-def _short(one: Mapping[str, Any]) -> str:
-    return str(one["name"]).replace("_", " ")
-
-
-def _figures(attacks: Mapping[str, Any], tables: list[str], headings: Mapping[str, str]) -> Html:
+def _figures(results: Sequence[AttackResult], headings: Mapping[str, str]) -> Html:
     rows = [
-        (_short(one), one["figure"], *(_figure(one, table) for table in tables), one["better"])
-        for one in attacks["attacks"]
+        (
+            result.attack.label,
+            result.attack.figure,
+            *(result.spelled(table) for table in headings),
+            result.attack.better,
+        )
+        for result in results
     ]
-    titles = ("attack", "figure", *(headings[table] for table in tables), "better")
-    return listing("The figure of every attack", titles, rows, numbers=0)
+    titles = ("attack", "figure", *headings.values(), "better")
+    return listing("The figure of every attack, and which direction is better", titles, rows, numbers=0)
 
 
-def _figure(one: Mapping[str, Any], table: str) -> str:
-    figure = one[table]["figure"]
-    if figure is None:
-        return "–"
-    return percent(figure) if one["unit"] == "share" else number(figure)
-
-
-def _words(one: Mapping[str, Any], *, public: bool) -> Html:
-    sentence = element("p", element("strong", "The release: "), one[RELEASE]["sentence"])
-    raw = Html() if public else element("p", element("strong", "The raw table: "), one["raw"]["sentence"], " ", tag())
-    named = [
-        f"class {each['class']:,} ({counted(each['rows'], 'row')}, {shown(each['attribute'])}"
-        + (f": {shown(each['what'])})" if each["what"] else ")")
-        for each in one["classes"][:MOST_NAMED]
+def _attack(result: AttackResult, *, public: bool) -> Html:
+    """Explain one attack, and what it learns from the release and from the raw table."""
+    attack, release = result.attack, result.findings[RELEASE]
+    parts = [
+        element("h3", attack.title.capitalize()),
+        element("p", attack.meaning),
+        element("p", element("strong", "The release: "), release.sentence),
     ]
-    more = len(one["classes"]) - len(named)
-    open_classes = f"Open: {'; '.join(named)}{f'; and {more:,} more' if more else ''}." if named else ""
-    listed = element("p", open_classes) if named else Html()
-    return element(
-        "div",
-        element("h3", f"{_short(one).capitalize()}: {one['title']}"),
-        element("p", one["meaning"]),
-        sentence,
-        raw,
-        listed,
-    )
+    if not public:
+        parts.append(element("p", element("strong", "The raw table: "), result.findings[RAW].sentence, " ", tag()))
+    if release.classes:
+        parts.append(element("p", _exposed(release.classes)))
+    return element("div", *parts)
+
+
+def _exposed(classes: Sequence[ExposedClass]) -> str:
+    """List the first classes that an attack succeeds on."""
+    listed = "; ".join(_exposed_class(exposed) for exposed in classes[:MOST_NAMED])
+    more = f"; and {len(classes) - MOST_NAMED:,} more" if len(classes) > MOST_NAMED else ""
+    return f"Affected: {listed}{more}."
+
+
+def _exposed_class(exposed: ExposedClass) -> str:
+    lesson = f": {shown(exposed.what)}" if exposed.what else ""
+    return f"class {exposed.number:,} ({counted(exposed.rows, 'row')}, {shown(exposed.attribute)}{lesson})"

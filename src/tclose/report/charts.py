@@ -1,4 +1,4 @@
-"""The page's charts, as Altair makes them and compiled for the one drawing library that the page carries.
+"""The page's charts, made by Altair and compiled for the drawing library that the page contains.
 
 Colours are the page's own CSS variables, so that a chart follows light, dark and print without being drawn again.
 Fields have fixed names: a column's name or a value is only ever data.
@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any
 
 from tclose.errors import MissingExtra
-from tclose.report.figures import AttributeFigures, Move, Span
+from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE
+from tclose.report.figures import AttributeFigures, GroupMove, Span
 from tclose.report.markup import shown
 
 Spec = dict[str, Any]
@@ -74,11 +75,11 @@ def different(names: Sequence[str]) -> list[str]:
     ['a', 'a (2)', 'b']
     """
     seen: dict[str, int] = {}
-    found = []
+    spelled = []
     for name in map(shown, names):
         seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+        spelled.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return spelled
 
 
 def _data(rows: list[dict[str, Any]]) -> Any:
@@ -133,7 +134,7 @@ def _format(field: str) -> Any:
 
 
 def moves(figures: AttributeFigures) -> Spec:
-    """Draw the earth that moves: from a ring to an arrow's head, the wider the more."""
+    """Draw the moves of rows: from a ring to an arrow's head; a wider line moves more rows."""
     alt, names = libraries()[0], different(figures.groups)
     rows = [_move(order, move, names) for order, move in enumerate(figures.moves, start=1)]
     axis = alt.Axis(title="moves, the costliest first", labelAngle=0, grid=False, labelFontSize=12)
@@ -153,7 +154,7 @@ def moves(figures: AttributeFigures) -> Spec:
     return compiled(chart.properties(height=BAND * len(names)))
 
 
-def _move(order: int, move: Move, names: Sequence[str]) -> dict[str, Any]:
+def _move(order: int, move: GroupMove, names: Sequence[str]) -> dict[str, Any]:
     return {
         "order": order,
         "from": names[move.source],
@@ -165,7 +166,7 @@ def _move(order: int, move: Move, names: Sequence[str]) -> dict[str, Any]:
 
 
 def histogram(spans: Sequence[Span], *, title: str, line: float | None, name: str) -> Spec:
-    """Draw how many classes lie in each span, and the line that they must keep to."""
+    """Draw how many classes lie in each span, and the limit as a dashed line."""
     alt = libraries()[0]
     rows = [{"low": span.low, "high": span.high, "classes": span.count} for span in spans]
     end = max(spans[-1].high, 0 if line is None else line)
@@ -209,22 +210,23 @@ def attacked(rows: Sequence[tuple[str, str, float]], *, tables: Sequence[str]) -
     data = [{"name": name, "table": table, "share": share} for name, table, share in rows]
     tips = [alt.Tooltip(field, type="nominal") for field in ("name", "table")]
     tips.append(alt.Tooltip("share", type="quantitative", format=".1%"))
-    looks = dict(zip(("raw", "k_anonymous", "release"), (PALE_MARK, HOLLOW, FILLED), strict=True))
     chart = None
     for table in tables:
-        base = _data([row for row in data if row["table"] == table]).mark_point(opacity=1, **looks[table])
+        base = _data([row for row in data if row["table"] == table]).mark_point(opacity=1, **MARKS[table])
         layer = base.encode(y=_names(names, offset=10), x=_shares("share of rows affected"), tooltip=tips)
         chart = layer if chart is None else chart + layer
     return compiled(chart.properties(height=(BAND + 4) * len(names)))  # type: ignore[union-attr]
 
 
-PALE_MARK = {"color": MUTED, "filled": True, "size": 90, "shape": "diamond"}
-HOLLOW = {"color": INK, "filled": False, "size": 90, "strokeWidth": 2, "shape": "square"}
-FILLED = {"color": ACCENT, "filled": True, "size": 110, "shape": "circle"}
+MARKS: dict[str, dict[str, Any]] = {  # of the tables that are attacked
+    RAW: {"color": MUTED, "filled": True, "size": 90, "shape": "diamond"},
+    K_ANONYMOUS: {"color": INK, "filled": False, "size": 90, "strokeWidth": 2, "shape": "square"},
+    RELEASE: {"color": ACCENT, "filled": True, "size": 110, "shape": "circle"},
+}
 
 
 def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str) -> Spec:
-    """Draw the loss of every method against t; the one that loses least is drawn in colour."""
+    """Draw the loss of every method against t; the method that loses least is drawn in colour."""
     alt = libraries()[0]
     data: list[dict[str, Any]] = [{"method": name, "t": t, "loss": loss} for name, t, loss in rows]
     levels = sorted({t for _, t, _ in rows})

@@ -1,102 +1,119 @@
-"""The heart of the page: how close every class is to the table, attribute by attribute."""
+"""The section about closeness: how far every class is from the whole table, attribute by attribute."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from tclose.distance import DISTANCES
 from tclose.privacy import requirement
+from tclose.release.certificate import AttributeClaim, Certificate, ModelClaim, Number
 from tclose.report import charts
-from tclose.report.figures import AttributeFigures, TableFigures, by_name
+from tclose.report.figures import AttributeFigures, TableFigures
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing
-from tclose.words import counted, level, number, percent, required
+from tclose.words import counted, level, number, percent
+
+WHY = (
+    "Anyone who knows a person's class learns the distribution of the sensitive values in that class. If it is close "
+    "to the distribution in the whole table, which anyone may know, the class tells almost nothing about the person."
+)
 
 
-def closeness_section(content: Mapping[str, Any], tables: Sequence[TableFigures], canvas: Canvas) -> Section:
-    """Tell how close the release is, then why, attribute by attribute."""
-    told = (
-        "Anyone who knows a person's class learns the distribution of the sensitive values in it. It must hardly "
-        "differ from that of the whole table, which anybody may know: then the class tells next to nothing about the "
-        "person."
-    )
-    parts = [element("p", told), _requirements(content)]
-    parts += [_attribute(one, content["sensitive"][one.name], canvas) for one in by_name(tables)]
+def closeness_section(certificate: Certificate, tables: Sequence[TableFigures], canvas: Canvas) -> Section:
+    """Show what the policy requires and what the release reaches, then every attribute."""
+    claims = certificate.claims
+    parts = [element("p", WHY), _requirements(claims.models)]
+    parts += [
+        _attribute(attribute, claims.sensitive[attribute.name], canvas)
+        for table in tables
+        for attribute in table.attributes
+    ]
     return Section("closeness", "How close every class is to the whole table", parts, "Closeness")
 
 
-def _requirements(content: Mapping[str, Any]) -> Html:
+def _requirements(models: Sequence[ModelClaim]) -> Html:
     rows = [
         (
-            shown(one["attribute"] or "every class"),
-            requirement(one["model"]).title,
-            required(one["required"]),
-            one["reached"] if isinstance(one["reached"], str) else number(one["reached"]),
-            "holds" if one["satisfied"] else "fails",
+            shown(claim.attribute or "every class"),
+            requirement(str(claim.model)).title,
+            requirement(str(claim.model)).words(claim.required),
+            _level(claim.reached),
+            "holds" if claim.satisfied else "fails",
         )
-        for one in content["models"]
+        for claim in models
     ]
-    headings = ("attribute", "requirement", "asked", "reached", "verdict")
+    headings = ("attribute", "requirement", "required", "reached", "verdict")
     return listing("Every requirement of the policy and what the release reaches", headings, rows, numbers=0)
 
 
-def _attribute(one: AttributeFigures, found: Mapping[str, Any], canvas: Canvas) -> Html:
-    name, t = shown(one.name), found["t"]
-    allowed = "" if t is None else f", where the policy allows {t}"
-    told = (
-        f"The worst class, number {one.worst.number:,} with {counted(one.worst.rows, 'row')}, is "
-        f"{number(found['closeness'])} away from the whole table (exactly {found['closeness_exact']}){allowed}; half "
-        f"of the classes are within {number(one.typical.closeness)}. Here {DISTANCES[one.distance].near}."
+def _level(reached: Number | None) -> str:
+    return number(reached) if isinstance(reached, int | float) else str(reached)
+
+
+def _attribute(figures: AttributeFigures, claim: AttributeClaim, canvas: Canvas) -> Html:
+    limit = "" if claim.t is None else f"; the policy allows {claim.t}"
+    words = (
+        f"The worst class is class {figures.worst.number:,} with {counted(figures.worst.rows, 'row')}. Its distance "
+        f"from the whole table is {_level(claim.closeness)} (exactly {claim.closeness_exact}){limit}. Half of the "
+        f"classes are within {number(figures.typical.closeness)}. In this distance, {DISTANCES[figures.distance].near}."
     )
-    pair = element("div", _distribution(one, canvas), *_moves(one, canvas), class_="pair")
-    return element("article", element("h3", name), element("p", told), pair, _classes(one, t, canvas))
+    pair = element("div", _distribution(figures, canvas), *_moves(figures, canvas), class_="pair")
+    return element(
+        "article",
+        element("h3", shown(figures.name)),
+        element("p", words),
+        pair,
+        _classes(figures, claim.t, canvas),
+    )
 
 
-def _distribution(one: AttributeFigures, canvas: Canvas) -> Html:
-    label = f"{shown(one.name)} in the table, in the worst and in a typical class"
+def _distribution(attribute: AttributeFigures, canvas: Canvas) -> Html:
+    label = f"{shown(attribute.name)} in the table, in the worst class and in a typical class"
+    shares = zip(attribute.table, attribute.worst.shares, attribute.typical.shares, strict=True)
     rows = [
-        (name, percent(float(table)), percent(float(worst)), percent(float(typical)))
-        for name, table, worst, typical in zip(
-            charts.different(one.groups), one.table, one.worst.shares, one.typical.shares, strict=True
-        )
+        (name, *(percent(float(share)) for share in of_group))
+        for name, of_group in zip(charts.different(attribute.groups), shares, strict=True)
     ]
-    grouped = (
-        "" if len(one.groups) == one.values else f" The {one.values:,} values are shown in {len(one.groups)} groups."
-    )
-    caption = [f"The share of rows that shows each value: whole table, worst class, and a typical class.{grouped}"]
+    grouped = f" The {attribute.values:,} values are shown in {len(attribute.groups)} groups."
+    caption = "The share of rows with each value: in the whole table, in the worst class and in a typical class."
+    caption += "" if len(attribute.groups) == attribute.values else grouped
     marks = key(
         ("bar", "pale", "whole table"),
-        ("thin", "accent", f"worst class ({one.worst.number:,})"),
-        ("ring", "ink", f"typical class ({one.typical.number:,})"),
+        ("thin", "accent", f"worst class ({attribute.worst.number:,})"),
+        ("ring", "ink", f"typical class ({attribute.typical.number:,})"),
     )
     figures = listing(label, ("value", "table", "worst", "typical"), rows, numbers=3)
-    return canvas.figure(charts.distribution(one), label=label, caption=caption, rows=figures, key=marks)
+    return canvas.figure(charts.distribution(attribute), label=label, caption=[caption], rows=figures, key=marks)
 
 
-def _moves(one: AttributeFigures, canvas: Canvas) -> list[Html]:
-    if not one.moves:
+def _moves(attribute: AttributeFigures, canvas: Canvas) -> list[Html]:
+    if not attribute.moves:
         return []
-    names, label = charts.different(one.groups), f"the earth that moves for {shown(one.name)}"
+    names, label = (
+        charts.different(attribute.groups),
+        f"moves that make the worst class equal for {shown(attribute.name)}",
+    )
     rows = [
         (f"{order}. {names[move.source]}", names[move.target], percent(move.mass), f"{move.cost:.4f}")
-        for order, move in enumerate(one.moves, start=1)
+        for order, move in enumerate(attribute.moves, start=1)
     ]
-    rest = f" Smaller moves, and those within a group, cost {one.other_cost:.4f}." if one.other_cost > 0 else ""
-    caption = [
-        "The earth that must move to turn the worst class into the table: from the ring to the arrow's head, the wider "
-        f"the more. What it costs is the distance.{rest}"
-    ]
-    marks = key(("ring", "accent", "too many rows here"), ("arrow", "accent", "too few rows here"))
+    caption = (
+        "The moves that turn the distribution of the worst class into that of the table: from the ring to the arrow's "
+        "head; a wider line moves more rows. The sum of the costs is the distance."
+    )
+    if attribute.other_cost > 0:
+        caption += f" Smaller moves, and moves within a group, cost {attribute.other_cost:.4f}."
+    marks = key(("ring", "accent", "the class has too many rows"), ("arrow", "accent", "the class has too few rows"))
     figures = listing(label, ("from", "to", "share of rows", "cost"), rows, numbers=2)
-    return [canvas.figure(charts.moves(one), label=label, caption=caption, rows=figures, key=marks)]
+    return [canvas.figure(charts.moves(attribute), label=label, caption=[caption], rows=figures, key=marks)]
 
 
-def _classes(one: AttributeFigures, t: Any, canvas: Canvas) -> Html:
-    label = f"the closeness of all classes for {shown(one.name)}"
+def _classes(attribute: AttributeFigures, t: Number | None, canvas: Canvas) -> Html:
+    label = f"distances of all classes for {shown(attribute.name)}"
     line = None if t is None else level(t)
-    against = "" if t is None else f" The dashed line is t = {t}: no class may lie beyond it."
-    rows = [(f"{number(span.low)} to {number(span.high)}", f"{span.count:,}") for span in one.closeness]
+    caption = "The number of classes by their distance from the whole table."
+    caption += "" if t is None else f" The dashed line is t = {t}: no class is beyond it."
+    rows = [(f"{number(span.low)} to {number(span.high)}", f"{span.count:,}") for span in attribute.closeness]
     figures = listing(label, ("distance from the table", "classes"), rows, numbers=1)
-    spec = charts.histogram(one.closeness, title="distance from the whole table", line=line, name=f"t = {t}")
-    return canvas.figure(spec, label=label, caption=[f"All classes by their distance.{against}"], rows=figures)
+    spec = charts.histogram(attribute.closeness, title="distance from the whole table", line=line, name=f"t = {t}")
+    return canvas.figure(spec, label=label, caption=[caption], rows=figures)

@@ -1,9 +1,9 @@
-"""What the page shows of a release, as numbers: computed from published values alone, as a reader could."""
+"""The figures on the page of a release, computed from published values alone, as any reader could."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -31,8 +31,8 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Move:
-    """Earth that moves between two groups of values: the share of the class's rows, and what it costs."""
+class GroupMove:
+    """A move between two groups of values: the share of the class's rows, and its cost."""
 
     source: int
     target: int
@@ -61,7 +61,7 @@ class AttributeFigures:
     table: Floats
     worst: ClassFigures
     typical: ClassFigures
-    moves: tuple[Move, ...]  # the costliest between different groups, for the worst class
+    moves: tuple[GroupMove, ...]  # the costliest between different groups, for the worst class
     other_cost: float  # of all other moves
     closeness: tuple[Span, ...]  # of all classes
 
@@ -111,14 +111,14 @@ def _attribute(column: SensitiveColumn, table: CodedTable, t: float | None) -> A
 
 def _shares(counts: Ints, group_of: Ints, groups: int) -> Floats:
     present = counts > 0
-    found = np.bincount(group_of[present], weights=counts[present], minlength=groups)
-    return np.asarray(found / counts.sum())
+    totals = np.bincount(group_of[present], weights=counts[present], minlength=groups)
+    return np.asarray(totals / counts.sum())
 
 
 def grouped(column: SensitiveColumn) -> tuple[tuple[str, ...], Ints]:
     """Put values into groups that a chart has room for: their names, and each value's group (-1: not in the release).
 
-    Only values that the release shows get a name here: a domain may have more, and they could be somebody's.
+    Only values that the release shows get a name: a domain may have more, and they could be a person's value.
     """
     reference = column.reference
     present = np.flatnonzero(reference)
@@ -142,15 +142,14 @@ def _run(labels: Sequence[str], run: Ints) -> str:
     first, last = labels[int(run[0])], labels[int(run[-1])]
     if first == last:
         return first
-    if first.startswith(("(", "[")) and last.endswith(
-        "]"
-    ):  # bins: from the first one's low end to the last one's high end
+    bins = first.startswith(("(", "[")) and last.endswith("]")
+    if bins:  # from the low end of the first to the high end of the last
         return f"{first.partition(', ')[0]}, {last.partition(', ')[2]}"
     return f"{first} – {last}"
 
 
-def _moves(column: SensitiveColumn, counts: Counts, index: int, group_of: Ints) -> tuple[tuple[Move, ...], float]:
-    """Return the costliest moves between groups, and what all others cost."""
+def _moves(column: SensitiveColumn, counts: Counts, index: int, group_of: Ints) -> tuple[tuple[GroupMove, ...], float]:
+    """Return the costliest moves between groups, and the cost of all others."""
     added: dict[tuple[int, int], list[Fraction]] = {}
     for move in distance_of(column).plan(counts.dense(index), column.reference):
         pair = int(group_of[move.source]), int(group_of[move.target])
@@ -159,7 +158,7 @@ def _moves(column: SensitiveColumn, counts: Counts, index: int, group_of: Ints) 
     whole = sum((cost for _, cost in added.values()), Fraction(0))
     between = {pair: both for pair, both in added.items() if pair[0] != pair[1]}
     chosen = sorted(between, key=lambda pair: (-between[pair][1], pair))[:MOST_MOVES]
-    moves = tuple(Move(*pair, *map(float, between[pair])) for pair in chosen)
+    moves = tuple(GroupMove(*pair, *map(float, between[pair])) for pair in chosen)
     return moves, float(whole - sum((between[pair][1] for pair in chosen), Fraction(0)))
 
 
@@ -181,10 +180,9 @@ def size_spans(sizes: Ints, smallest: int) -> tuple[Span, ...]:
 
 
 def _counted(place: Ints, low: float, width: float) -> tuple[Span, ...]:
-    found = np.bincount(place)
     return tuple(
         Span(round(low + i * width, 9), round(low + (i + 1) * width, 9), count)
-        for i, count in enumerate(found.tolist())
+        for i, count in enumerate(np.bincount(place).tolist())
     )
 
 
@@ -192,14 +190,3 @@ def _round_width(width: float) -> float:
     """Return the next larger of 1, 2 and 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(width))
     return next(step * power for step in (1, 2, 5, 10) if step * power >= width * (1 - 1e-9))
-
-
-def by_name(tables: Sequence[TableFigures]) -> Iterator[AttributeFigures]:
-    """Yield the attributes of all tables."""
-    for table in tables:
-        yield from table.attributes
-
-
-def all_kept(losses: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the share of detail that each quasi-identifier keeps, on average over tables."""
-    return {name: 1 - float(np.mean([one[name] for one in losses])) for name in losses[0]}

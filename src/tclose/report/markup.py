@@ -30,14 +30,14 @@ def element(name: str, *children: str, **attributes: str | None) -> Html:
     >>> element("p", "a < b", element("b", "&"), class_="note")
     '<p class="note">a &lt; b<b>&amp;</b></p>'
     """
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
     if name in EMPTY:
-        return Html(f"<{name}{told}>")
-    return Html(f"<{name}{told}>{joined(children)}</{name}>")
+        return Html(f"<{name}{written}>")
+    return Html(f"<{name}{written}>{joined(children)}</{name}>")
 
 
 def joined(children: Iterable[str]) -> Html:

@@ -1,4 +1,4 @@
-"""One HTML page that holds everything itself: style, charts, their script, and nothing that asks a network."""
+"""One HTML page that contains everything: style, charts and their script; it loads nothing from a network."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tclose.report.charts import Spec, drawing_library
 from tclose.report.markup import Html, data_block, element, joined, script_hash, table
 
 INTERNAL = "internal"
+NO_NETWORK = "This page loads nothing from a network."
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,9 @@ class Canvas:
         return element("figure", element("figcaption", *caption), key or Html(), chart, figures)
 
 
-def facts(found: Mapping[str, str]) -> Html:
+def facts(figures: Mapping[str, str]) -> Html:
     """Return the figures that stand at the top."""
-    pairs = (element("div", element("dt", name), element("dd", figure)) for name, figure in found.items())
+    pairs = (element("div", element("dt", name), element("dd", figure)) for name, figure in figures.items())
     return element("dl", *pairs, class_="facts")
 
 
@@ -80,7 +81,7 @@ def key(*entries: tuple[str, str, str]) -> Html:
 
 
 def tag(text: str = INTERNAL) -> Html:
-    """Mark what must not leave the house."""
+    """Mark what must not be published."""
     return element("span", text, class_="tag")
 
 
@@ -92,15 +93,15 @@ def listing(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]
 def assembled(*, title: str, header: Iterable[Html], sections: Sequence[Section], footer: str, canvas: Canvas) -> str:
     """Put the page together."""
     resources = files("tclose.report")
-    links = (element("li", element("a", one.short, href=f"#{one.identity}")) for one in sections)
+    links = (element("li", element("a", section.short, href=f"#{section.identity}")) for section in sections)
     contents = element("nav", element("ul", *links), aria_label="Contents")
     library, script = drawing_library(), (resources / "page.js").read_text(encoding="utf-8")
     return Template((resources / "page.html").read_text(encoding="utf-8")).substitute(
-        hashes=" ".join(f"'{script_hash(one)}'" for one in (library, script)),
+        hashes=" ".join(f"'{script_hash(code)}'" for code in (library, script)),
         title=element("title", title)[len("<title>") : -len("</title>")],
         style=(resources / "style.css").read_text(encoding="utf-8"),
         header=joined((element("header", *header), contents)),
-        content="\n".join(one.html() for one in sections),
+        content="\n".join(section.html() for section in sections),
         footer=element("footer", footer),
         data=data_block(canvas.specs, identity="charts"),
         library=library,

@@ -1,6 +1,6 @@
-"""What an adversary gets out of a table: one file per attack, each of which declares itself."""
+"""What an adversary learns from a table: one file per attack, each of which declares itself."""
 
-from tclose.measure.attack.base import Attack, Finding, Named, Scene, Secret
+from tclose.measure.attack.base import Attack, ExposedClass, Finding, Scene, Secret
 from tclose.measure.attack.registry import ATTACKS
 from tclose.measure.attack.results import K_ANONYMOUS, RAW, RELEASE, AttackResult, Attacks, TableSize, attacked
 
@@ -12,8 +12,8 @@ __all__ = [
     "Attack",
     "AttackResult",
     "Attacks",
+    "ExposedClass",
     "Finding",
-    "Named",
     "Scene",
     "Secret",
     "TableSize",

@@ -1,40 +1,42 @@
-"""Background knowledge (Machanavajjhala et al. 2006): an adversary who can exclude values for a person.
+"""Background knowledge (Machanavajjhala et al. 2006): the adversary can exclude values for a person.
 
-A class that shows few values falls to somebody who knows what a person does not have.
+Anyone who knows which values a person does not have is left with few values, if the person's class shows few.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Opened, Scene, classes_opened, names_of, nothing
+from tclose.measure.attack.base import NO_SECRET, Attack, Exposure, Finding, Scene, finding_of, names_of, not_applicable
 from tclose.words import rows_of
 
 EXCLUDED = 1  # values that the adversary knows a person not to have
 
 
 def run(scene: Scene) -> Finding:
-    """Find how few values have to be excluded, and the rows that fall when one is."""
+    """Find how few values must be excluded, and the rows whose value is certain when one is."""
     if not scene.secrets:
-        return nothing(scene, NO_SECRET)
-    opened, fewest = [], []
+        return not_applicable(scene, NO_SECRET)
+    exposures, fewest = [], []
     for secret in scene.secrets:
         cells = np.unique(secret.cells)
         distinct = scene.counts(secret.cells, int(cells[-1]) + 1).distinct
-        telling = len(cells) > EXCLUDED + 1  # else the whole table falls as easily
-        opened.append(Opened(secret, (distinct <= EXCLUDED + 1) & telling))
+        telling = len(cells) > EXCLUDED + 1  # else the whole table reveals as much
+        exposures.append(Exposure(secret, (distinct <= EXCLUDED + 1) & telling))
         fewest.append(int(distinct.min()) - 1)
-    found = classes_opened(scene, min(fewest), opened)
-    if not found.rows:
-        return found.saying("Nobody's value is certain, beyond what the table itself tells, once one is excluded.")
-    return found.saying(f"For {rows_of(found.rows, found.of)} it is enough to exclude one value of {names_of(opened)}.")
+    finding = finding_of(scene, min(fewest), exposures)
+    if not finding.rows:
+        return finding.saying("Excluding one value makes no person's value certain.")
+    affected = rows_of(finding.rows, finding.of)
+    return finding.saying(f"For {affected}, excluding one value of {names_of(exposures)} makes the other one certain.")
 
 
 ATTACK = Attack(
     "background_knowledge",
-    "values excluded by an insider",
-    "Somebody who knows what a person does not have is left with few values, or with one.",
-    "fewest values to exclude before one is certain",
+    "background knowledge attack",
+    "The adversary knows a value that the person does not have, and excludes it. If the class shows two values only, "
+    "the other one is certain.",
+    "fewest values to exclude until one is certain",
     "values",
     "higher",
     run,

@@ -1,4 +1,4 @@
-"""What an attack sees and what it answers; each attack declares itself, so that nothing else needs code for it."""
+"""What an attack sees and what it returns; each attack declares itself, so that nothing else needs code for it."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Secret:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A table as an adversary meets it: its classes, its secrets, and the register beside it."""
+    """A table as an adversary sees it: its classes, its sensitive attributes, and the register of people."""
 
     labels: Ints  # class of every row, counted from 0 in the order in which the table shows them first
     secrets: Sequence[Secret]
-    crowd: int  # how many people one should be able to hide among
-    people: Ints  # of the register, that fit each class
-    own: Links | None = None  # the table that was published, as a register; none where it is published as it is
+    crowd: int  # how many people everyone should be able to hide among
+    people: Ints  # how many of the register fit each class
+    own: Links | None = None  # the original rows as a register; None for the raw table itself
     second: Scene | None = None  # another release of the same table
 
     def with_second(self, second: Scene) -> Scene:
@@ -68,27 +68,27 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Named:
-    """A class that an attack opens: which, how many rows, for which attribute, and what is learnt."""
+class ExposedClass:
+    """A class that an attack succeeds on: its number, its rows, the attribute, and what the adversary learns."""
 
     number: int  # counted from 1
     rows: int
     attribute: str
-    what: str = ""
+    what: str = ""  # the adversary learns
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one attack gets out of one table."""
+    """What one attack learns from one table."""
 
-    figure: float | None  # none where the attack has nothing to work on
+    figure: float | None  # None where the attack does not apply
     rows: int  # how many are affected
     of: int
     sentence: str
-    classes: tuple[Named, ...] = ()
+    classes: tuple[ExposedClass, ...] = ()
 
     def saying(self, sentence: str) -> Finding:
-        """Return the same in words."""
+        """Return the same finding with its sentence."""
         return replace(self, sentence=sentence)
 
     @property
@@ -99,20 +99,25 @@ class Finding:
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack: what it is called, what it means to people, and which way its figure is better."""
+    """One attack: its name in JSON, its words for people, what its figure is, and which direction is better."""
 
     name: str
     title: str
-    meaning: str
+    meaning: str  # what the adversary does, in a sentence or two
     figure: str  # what the figure is
     unit: Literal["classes", "values", "times", "share", "rows"]
     better: Literal["lower", "higher"]
     run: Callable[[Scene], Finding]
     counts_people: bool = False  # whether it takes every row for a person
 
+    @property
+    def label(self) -> str:
+        """The name as people write it."""
+        return self.name.replace("_", " ")
 
-def nothing(scene: Scene, why: str) -> Finding:
-    """Return the answer of an attack that has nothing to work on."""
+
+def not_applicable(scene: Scene, why: str) -> Finding:
+    """Return the finding of an attack that does not apply to a table."""
     return Finding(None, 0, len(scene.labels), why)
 
 
@@ -120,32 +125,35 @@ NO_SECRET = "The policy names no sensitive attribute, so there is nothing to lea
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
-    """The classes that an attack opens for one attribute, and what each of all classes then tells."""
+class Exposure:
+    """The classes that an attack succeeds on for one attribute, and what each class of the table tells."""
 
     secret: Secret
     classes: Bools
-    what: Sequence[str] = ()
+    lessons: Sequence[str] = ()
 
-    def named(self, scene: Scene) -> list[Named]:
-        """Name the open classes, the first of them where there are very many."""
+    def listed(self, scene: Scene) -> list[ExposedClass]:
+        """List the exposed classes, the first of them where there are very many."""
         return [
-            Named(number + 1, int(scene.sizes[number]), self.secret.name, self.what[number] if self.what else "")
+            ExposedClass(
+                number + 1, int(scene.sizes[number]), self.secret.name, self.lessons[number] if self.lessons else ""
+            )
             for number in np.flatnonzero(self.classes)[:MOST_NAMED].tolist()
         ]
 
 
-def classes_opened(scene: Scene, figure: float, opened: Sequence[Opened]) -> Finding:
-    """Return the answer of an attack on classes, still without its sentence."""
-    rows = int(scene.sizes[open_for_any(opened)].sum())
-    return Finding(figure, rows, len(scene.labels), "", tuple(name for one in opened for name in one.named(scene)))
+def finding_of(scene: Scene, figure: float, exposures: Sequence[Exposure]) -> Finding:
+    """Return the finding of an attack on classes, still without its sentence."""
+    rows = int(scene.sizes[exposed_for_any(exposures)].sum())
+    classes = tuple(listed for exposure in exposures for listed in exposure.listed(scene))
+    return Finding(figure, rows, len(scene.labels), "", classes)
 
 
-def open_for_any(opened: Sequence[Opened]) -> Bools:
-    """Mark the classes that are open for some attribute."""
-    return np.asarray(np.any([one.classes for one in opened], axis=0))
+def exposed_for_any(exposures: Sequence[Exposure]) -> Bools:
+    """Mark the classes that are exposed for some attribute."""
+    return np.asarray(np.any([exposure.classes for exposure in exposures], axis=0))
 
 
-def names_of(opened: Sequence[Opened]) -> str:
-    """Spell the attributes for which some class is open."""
-    return columns([one.secret.name for one in opened if one.classes.any()])
+def names_of(exposures: Sequence[Exposure]) -> str:
+    """Spell the attributes for which some class is exposed."""
+    return columns([exposure.secret.name for exposure in exposures if exposure.classes.any()])

@@ -1,4 +1,4 @@
-"""Homogeneity (Machanavajjhala et al. 2006): a class in which everyone has the same value tells it of everyone."""
+"""Homogeneity (Machanavajjhala et al. 2006): a class in which everyone has the same value reveals it for everyone."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from tclose.measure.attack.base import (
     NO_SECRET,
     Attack,
+    Exposure,
     Finding,
-    Opened,
     Scene,
     Secret,
-    classes_opened,
+    exposed_for_any,
+    finding_of,
     names_of,
-    nothing,
-    open_for_any,
+    not_applicable,
 )
 from tclose.types import Bools
 from tclose.words import counted, rows_of
@@ -23,26 +23,26 @@ from tclose.words import counted, rows_of
 def run(scene: Scene) -> Finding:
     """Count the classes that show one value of an attribute, where the whole table shows several."""
     if not scene.secrets:
-        return nothing(scene, NO_SECRET)
-    opened = [Opened(secret, _alike(scene, secret)) for secret in scene.secrets]
-    classes = int(open_for_any(opened).sum())
-    found = classes_opened(scene, classes, opened)
+        return not_applicable(scene, NO_SECRET)
+    exposures = [Exposure(secret, _alike(scene, secret)) for secret in scene.secrets]
+    classes = int(exposed_for_any(exposures).sum())
+    finding = finding_of(scene, classes, exposures)
     if not classes:
-        return found.saying("Every class shows at least two values of every sensitive attribute that has two.")
-    where = counted(classes, "class")
-    return found.saying(f"{rows_of(found.rows, found.of)} stand in {where} where all have the same {names_of(opened)}.")
+        return finding.saying("Every class shows at least two values of every sensitive attribute that has two.")
+    affected, where = rows_of(finding.rows, finding.of), counted(classes, "class")
+    return finding.saying(f"{affected} are in {where} where everyone has the same value of {names_of(exposures)}.")
 
 
 def _alike(scene: Scene, secret: Secret) -> Bools:
     cells = int(secret.cells.max()) + 1
     alike = scene.counts(secret.cells, cells).distinct == 1
-    return np.asarray(alike & bool(np.ptp(secret.cells)))  # what the whole table tells, no class tells
+    return np.asarray(alike & bool(np.ptp(secret.cells)))  # one value in the whole table is no news about a class
 
 
 ATTACK = Attack(
     "homogeneity",
-    "same value in a whole class",
-    "Anyone known to be in such a class has that value: being one of many does not help.",
+    "homogeneity attack",
+    "If everyone in a class has the same value, anyone who knows a person's class learns that value for certain.",
     "classes that show one value only",
     "classes",
     "lower",

@@ -1,7 +1,7 @@
-"""Background join (Fang et al., as told in Weber's thesis, section 2.4): one sensitive value gives away the others.
+"""Background join (Fang et al., as described in Weber's thesis, section 2.4): one sensitive value reveals the others.
 
-Sensitive values are published as they are. Whoever knows somebody's class and one of the values looks up the rows of
-the class that show it; where these agree on another attribute, that one is known, too.
+Sensitive values are published as they are. Anyone who knows a person's class and one of the person's values looks up
+the rows of the class that show it; where these rows agree on another attribute, that value is known, too.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.distance import Counts
-from tclose.measure.attack.base import Attack, Finding, Scene, Secret, nothing
+from tclose.measure.attack.base import Attack, Finding, Scene, Secret, not_applicable
 from tclose.types import Bools, Ints
 from tclose.words import columns, percent, rows_of
 
 
 def run(scene: Scene) -> Finding:
-    """Find the rows for which one known value gives another away, and the share that it singles out."""
+    """Find the rows for which one known value reveals another, and the share of rows that it singles out."""
     rows = len(scene.labels)
     if len(scene.secrets) < 2:
-        return nothing(scene, "It takes two sensitive attributes: one that the adversary knows, and another to learn.")
+        return not_applicable(
+            scene, "This attack needs two sensitive attributes: one that the adversary knows, and one to learn."
+        )
     learnt, best = np.zeros(rows, dtype=bool), (-1.0, "")
     for known in scene.secrets:
         group = _groups(scene, known)
@@ -28,11 +30,12 @@ def run(scene: Scene) -> Finding:
             if other is not known and np.ptp(other.cells):
                 learnt |= _agree(group, other)
     share, name = best
-    told = (
+    affected = int(learnt.sum())
+    sentence = (
         f"Anyone who knows a person's class and {columns([name])} singles out {percent(share)} of the rows; for "
-        f"{rows_of(int(learnt.sum()), rows)} the class and one known value give away another."
+        f"{rows_of(affected, rows)}, the class and one known value reveal another value."
     )
-    return Finding(share, int(learnt.sum()), rows, told)
+    return Finding(share, affected, rows, sentence)
 
 
 def _groups(scene: Scene, known: Secret) -> Ints:
@@ -49,8 +52,8 @@ def _agree(group: Ints, secret: Secret) -> Bools:
 
 ATTACK = Attack(
     "background_join",
-    "one known value gives away the rest",
-    "Somebody who knows a person's class and one sensitive value, such as a salary, looks up the others.",
+    "background join attack",
+    "Anyone who knows a person's class and one sensitive value, such as a salary, looks up the person's other values.",
     "largest share of rows singled out by one known value",
     "share",
     "lower",

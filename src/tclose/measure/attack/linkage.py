@@ -1,4 +1,4 @@
-"""Linkage with a register: who can be found again; the figures are those of `measure/risk.py`."""
+"""Linkage with a register: which rows can be linked to a person; the figures are those of `measure/risk.py`."""
 
 from __future__ import annotations
 
@@ -8,48 +8,51 @@ from tclose.words import percent, rows_of
 
 
 def run_prosecutor(scene: Scene) -> Finding:
-    """Look for somebody who is known to be in the table."""
+    """Look for a person who is known to be in the table."""
     rows, least = len(scene.labels), int(scene.sizes.min())
     chance = risk.prosecutor(scene.sizes)
-    found = Finding(chance, int(scene.sizes[scene.sizes < scene.crowd].sum()), rows, "")
+    finding = Finding(chance, int(scene.sizes[scene.sizes < scene.crowd].sum()), rows, "")
     if least == 1:
         alone = rows_of(int((scene.sizes == 1).sum()), rows)
-        return found.saying(f"Somebody known to be in the table may be found for certain: {alone} are alone.")
-    return found.saying(
-        f"A person known to be in the table hides among at least {least:,} rows: a chance of {percent(chance)}."
+        return finding.saying(f"{alone} are alone in their class: anyone who looks for these people finds their rows.")
+    return finding.saying(
+        f"Every person shares a class of at least {least:,} rows, so a guess is right with a chance of at most "
+        f"{percent(chance)}."
     )
 
 
 def run_journalist(scene: Scene) -> Finding:
-    """Look for anybody, by way of the register."""
+    """Look for any person of the register."""
     crowds = risk.crowds(scene.sizes, scene.people)
     small = (crowds > 0) & (crowds < scene.crowd)
     chance = risk.journalist(scene.sizes, scene.people)
-    found = Finding(chance, int(scene.sizes[small].sum()), len(scene.labels), "")
+    finding = Finding(chance, int(scene.sizes[small].sum()), len(scene.labels), "")
     if not chance:
-        return found.saying("The register knows nobody who fits a class.")
+        return finding.saying("No person of the register fits any class.")
     fewest = int(crowds[crowds > 0].min())
-    return found.saying(f"The row that is easiest to link fits {fewest:,} people, a chance of {percent(chance)}.")
+    people = "1 person" if fewest == 1 else f"{fewest:,} people"
+    return finding.saying(f"The most exposed row fits {people}: a link is right with a chance of {percent(chance)}.")
 
 
 def run_marketer(scene: Scene) -> Finding:
     """Link as many rows as possible."""
     share, whole = risk.marketer(scene.sizes, scene.people), len(scene.labels)
     right = round(share * whole)
-    told = f"Linking every row to anybody of the register who fits is right for about {rows_of(right, whole)}."
-    return Finding(share, right, whole, told)
+    sentence = f"If every row is linked to a person of the register who fits, about {rows_of(right, whole)} are right."
+    return Finding(share, right, whole, sentence)
 
 
 def run_uniqueness(scene: Scene) -> Finding:
     """Count rows that fit one person, where that person fits no other row of the class."""
     rows, whole = int(risk.unique(scene.sizes, scene.people).sum()), len(scene.labels)
-    return Finding(rows / whole, rows, whole, f"{rows_of(rows, whole)} fit one person of the register and nobody else.")
+    return Finding(rows / whole, rows, whole, f"{rows_of(rows, whole)} fit exactly one person of the register.")
 
 
 PROSECUTOR = Attack(
     "prosecutor",
-    "finding a known participant",
-    "The adversary knows that a person is in the table and looks for the row; small classes count as affected.",
+    "prosecutor attack",
+    "The adversary knows that a person is in the table and looks for the person's row. Rows in classes of fewer than k "
+    "rows count as affected.",
     "chance of finding the most exposed row",
     "share",
     "lower",
@@ -58,8 +61,9 @@ PROSECUTOR = Attack(
 )
 JOURNALIST = Attack(
     "journalist",
-    "finding anybody with a register",
-    "The adversary holds a register and would be content with anybody; a crowd smaller than k counts as affected.",
+    "journalist attack",
+    "The adversary has a register and looks for any person in it. Rows that fit fewer than k people of the register "
+    "count as affected.",
     "chance of linking the most exposed row",
     "share",
     "lower",
@@ -68,9 +72,9 @@ JOURNALIST = Attack(
 )
 MARKETER = Attack(
     "marketer",
-    "linking as many as possible",
-    "The adversary links every row to somebody who fits; some of these links are right.",
-    "share of rows linked rightly",
+    "marketer attack",
+    "The adversary links every row to a person of the register who fits. Some of these links are right.",
+    "share of rows linked to the right person",
     "share",
     "lower",
     run_marketer,
@@ -78,9 +82,9 @@ MARKETER = Attack(
 )
 UNIQUENESS = Attack(
     "uniqueness",
-    "rows that fit one person only",
-    "A row that fits one person of the register, and that person no other row, is that person's.",
-    "share of rows that are unique",
+    "uniqueness",
+    "If a row fits one person of the register only, and that person fits no other row, the row belongs to that person.",
+    "share of rows that fit one person only",
     "share",
     "lower",
     run_uniqueness,

@@ -1,17 +1,17 @@
-"""Rare values: sensitive values are published as they are, and one that few rows share names its holder."""
+"""Rare values: sensitive values are published as they are, and a value that few rows share identifies a person."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, nothing
+from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, not_applicable
 from tclose.words import columns, rows_of
 
 
 def run(scene: Scene) -> Finding:
-    """Find the rarest value, and the rows whose value fewer than a crowd share."""
+    """Find the rarest value, and the rows whose value fewer than k rows share."""
     if not scene.secrets:
-        return nothing(scene, NO_SECRET)
+        return not_applicable(scene, NO_SECRET)
     rare, least, names = np.zeros(len(scene.labels), dtype=bool), len(scene.labels), []
     for secret in scene.secrets:
         shared = np.bincount(secret.cells)[secret.cells]
@@ -20,19 +20,19 @@ def run(scene: Scene) -> Finding:
             rare |= shared < scene.crowd
             names.append(secret.name)
     rows = int(rare.sum())
-    told = f"Every sensitive value is shared by {least:,} rows at least."
+    sentence = f"At least {least:,} rows share every sensitive value."
     if rows:
-        told = (
+        sentence = (
             f"{rows_of(rows, len(scene.labels))} show a value of {columns(names)} that fewer than {scene.crowd:,} rows "
             "share: anyone who knows the value finds the row."
         )
-    return Finding(least, rows, len(scene.labels), told)
+    return Finding(least, rows, len(scene.labels), sentence)
 
 
 ATTACK = Attack(
     "rarity",
-    "values so rare that they identify",
-    "A rare disease or an exact salary that the neighbours know leads to the row, whatever its class.",
+    "rare value attack",
+    "Anyone who knows a person's rare disease or exact salary finds the person's row, whatever its class.",
     "rows that share the rarest value",
     "rows",
     "higher",

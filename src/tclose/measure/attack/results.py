@@ -1,6 +1,6 @@
-"""The same attacks on the raw table, on a merely k-anonymous one and on the release, side by side.
+"""The same attacks on the raw table, on a k-anonymous table and on the release, side by side.
 
-The answer names columns, counts and class numbers, and of values only what the policy itself spells.
+Findings name columns, counts and class numbers; of values they name only what the policy itself spells.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tclose.measure.attack.base import Attack, Finding, Named, Scene, nothing
+from tclose.measure.attack.base import Attack, ExposedClass, Finding, Scene, not_applicable
 from tclose.measure.attack.registry import ATTACKS
 from tclose.types import Progress, silent
 from tclose.words import html_table, number, percent
@@ -17,14 +17,14 @@ from tclose.words import html_table, number, percent
 RAW, K_ANONYMOUS, RELEASE = "raw", "k_anonymous", "release"
 MOST_NAMED = 100
 SEVERAL_ROWS = (
-    "The policy tells persons apart who have several rows; this attack takes every row for a person and would make the "
-    "risk look smaller than it is, so it is left out."
+    "Some persons have several rows. This attack takes every row for a person and would show a risk that is too small, "
+    "so it is left out."
 )
 
 
 @dataclass(frozen=True)
 class TableSize:
-    """How many rows a table has, and in how many classes."""
+    """How many rows and classes a table has."""
 
     rows: int
     classes: int
@@ -32,42 +32,58 @@ class TableSize:
 
     @classmethod
     def of(cls, scene: Scene) -> TableSize:
-        """Count."""
+        """Count the rows and classes of a table."""
         return cls(len(scene.labels), len(scene.sizes), int(scene.sizes.min()))
 
 
 @dataclass(frozen=True)
 class AttackResult:
-    """One attack on every table."""
+    """What one attack learns from every table."""
 
     attack: Attack
     findings: Mapping[str, Finding]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `--json` prints; classes are named for the release alone, since the others stay at home."""
+        """Return what `--json` prints; it names classes of the release alone, since nobody else sees the others."""
         attack = self.attack
-        answer = {"name": attack.name, "title": attack.title, "meaning": attack.meaning}
-        answer |= {"figure": attack.figure, "unit": attack.unit, "better": attack.better}
-        named = [_named(each) for each in self.findings[RELEASE].classes[:MOST_NAMED]]
-        return {**answer, **{table: _plain(finding) for table, finding in self.findings.items()}, "classes": named}
+        declaration = {"name": attack.name, "title": attack.title, "meaning": attack.meaning}
+        declaration |= {"figure": attack.figure, "unit": attack.unit, "better": attack.better}
+        findings = {table: _finding(finding) for table, finding in self.findings.items()}
+        classes = [_exposed_class(exposed) for exposed in self.findings[RELEASE].classes[:MOST_NAMED]]
+        return {**declaration, **findings, "classes": classes}
+
+    def spelled(self, table: str) -> str:
+        """Return the attack's figure for one table, as people read it; a dash where the attack does not apply."""
+        figure = self.findings[table].figure
+        if figure is None:
+            return "–"
+        return percent(figure) if self.attack.unit == "share" else number(figure)
 
     def cells(self) -> list[str]:
-        """Return what a notebook shows: the attack, what it gets out of each table, and which direction is better."""
-        figures = (_cell(self.attack, finding) for finding in self.findings.values())
+        """Return what a notebook shows: the attack, its figure and affected share per table, the better direction."""
+        figures = (
+            self.spelled(table) + ("" if finding.figure is None else f" ({percent(finding.share)})")
+            for table, finding in self.findings.items()
+        )
         return [self.attack.title, *figures, self.attack.better]
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding) -> dict[str, Any]:
     return {"figure": finding.figure, "rows": finding.rows, "share": finding.share, "sentence": finding.sentence}
 
 
-def _named(named: Named) -> dict[str, Any]:
-    return {"class": named.number, "rows": named.rows, "attribute": named.attribute, "what": named.what}
+def _exposed_class(exposed: ExposedClass) -> dict[str, Any]:
+    return {
+        "class": exposed.number,
+        "rows": exposed.rows,
+        "attribute": exposed.attribute,
+        "what": exposed.what,
+    }
 
 
 @dataclass(frozen=True)
 class Attacks:
-    """What every attack gets out of the raw table, of a merely k-anonymous one, and of the release."""
+    """What every attack learns from the raw table, from a k-anonymous table, and from the release."""
 
     tables: Mapping[str, TableSize]
     k: int  # of the k-anonymous table, and the crowd to hide among
@@ -89,35 +105,19 @@ class Attacks:
 
     def _repr_html_(self) -> str:
         caption = "What an adversary learns; in brackets, the share of rows affected"
-        rows = [
-            [
-                each.attack.title,
-                *(_cell(each.attack, finding) for finding in each.findings.values()),
-                each.attack.better,
-            ]
-            for each in self.results
-        ]
-        return html_table(caption, ["attack", *self.tables, "better"], rows)
-
-
-def _cell(attack: Attack, finding: Finding) -> str:
-    """Spell what one attack gets out of one table."""
-    if finding.figure is None:
-        return "–"
-    figure = percent(finding.figure) if attack.unit == "share" else number(finding.figure)
-    return f"{figure} ({percent(finding.share)})"
+        return html_table(caption, ["attack", *self.tables, "better"], [result.cells() for result in self.results])
 
 
 def attacked(
     scenes: Mapping[str, Scene], *, register_rows: int, several_rows: bool, progress: Progress = silent
 ) -> Attacks:
-    """Play every attack on every table; `several_rows` says that some person has more than one row."""
+    """Make every attack on every table; `several_rows` says that some person has more than one row."""
     results = []
     for done, attack in enumerate(ATTACKS):
         progress(done / len(ATTACKS), attack.title)
         misled = several_rows and attack.counts_people
         findings = {
-            name: nothing(scene, SEVERAL_ROWS) if misled else attack.run(scene) for name, scene in scenes.items()
+            name: not_applicable(scene, SEVERAL_ROWS) if misled else attack.run(scene) for name, scene in scenes.items()
         }
         results.append(AttackResult(attack, findings))
     progress(1.0)

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from tclose.distance import Counts
 from tclose.measure.attack.base import (
     Attack,
+    Exposure,
     Finding,
-    Opened,
     Scene,
     Secret,
-    classes_opened,
+    exposed_for_any,
+    finding_of,
     names_of,
-    nothing,
-    open_for_any,
+    not_applicable,
 )
 from tclose.types import Bools, Ints
 from tclose.words import class_numbers, counted, rows_of
@@ -32,15 +32,20 @@ QUARTER = 4
 
 def run(scene: Scene) -> Finding:
     """Find the classes whose values are alike."""
-    opened = [Opened(secret, *_alike(scene, secret)) for secret in scene.secrets if _comparable(secret)]
-    if not opened:
-        return nothing(scene, "No sensitive attribute has a hierarchy, an order or costs, so no two values are alike.")
-    numbers = (np.flatnonzero(open_for_any(opened)) + 1).tolist()
-    found = classes_opened(scene, len(numbers), opened)
+    exposures = [Exposure(secret, *_alike(scene, secret)) for secret in scene.secrets if _comparable(secret)]
+    if not exposures:
+        return not_applicable(
+            scene, "No sensitive attribute has a hierarchy, an order or costs, so no two values are alike."
+        )
+    numbers = (np.flatnonzero(exposed_for_any(exposures)) + 1).tolist()
+    finding = finding_of(scene, len(numbers), exposures)
     if not numbers:
-        return found.saying("In no class are the values alike, beyond what the table itself tells.")
-    where = f"{counted(len(numbers), 'class')} whose values of {names_of(opened)} are alike: {class_numbers(numbers)}"
-    return found.saying(f"{rows_of(found.rows, found.of)} stand in {where}.")
+        return finding.saying("In no class are all values alike, unless they are alike in the whole table.")
+    affected, where = rows_of(finding.rows, finding.of), counted(len(numbers), "class")
+    attributes = names_of(exposures)
+    return finding.saying(
+        f"{affected} are in {where} whose values of {attributes} are alike: {class_numbers(numbers)}."
+    )
 
 
 def _comparable(secret: Secret) -> bool:
@@ -61,14 +66,14 @@ def _under_one_node(counts: Counts, secret: Secret) -> tuple[Bools, list[str]]:
     """Look one step below the lowest node that covers the whole table."""
     shown = np.unique(secret.codes)
     inner = [height for height, level in enumerate(secret.levels) if height and np.ptp(level[shown])]
-    alike, what = np.zeros(len(counts), dtype=bool), [""] * len(counts)
+    alike, lessons = np.zeros(len(counts), dtype=bool), [""] * len(counts)
     for height in reversed(inner):
         node = secret.levels[height][counts.codes]
         low, high = np.minimum.reduceat(node, counts.starts), np.maximum.reduceat(node, counts.starts)
         alike |= low == high
-        for number in np.flatnonzero(low == high).tolist():  # the lowest node has the last word
-            what[number] = f"all under '{secret.nodes[height][low[number]]}'"
-    return alike, what
+        for number in np.flatnonzero(low == high).tolist():  # the lowest node comes last and stays
+            lessons[number] = f"all under '{secret.nodes[height][low[number]]}'"
+    return alike, lessons
 
 
 def _on_a_line(counts: Counts, positions: NDArray[np.float64], shown: Ints) -> tuple[Bools, list[str]]:
@@ -76,10 +81,10 @@ def _on_a_line(counts: Counts, positions: NDArray[np.float64], shown: Ints) -> t
     place = positions[counts.codes]
     low, high = np.minimum.reduceat(place, counts.starts), np.maximum.reduceat(place, counts.starts)
     telling = QUARTER * (positions[shown[-1]] - positions[shown[0]]) > whole
-    what = np.full(len(counts), "all within a quarter of the range", dtype=object)
-    what[QUARTER * (high - positions[0]) <= whole] = "all low: within the lowest quarter of the range"
-    what[QUARTER * (positions[-1] - low) <= whole] = "all high: within the highest quarter of the range"
-    return (QUARTER * (high - low) <= whole) & telling, what.tolist()
+    lessons = np.full(len(counts), "all within a quarter of the range", dtype=object)
+    lessons[QUARTER * (high - positions[0]) <= whole] = "all low: within the lowest quarter of the range"
+    lessons[QUARTER * (positions[-1] - low) <= whole] = "all high: within the highest quarter of the range"
+    return (QUARTER * (high - low) <= whole) & telling, lessons.tolist()
 
 
 def _near(counts: Counts, costs: NDArray[np.float64]) -> Bools:
@@ -93,8 +98,8 @@ def _near(counts: Counts, costs: NDArray[np.float64]) -> Bools:
 
 ATTACK = Attack(
     "similarity",
-    "values that mean the same",
-    "A class may show several values and still give the person away, if all are stomach diseases, or all salaries low.",
+    "similarity attack",
+    "A class may show several values that mean nearly the same: all are stomach diseases, or all salaries are low.",
     "classes whose values are alike",
     "classes",
     "lower",

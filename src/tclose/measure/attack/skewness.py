@@ -1,7 +1,7 @@
 """Skewness (Li, Li & Venkatasubramanian 2007, section 3): a class in which a value is far likelier than in the table.
 
 The gain of a value in a class is its share there over its share in the whole table. Rows count as affected when a
-class makes a value an even bet or better, although the table does not.
+value has at least half of their class, but less than half of the table.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Opened, Scene, Secret, classes_opened, nothing
+from tclose.measure.attack.base import NO_SECRET, Attack, Exposure, Finding, Scene, Secret, finding_of, not_applicable
 from tclose.types import Bools
 from tclose.words import columns, number, rows_of
 
 
 def gains(scene: Scene, secret: Secret) -> tuple[NDArray[np.float64], Bools]:
-    """Return the largest gain of each class, and whether it makes a value an even bet that is not one in the table."""
+    """Return the largest gain of each class, and whether a value has half of it, but less than half of the table."""
     counts, rows = scene.counts(secret.codes, secret.domain), len(secret.codes)
     sizes, prior = counts.per_entry(counts.sizes), secret.reference[counts.codes]
     gain = counts.counts / sizes * (rows / prior)
@@ -24,29 +24,30 @@ def gains(scene: Scene, secret: Secret) -> tuple[NDArray[np.float64], Bools]:
 
 
 def run(scene: Scene) -> Finding:
-    """Find the largest gain, and the rows of classes that make a value an even bet or better."""
+    """Find the largest gain, and the rows of classes in which a value has at least half of the rows."""
     if not scene.secrets:
-        return nothing(scene, NO_SECRET)
-    opened, best = [], (0.0, "", 0)
+        return not_applicable(scene, NO_SECRET)
+    exposures, best = [], (0.0, "", 0)
     for secret in scene.secrets:
         gain, believed = gains(scene, secret)
-        words = [f"a value is {number(each)} times as likely as in the whole table" for each in gain]
-        opened.append(Opened(secret, believed, words))
+        lessons = [f"a value is {number(times)} times as likely as in the whole table" for times in gain]
+        exposures.append(Exposure(secret, believed, lessons))
         best = max(best, (float(gain.max()), secret.name, int(gain.argmax()) + 1))
     figure, name, where = best
-    likely = f"{number(figure)} times as likely (class {where:,}) as in the whole table"
-    told = f"At most a value of {columns([name])} is {likely}"
-    found = classes_opened(scene, figure, opened)
-    if found.rows:
-        told += f"; for {rows_of(found.rows, found.of)} a class makes a value an even bet that is not one in the table"
-    return found.saying(f"{told}.")
+    finding = finding_of(scene, figure, exposures)
+    sentence = f"In class {where:,}, a value of {columns([name])} is {number(figure)} times as likely as in the table"
+    if finding.rows:
+        affected = rows_of(finding.rows, finding.of)
+        sentence += f"; {affected} are in classes where a value has at least half of the rows, unlike in the table"
+    return finding.saying(f"{sentence}.")
 
 
 ATTACK = Attack(
     "skewness",
-    "values far likelier than in the table",
-    "An adversary learns nothing for certain, and yet would bet on a value that is rare elsewhere.",
-    "largest gain: share in a class over share in the table",
+    "skewness attack",
+    "A value that is rare in the whole table may be frequent in a class. The adversary learns nothing for certain, but "
+    "can guess the value with a better chance.",
+    "largest gain: share of a value in a class, divided by its share in the table",
     "times",
     "lower",
     run,

@@ -16,7 +16,7 @@ import polars as pl
 
 from tclose.errors import InputError, InternalError, LeakWarning, PolicyError, Unsuited
 from tclose.measure.anatomy import reconstruction_error
-from tclose.measure.utility import Outcome, class_sizes, measured
+from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes, measured
 from tclose.policy import Policy
 from tclose.policy.derived import group_policy
 from tclose.privacy.judge import JudgedTable
@@ -24,7 +24,7 @@ from tclose.privacy.results import CheckResult
 from tclose.recode.frame import ordered, recoded
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
-from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput, losses_of, outcome_of
+from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput, losses_of, partition_of
 from tclose.release.verification import NO_IDENTITY, FilesOf, Verified, examined, prefixed
 from tclose.table.classes import classes_of
 from tclose.types import Ints, Progress
@@ -83,9 +83,9 @@ def make(given: ReleaseInput, method: str, options: Options) -> Anatomy:
     first, _ = ordered(rows.drop(sensitive).with_columns(numbers))
     second, order = ordered(pl.DataFrame([numbers, *rows[sensitive].iter_columns()]))
     judge = Judge(group_policy(given.own_policy, group), given.persons(order))
-    outcome = outcome_of(given, classes_of(rows[list(policy.quasi) or list(policy.visible)]))
-    measures = _measures(given, outcome, labels)
-    return Anatomy((first, second), judge, given.own_policy, group, measures, losses_of(given, outcome))
+    partition = partition_of(given, classes_of(rows[list(policy.quasi) or list(policy.visible)]))
+    measures = _measures(given, partition, labels)
+    return Anatomy((first, second), judge, given.own_policy, group, measures, losses_of(given, partition))
 
 
 def _renumbered(labels: Ints, seed: int) -> Ints:
@@ -103,16 +103,13 @@ def _new_name(columns: Sequence[str]) -> str:
     return name
 
 
-def _measures(given: ReleaseInput, outcome: Outcome, labels: Ints) -> dict[str, Any]:
+def _measures(given: ReleaseInput, partition: MeasuredPartition, labels: Ints) -> dict[str, Any]:
     """Measure detail on quasi-identifiers as they stand, sizes on groups, and what the parting itself costs."""
-    groups = replace(outcome, sizes=np.bincount(labels), labels=labels, losses=[])
-    detail, sizes = measured(outcome), measured(groups)
+    groups = replace(partition, sizes=np.bincount(labels), labels=labels, losses=[])
+    of_cells, of_groups = measured(partition), measured(groups)
     errors = [reconstruction_error(labels, column.codes) for column in given.table.sensitive.values()]
     return {
-        "gcp": detail["gcp"],
-        "sse": detail["sse"],
-        "discernibility": sizes["discernibility"],
-        "c_avg": sizes["c_avg"],
+        **{measure.name: (of_groups if measure.of_sizes else of_cells)[measure.name] for measure in MEASURES},
         "class_sizes": class_sizes(groups),
         "reconstruction_error": round(float(np.mean(errors)), 4),
     }

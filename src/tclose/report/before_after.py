@@ -1,8 +1,8 @@
 """A quasi-identifier before and after: the raw table in the bins that the release itself shows.
 
-Nothing here names a value that the release does not. A bin of fewer than k people stays hidden, together with others
-until those hidden are k and more than one bin; what is shown is rounded to multiples of k, so that subtracting it from
-the total tells nothing exact.
+No bin names a value that the release does not show. A bin of fewer than k people is hidden, together with the smallest
+others until at least two bins and k people are hidden. Shown counts are rounded to multiples of k, so that subtracting
+them from the total gives no exact count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ELSE, MISSING = "anything else", "missing"
 
 @dataclass(frozen=True, eq=False)
 class BeforeAfter:
-    """One quasi-identifier: the rows in each bin, none where hidden, and the share that a reader would expect."""
+    """One quasi-identifier: the rows in each bin, None where hidden, and the share that a reader would expect."""
 
     name: str
     bins: tuple[str, ...]
@@ -48,10 +48,9 @@ class _Bins:
 
 
 def before_and_after(beside: Beside) -> list[BeforeAfter]:
-    """Compare every quasi-identifier of which the release tells more than nothing."""
+    """Compare every quasi-identifier of which the release shows at least two bins."""
     columns = (column for column in beside.columns if column.name in beside.policy.quasi)
-    compared = (_compared(column, beside) for column in columns)
-    return [each for each in compared if each is not None]
+    return [compared for column in columns if (compared := _compared(column, beside)) is not None]
 
 
 def _compared(column: Covering, beside: Beside) -> BeforeAfter | None:
@@ -68,7 +67,7 @@ def _compared(column: Covering, beside: Beside) -> BeforeAfter | None:
     bin_of_row = bins.of_cell[column.cell_of_row]
     counts = np.bincount(bin_of_row, minlength=len(bins.names))
     persons = beside.original.persons
-    people = counts if persons is None else _different(bin_of_row, persons, len(bins.names))
+    people = counts if persons is None else _persons_per_bin(bin_of_row, persons, len(bins.names))
     before = hiding(counts, people, least)
     if len(before) - before.count(None) < 2:
         return None
@@ -76,10 +75,10 @@ def _compared(column: Covering, beside: Beside) -> BeforeAfter | None:
     return BeforeAfter(column.name, bins.names, before, after, len(beside.original), least)
 
 
-def _different(bins: Ints, persons: Ints, many: int) -> Ints:
+def _persons_per_bin(bins: Ints, persons: Ints, count: int) -> Ints:
     """Count the different persons in each bin."""
     pairs = np.unique(np.stack([bins, persons.astype(np.int64)], axis=1), axis=0)
-    return np.bincount(pairs[:, 0], minlength=many)
+    return np.bincount(pairs[:, 0], minlength=count)
 
 
 def hiding(counts: Ints, people: Ints, k: int) -> tuple[int | None, ...]:
@@ -107,7 +106,7 @@ def _bins(read: Covering, spec: Quasi, mass: Floats) -> _Bins:
 
 
 def _ranges(read: Covering, mass: Floats) -> _Bins:
-    """Cut numbers where published ranges begin, into bins that hold about as much each."""
+    """Cut numbers where published ranges begin, into bins of about as many rows each."""
     covers = read.covers[:, :-1]
     cells = (ways[0].cell for ways in read.meanings)
     ranges = ((row, cell) for row, cell in zip(covers, cells, strict=True) if isinstance(cell, RangeCell))
@@ -129,7 +128,7 @@ def _ranges(read: Covering, mass: Floats) -> _Bins:
 
 
 def _labelled(read: Covering, mass: Floats) -> _Bins:
-    """Take the most general labels that the release shows, other than one for everything."""
+    """Take the most general labels that the release shows, other than a label for everything."""
     covers = read.covers[:, :-1]
     chosen: list[tuple[str, Ints]] = []
     taken = np.zeros(covers.shape[1], dtype=bool)
@@ -143,10 +142,10 @@ def _labelled(read: Covering, mass: Floats) -> _Bins:
 
 
 def _largest(chosen: list[tuple[str, Ints]], read: Covering, mass: Floats) -> _Bins:
-    """Keep the bins that hold most; everything else is one bin."""
+    """Keep the bins with the most rows; everything else is one bin."""
     if read.covers[:, -1].any():
         chosen = [*chosen, (MISSING, np.array([len(mass) - 1]))]
-    kept = sorted(chosen, key=lambda one: -float(mass[one[1]].sum()))[: MOST_BINS - 1]
+    kept = sorted(chosen, key=lambda named: -float(mass[named[1]].sum()))[: MOST_BINS - 1]
     of_cell = np.full(len(mass), len(kept), dtype=np.int64)
     for number, (_, cells) in enumerate(kept):
         of_cell[cells] = number

@@ -12,7 +12,7 @@ import pytest
 
 from tclose import LeakWarning, Policy, anonymize
 from tclose.release.beside import Beside, read_published
-from tclose.report.before import ELSE, MISSING, BeforeAfter, before_and_after
+from tclose.report.before_after import ELSE, MISSING, BeforeAfter, before_and_after
 from tclose.table import encode
 
 QUASI = {

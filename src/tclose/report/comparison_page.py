@@ -1,0 +1,135 @@
+"""The page of `tclose compare`: every method side by side, and what protection costs with each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from tclose.compare.comparison import Comparison
+from tclose.compare.curve import Curve
+from tclose.compare.figures import figures_of
+from tclose.compare.trial import Trial
+from tclose.partition import METHODS
+from tclose.policy import Policy
+from tclose.report import charts
+from tclose.report.glossary import COMPARED, TERMS
+from tclose.report.markup import Html, element, shown
+from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, key, listing, words
+from tclose.words import counted, number, percent
+
+SEVERAL = "each table is judged on its own, and anatomy publishes quasi-identifiers as they are."
+EXPLAINED = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row")
+
+
+def comparison_page(comparison: Comparison, curve: Curve) -> str:
+    """Return the page."""
+    charts.libraries()
+    canvas, released = Canvas(), sorted(comparison.released, key=_rank)
+    sections = [_methods(released, canvas)] if released else []
+    if len(curve.levels) > 1:
+        sections.insert(0, _curve(curve, released[0].name, canvas))
+    if released and comparison.policy.sensitive:
+        sections.append(_closeness(released, comparison.policy))
+    if others := [trial for trial in comparison.trials if trial.outcome != "released"]:
+        sections.append(_without_release(others))
+    terms = {**COMPARED, **{name: TERMS[name] for name in EXPLAINED}}
+    sections.append(Section("glossary", "Glossary", [words(terms)], "Glossary"))
+    footer = f"Made by tclose {version('tclose')}. {NO_NETWORK}"
+    header = _header(comparison.trials, released)
+    return assembled(title="Methods compared", header=header, sections=sections, footer=footer, canvas=canvas)
+
+
+def _lost(trial: Trial) -> float:
+    """Return the share of detail that a release loses."""
+    assert trial.gcp is not None
+    return trial.gcp
+
+
+def _several_tables(trial: Trial) -> bool:
+    return METHODS[trial.method].tables != "one"
+
+
+def _rank(trial: Trial) -> tuple[bool, float, str]:
+    """Put the method that loses least first; releases of several tables are not comparable and come last."""
+    return _several_tables(trial), _lost(trial), trial.name
+
+
+def _header(trials: Sequence[Trial], released: Sequence[Trial]) -> list[Html]:
+    kicker = element("p", "tclose · methods compared", class_="kicker")
+    if not released:
+        return [kicker, element("h1", "No method can publish this table under its policy.")]
+    best, quickest = released[0], min(released, key=lambda trial: trial.seconds or 0.0)
+    title = f"{best.name} keeps the most detail of this table."
+    lead = (
+        f"{len(released)} of {counted(len(trials), 'method')} gave a release that meets the policy. {best.name} loses "
+        f"{number(_lost(best))} of the detail, in {counted(best.classes or 0, 'class')} (0: nothing, 1: everything)."
+    )
+    figures = {
+        "methods tried": str(len(trials)),
+        "releases": str(len(released)),
+        "least detail lost": number(_lost(best)),
+        "most detail lost": number(max(_lost(trial) for trial in released)),
+        f"fastest: {quickest.name}": f"{quickest.seconds:.1f} s",
+    }
+    return [kicker, element("h1", title), element("p", lead, class_="lead"), facts(figures)]
+
+
+def _curve(curve: Curve, best: str, canvas: Canvas) -> Section:
+    names = sorted({name for name, _, _ in curve.points}, key=lambda name: (name != best, name))
+    rows = [(name, *(_share(loss) for loss in curve.losses(name))) for name in names]
+    label = "the detail that every method loses, by t"
+    titles = ("method", *(f"t {'' if curve.title == 't' else '× '}{number(level)}" for level in curve.levels))
+    figures = listing(label, titles, rows, numbers=len(curve.levels))
+    caption = [
+        f"Detail lost, by t; lower is better. {best} is drawn in colour, because it loses least at the policy's own t. "
+        "A line ends where its method gives no release."
+    ]
+    marks = key(("thin", "accent", best), ("thin", "muted", "the other methods"))
+    spec = charts.tradeoff(curve.points, title=curve.title, best=best)
+    lead = "With a smaller t, a class tells less about the people in it, and quasi-identifiers become less exact."
+    chart = canvas.figure(spec, label=label, caption=caption, rows=figures, key=marks)
+    return Section("tradeoff", "What protection costs", [element("p", lead), chart], "Trade-off")
+
+
+def _methods(released: Sequence[Trial], canvas: Canvas) -> Section:
+    label = "the share of detail that each method keeps"
+    shares = [(trial.name, 1 - _lost(trial)) for trial in released]
+    rows = [(name, percent(share)) for name, share in shares]
+    figures = listing(label, ("method", "kept"), rows, numbers=1)
+    caption = ["How much detail of the quasi-identifiers each method keeps under the policy; higher is better."]
+    spec = charts.shares(shares, title="share of detail kept")
+    parts = [canvas.figure(spec, label=label, caption=caption, rows=figures), *_figures(released)]
+    if several := [trial.name for trial in released if _several_tables(trial)]:
+        note = (
+            f"{', '.join(several)}: a release of several tables, listed last. Its figures are not comparable: {SEVERAL}"
+        )
+        parts.append(element("p", element("strong", "Note: "), note, class_="note"))
+    return Section("methods", "The methods side by side", parts, "Methods")
+
+
+def _figures(released: Sequence[Trial]) -> list[Html]:
+    """Return a table of every figure of every release, and what the figures are."""
+    figures = figures_of(tuple(released))
+    rows = [(trial.name, *(figure.spelled(trial) or "–" for figure in figures)) for trial in released]
+    titles = ("method", *(figure.title for figure in figures))
+    table = listing("Every release", titles, rows, numbers=len(figures))
+    return [table, words({figure.title: f"{figure.meaning}." for figure in figures if figure.meaning != figure.title})]
+
+
+def _without_release(others: Sequence[Trial]) -> Section:
+    rows = [(trial.name, trial.outcome, trial.reason) for trial in others]
+    table = listing("Methods without a release, and why", ("method", "outcome", "reason"), rows, numbers=0)
+    return Section("others", "Methods without a release", [table], "Without a release")
+
+
+def _share(figure: float | None) -> str:
+    return "–" if figure is None else f"{figure:.4f}"
+
+
+def _closeness(released: Sequence[Trial], policy: Policy) -> Section:
+    limits = {name: "" if spec.t is None else f" ≤ {number(spec.t)}" for name, spec in policy.sensitive.items()}
+    titles = [shown(name) + limit for name, limit in limits.items()]
+    rows = [(trial.name, *(_share(trial.closeness[name]) for name in policy.sensitive)) for trial in released]
+    caption = "The distance of the worst class from the whole table, from 0 (equal) to 1 (as far as possible)"
+    table = listing(caption, ("method", *titles), rows, numbers=len(titles))
+    return Section("closeness", "The closeness that each method reaches", [table], "Closeness")

@@ -1,0 +1,240 @@
+"""The page of a release: the verdict first, then why it holds, what it cost, and how anyone can check it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tclose.measure.attack import Attacks
+from tclose.policy import Policy
+from tclose.privacy import requirement
+from tclose.privacy.judge import JudgedTable
+from tclose.release.beside import Beside
+from tclose.release.certificate import AttributeClaim, Certificate, ModelClaim
+from tclose.release.published import PublishedTable
+from tclose.report import charts
+from tclose.report.attacks import attack_section
+from tclose.report.before_after import before_and_after
+from tclose.report.closeness import closeness_section
+from tclose.report.detail import DetailSection, detail_figures
+from tclose.report.figures import TableFigures, figures_of
+from tclose.report.glossary import TERMS
+from tclose.report.markup import Html, element, shown
+from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, listing, words
+from tclose.words import counted, level, number, percent, required
+
+MOST_LISTED = 3  # attributes, one by one, in the lead
+QUASI = "quasi-identifier: published less exactly"
+KEPT = "published exactly, part of the class"
+UNLINKABLE = "published exactly and not judged (unlinkable)"
+IDENTIFIER = "identifier: never published"
+INTERNAL = (
+    "Parts of this page show the raw table and are marked as internal. Do not publish this page; --public makes one "
+    "without them."
+)
+JUDGED = (
+    "The release was judged again from its own published values, by code that shares nothing with the method that made "
+    "it. Anyone can repeat this without the original table:"
+)
+
+
+def release_page(
+    certificate: Certificate,
+    tables: Sequence[PublishedTable],
+    judged: Sequence[JudgedTable],
+    policy: Policy,
+    *,
+    beside: Beside | None,
+    attacks: Attacks | None,
+    public: bool,
+) -> str:
+    """Return the page of a release; with its original beside it, unless the page is for the public."""
+    charts.libraries()
+    compared = None if public else beside
+    page = ReleasePage(
+        certificate=certificate,
+        tables=[
+            figures_of(table.table, published.judge.policy) for table, published in zip(judged, tables, strict=True)
+        ],
+        detail=DetailSection(
+            losses=[table.losses for table in tables],
+            measures=certificate.measures,
+            before_after=None if compared is None else before_and_after(compared),
+            kept=() if compared is None else detail_figures(compared),
+        ),
+        attacks=attacks,
+        identifiers=() if public else policy.identifiers,
+        public=public,
+    )
+    return page.html()
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasePage:
+    """Everything that the page of a release is made of."""
+
+    certificate: Certificate
+    tables: Sequence[TableFigures]
+    detail: DetailSection
+    attacks: Attacks | None
+    identifiers: Sequence[str]
+    public: bool
+    canvas: Canvas = field(default_factory=Canvas)
+
+    @property
+    def internal(self) -> bool:
+        """Whether something on the page is about the raw table."""
+        return not self.public and bool(self.detail.before_after or self.attacks or self.identifiers)
+
+    def html(self) -> str:
+        """Return the page."""
+        sections = [
+            closeness_section(self.certificate, self.tables, self.canvas),
+            self._classes(),
+            self.detail.section(self.canvas),
+            *([] if self.attacks is None else [attack_section(self.attacks, self.canvas, public=self.public)]),
+            self._policy(),
+            self._certificate(),
+            Section("glossary", "Glossary", [words(TERMS)], "Glossary"),
+        ]
+        footer = f"Made by tclose {self.certificate.version}. {NO_NETWORK}"
+        title = "Release report · tclose"
+        return assembled(title=title, header=self._header(), sections=sections, footer=footer, canvas=self.canvas)
+
+    def _header(self) -> list[Html]:
+        certificate = self.certificate
+        parts = [
+            element("p", "tclose · release report", class_="kicker"),
+            element("h1", verdict(certificate)),
+            element("p", summary(certificate), class_="lead"),
+        ]
+        if certificate.scope is not None:
+            parts.append(element("p", element("strong", "Note: "), f"{certificate.scope}.", class_="note"))
+        if self.internal:
+            parts.append(element("p", element("strong", "Internal. "), INTERNAL, class_="internal"))
+        return [*parts, facts(self._facts())]
+
+    def _facts(self) -> dict[str, str]:
+        certificate = self.certificate
+        figures = {
+            "rows published": f"{certificate.claims.rows:,}",
+            "rows withheld": f"{certificate.withheld:,}",
+            "classes": f"{certificate.claims.classes:,}",
+            f"{certificate.counted} in the smallest class": f"{certificate.smallest:,}",
+        }
+        if (lost := certificate.measures["gcp"]) is not None and self.detail.losses[0]:
+            figures["detail kept"] = percent(1 - lost)
+        return figures
+
+    def _classes(self) -> Section:
+        sizes = self.certificate.class_sizes
+        sentence = (
+            f"Every person is in a class of at least {counted(sizes.smallest, 'row')}. Half of the classes have at "
+            f"most {number(sizes.median)} rows; the largest class has {counted(sizes.largest, 'row')}."
+        )
+        parts = [element("p", sentence)]
+        for place, table in enumerate(self.tables, start=1):
+            parts.append(self._sizes(table, f", table {place}" if len(self.tables) > 1 else ""))
+        return Section("classes", "How large the classes are", parts, "Classes")
+
+    def _sizes(self, table: TableFigures, which: str) -> Html:
+        k, by_rows = self.certificate.policy.k, self.certificate.counted == "rows"
+        label = f"the number of classes by their size{which}"
+        line, name = (k, f"k = {k}") if by_rows else (None, "")
+        spec = charts.histogram(table.sizes, title="rows in a class", line=line, name=name)
+        rows = [(_sizes_of_span(span.low, span.high - 1), f"{span.count:,}") for span in table.sizes]
+        figures = listing(label, ("rows", "classes"), rows, numbers=1)
+        limit = f"The dashed line is k = {k}: no class is smaller."
+        limit = limit if by_rows else f"Every class has at least {counted(k, 'person')}."
+        caption = [f"The number of classes by their size, in rows. {limit}"]
+        return self.canvas.figure(spec, label=label, caption=caption, rows=figures)
+
+    def _policy(self) -> Section:
+        certificate, policy = self.certificate, self.certificate.policy
+        rows = [(shown(name), QUASI, "") for name in policy.quasi]
+        rows += [
+            (shown(name), f"sensitive, distance {claim.distance}", _required(name, certificate.claims.models))
+            for name, claim in certificate.claims.sensitive.items()
+        ]
+        rows += [(shown(name), KEPT, "") for name in policy.keep]
+        rows += [(shown(name), UNLINKABLE, "") for name in policy.unlinkable]
+        rows += [(shown(name), IDENTIFIER, "") for name in self.identifiers]
+        withheld = f"at most {percent(float(policy.suppress))} of the rows may be withheld"
+        sentence = f"Every class must have at least k = {policy.k} {certificate.counted}; "
+        sentence += f"{withheld}." if policy.suppress else "no row may be withheld."
+        table = listing("Every column, its role and what is required", ("column", "role", "required"), rows, numbers=0)
+        return Section("policy", "What the policy requires", [element("p", sentence), table], "Policy")
+
+    def _certificate(self) -> Section:
+        certificate = self.certificate
+        rows = [
+            ("method", certificate.method),
+            ("tclose", certificate.version),
+            ("digest of the certificate", certificate.digest),
+            *((f"SHA-256 of {shown(file.name or 'the release')}", str(file.sha256)) for file in certificate.files),
+        ]
+        if certificate.guard_formulas:
+            rows.append(("formula guard", "text that a spreadsheet could run begins with an apostrophe"))
+        command = f"tclose verify RELEASE --certificate CERTIFICATE --digest {certificate.digest}"
+        coded = [(name, element("code", value)) for name, value in rows]
+        table = listing("What is certified", ("what", "value"), coded, numbers=0)
+        parts = [element("p", JUDGED), element("pre", command), table]
+        return Section("certificate", "The certificate", parts, "Certificate")
+
+
+def verdict(certificate: Certificate) -> str:
+    """Say in a sentence whether the release meets its policy."""
+    if certificate.claims.satisfied:
+        return "This release meets every requirement of its policy."
+    return "This release does not meet its policy."
+
+
+def summary(certificate: Certificate) -> str:
+    """Say what that means, with the figures."""
+    claims = certificate.claims
+    published = f"{counted(claims.rows or 0, 'row')} published in {counted(claims.classes or 0, 'class')}"
+    withheld = f"; {counted(certificate.withheld, 'row')} withheld" if certificate.withheld else ""
+    least = counted(certificate.smallest, certificate.counted.removesuffix("s"))
+    sentences = [f"{published}{withheld}.", f"Every class has at least {least}."]
+    close = {name: claim for name, claim in claims.sensitive.items() if claim.t is not None}
+    if len(close) > MOST_LISTED:
+        tightest = max(close, key=lambda name: _used(close[name]))
+        sentences.append(
+            f"In every class, each of the {len(close)} sensitive attributes is as close to the whole table as the "
+            f"policy requires; nearest to its limit is {_close(tightest, close[tightest])}."
+        )
+    elif close:
+        distances = _listed([_close(name, claim) for name, claim in close.items()])
+        sentences.append(f"The largest distance between a class and the whole table: {distances}.")
+    others = [claim for claim in claims.models if claim.model not in ("t", "k") and claim.satisfied]
+    if titles := list(dict.fromkeys(requirement(str(claim.model)).title for claim in others)):
+        sentences.append(f"The release also satisfies {_listed(titles)}.")
+    return " ".join(sentences)
+
+
+def _used(claim: AttributeClaim) -> float:
+    """Return how much of the distance that the policy allows is used."""
+    return (claim.closeness or 0.0) / max(level(claim.t), 1e-9)
+
+
+def _close(name: str, claim: AttributeClaim) -> str:
+    return f"{shown(name)} {number(claim.closeness or 0.0)} (limit {claim.t})"
+
+
+def _required(attribute: str, models: Sequence[ModelClaim]) -> str:
+    """Spell everything that is required of a sensitive attribute."""
+    return ", ".join(
+        required(claim.required)
+        if isinstance(claim.required, Mapping)
+        else f"{claim.model} = {required(claim.required)}"
+        for claim in models
+        if claim.attribute == attribute
+    )
+
+
+def _sizes_of_span(low: float, high: float) -> str:
+    return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,100 @@
+"""The page of compared methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tclose import Comparison, Policy, PolicyError
+from tclose.compare.figures import FIGURES
+from tclose.compare.tradeoff import Tradeoff, tradeoff
+from tclose.compare.trial import Trial
+from tclose.report.comparison_page import Curve, comparison_page
+
+Text = Callable[[str], str]
+
+
+def trial(method: str, gcp: float, **more: Any) -> Trial:
+    figures: dict[str, Any] = {
+        "outcome": "released",
+        "measures": {"gcp": gcp, "sse": 0.125, "discernibility": 1234.0},
+        "classes": 12,
+        "smallest_class": 4,
+        "average_class": 5.5,
+        "withheld": 0,
+        "query_error": 0.25,
+        "seconds": 0.5,
+        "closeness": {"<pay>": 0.19},
+    }
+    return Trial(name=method, method=method, choice="", **{**figures, **more})
+
+
+@pytest.fixture
+def policy() -> Policy:
+    return Policy(quasi=["age"], sensitive={"<pay>": {"t": 0.2}})
+
+
+def page(policy: Policy, *trials: Trial, curve: Curve | None = None) -> str:
+    return comparison_page(Comparison(trials, policy, "polars"), curve or Curve("t", []))
+
+
+def test_the_method_that_loses_least_comes_first(policy: Policy, text_of: Text) -> None:
+    trials = [trial("mondrian", 0.5), trial("weave", 0.3), trial("sabre", 0, outcome="unsuited", reason="no <b>")]
+    curve = Curve("t", [("weave", 0.1, 0.6), ("mondrian", 0.2, 0.5), ("weave", 0.2, 0.3)])
+    html = page(policy, *trials, curve=curve)
+    text = text_of(html)
+    assert "weave keeps the most detail of this table." in text
+    assert "2 of 3 methods gave a release that meets the policy." in text
+    assert "weave | 0.6000 | 0.3000" in text
+    assert "mondrian | – | 0.5000" in text
+    assert "sabre | unsuited | no <b>" in text
+    assert "<b>" not in html.partition("<script>(function () {")[0]
+    assert "<pay> ≤ 0.2" in text
+    assert "Note:" not in text
+
+
+def test_every_figure_has_its_heading_and_its_meaning(policy: Policy, text_of: Text) -> None:
+    text = text_of(page(policy, trial("weave", 0.3, withheld=7)))
+    assert " | ".join(figure.title for figure in FIGURES) in text
+    assert "weave | 12 | 5.5 | 4 | 7 | 0.3000 | 0.1250 | 1.23e+03 | 0.2500 | 0.5 | –" in text
+    for figure in FIGURES:
+        assert figure.meaning in text
+    assert "rows withheld" not in text_of(page(policy, trial("weave", 0.3)))
+
+
+def test_several_tables_are_never_the_best(policy: Policy, text_of: Text) -> None:
+    text = text_of(page(policy, trial("anatomy", 0), trial("weave", 0.3)))
+    assert "weave keeps the most detail" in text
+    assert "Note: anatomy: a release of several tables" in text
+    assert "What protection costs" not in text
+
+
+def test_where_no_method_serves(policy: Policy, text_of: Text) -> None:
+    text = text_of(page(policy, trial("weave", 0, outcome="infeasible", reason="nothing")))
+    assert "No method can publish this table under its policy." in text
+
+
+def test_the_curve_is_what_compare_finds(make_table: Any, tmp_path: Path, text_of: Text) -> None:
+    policy = Policy(identifiers=["name"], quasi=["age", "zip", "sex"], sensitive={
+        "pay": {"t": 0.2}, "disease": {"t": 0.2, "distance": "equal"}
+    })  # fmt: skip
+    levels = [Fraction(1), Fraction(5), Fraction(9)]
+    result: Tradeoff = tradeoff(make_table(), policy, methods=["mondrian:strict"], levels=levels)
+    assert list(result.levels) == levels
+    assert result.others[Fraction(9)].policy.sensitive["pay"].t == 1
+    curve = result.curve()
+    assert curve.levels == pytest.approx([0.2, 1.0, 1.8])
+    assert curve.losses("mondrian:strict") == [comparison.trials[0].gcp for comparison in result.levels.values()]
+    assert result.to_dict()["tradeoff"][1]["times"] == "5"
+    result.report(tmp_path / "c.html")
+    text = text_of((tmp_path / "c.html").read_text(encoding="utf-8"))
+    assert f"mondrian:strict loses {result.comparison.trials[0].gcp:.4g} of the detail" in text
+
+
+def test_a_level_is_above_0(make_table: Any, policy: Policy) -> None:
+    with pytest.raises(PolicyError, match="above 0"):
+        tradeoff(make_table(), policy, levels=[Fraction(0)])

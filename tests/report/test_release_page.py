@@ -1,0 +1,157 @@
+"""The page's text, and that every figure on it is the certificate's or the measure's."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tclose import InputError, detail, explain
+from tclose.measure.kept import DETAIL_MEASURES
+from tclose.measure.utility import MEASURES
+from tclose.privacy import requirement
+from tclose.report import detail as detail_section
+from tclose.report.figures import figures_of
+from tclose.words import number
+
+SNAPSHOT = Path(__file__).with_name("page.txt")
+Text = Callable[[str], str]
+
+
+def stable(text: str) -> str:
+    """Leave out what a new version of tclose changes by itself."""
+    return re.sub(r"tclose \d[\w.]*|tclose \| \d[\w.]*", "tclose VERSION", re.sub(r"[0-9a-f]{64}", "DIGEST", text))
+
+
+def test_the_text_of_the_page(ordinary: Any, tmp_path: Path, text_of: Text) -> None:
+    """TCLOSE_SNAPSHOT=write renews the snapshot; read it before you commit it."""
+    text = stable(text_of(ordinary.page(tmp_path / "r.html")))
+    if os.environ.get("TCLOSE_SNAPSHOT") == "write":
+        SNAPSHOT.write_text(text, encoding="utf-8")
+    assert text == SNAPSHOT.read_text(encoding="utf-8")
+
+
+def test_the_verdict_comes_first(ordinary: Any, tmp_path: Path, text_of: Text) -> None:
+    lines = text_of(ordinary.page(tmp_path / "r.html")).splitlines()
+    place = lines.index("tclose · release report")
+    assert lines[place + 1] == "This release meets every requirement of its policy."
+
+
+def test_every_figure_is_the_certificates(ordinary: Any, tmp_path: Path, text_of: Text) -> None:
+    text, certificate = text_of(ordinary.page(tmp_path / "r.html")), ordinary.release.certificate
+    claims = certificate.claims
+    for name, claim in claims.sensitive.items():
+        distance = f"{number(claim.closeness)} (exactly {claim.closeness_exact}); the policy allows {claim.t}."
+        assert f"The worst class is class {claim.worst_class:,} with" in text
+        assert f"Its distance from the whole table is {distance}" in text, name
+    for model in claims.models:
+        words = requirement(model.model).words(model.required)
+        assert f"| {words} | {number(model.reached)} | holds" in text
+    for measure in MEASURES:
+        figure = number(certificate.measures[measure.name])
+        assert f"{measure.title} | {figure} | {measure.scale} | {measure.meaning}" in text
+    assert f"published in {claims.classes:,} classes. Every class has at least {claims.smallest_class} rows." in text
+    assert certificate.digest in text
+    assert certificate.files[0].sha256 in text
+
+
+def test_figures_agree_with_the_judge_and_with_explain(ordinary: Any) -> None:
+    (table,) = ordinary.release.layout.tables
+    claims = ordinary.release.certificate.claims
+    for figures in figures_of(ordinary.release.judged[0].table, table.judge.policy).attributes:
+        claim = claims.sensitive[figures.name]
+        assert figures.worst.closeness == Fraction(claim.closeness_exact)
+        assert figures.worst.number == claim.worst_class
+        assert sum(span.count for span in figures.closeness) == claims.classes
+        for shares in (figures.table, figures.worst.shares, figures.typical.shares):
+            assert shares.sum() == pytest.approx(1)
+        moved = explain(table.frame, table.judge.policy, attribute=figures.name, class_number=figures.worst.number)
+        assert sum(move.cost for move in figures.moves) + figures.other_cost == pytest.approx(float(moved.closeness))
+
+
+def test_losses_average_to_the_loss_of_the_certificate(ordinary: Any) -> None:
+    (table,) = ordinary.release.layout.tables
+    assert sum(table.losses.values()) / len(table.losses) == pytest.approx(table.measures["gcp"], abs=1e-4)
+
+
+def test_detail_kept_is_what_the_library_measures(ordinary: Any, tmp_path: Path, text_of: Text) -> None:
+    text = text_of(ordinary.page(tmp_path / "r.html"))
+    figures = detail(ordinary.release, original=ordinary.frame, policy=ordinary.policy).figures
+    for measure in DETAIL_MEASURES:
+        figure = figures[measure.name]
+        assert figure is not None
+        assert f"{measure.title} | {number(figure)} | {measure.scale} | {measure.meaning}" in text
+
+
+def test_what_would_take_too_long_is_not_measured(
+    ordinary: Any, tmp_path: Path, text_of: Text, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detail_section, "MOST_SECONDS", 0.0)
+    text = text_of(ordinary.page(tmp_path / "r.html"))
+    for measure in DETAIL_MEASURES:
+        slow = measure.name in ("information", "divergence")
+        assert (f"{measure.title} | not measured: it would take about 0 seconds" in text) == slow
+    monkeypatch.setattr(detail_section, "MOST_PAIRS", 0)
+    text = text_of(ordinary.page(tmp_path / "r.html"))
+    assert text.count("not measured: too many different values") == len(DETAIL_MEASURES)
+
+
+def test_every_attack_is_told_before_and_after(ordinary: Any, tmp_path: Path, text_of: Text) -> None:
+    text = text_of(ordinary.page(tmp_path / "r.html"))
+    for result in ordinary.attacks.results:
+        assert f"The release: {result.findings['release'].sentence}" in text
+        assert f"The raw table: {result.findings['raw'].sentence} internal" in text
+
+
+def test_a_public_page_says_nothing_of_the_raw_table(ordinary: Any, tmp_path: Path, text_of: Text) -> None:
+    inside, outside = (text_of(ordinary.page(tmp_path / "r.html", public=public)) for public in (False, True))
+    assert "internal" in inside
+    for word in (
+        "internal",
+        "Internal",
+        "raw table",
+        "before and after",
+        "4-anonymous",
+        "identifier: never",
+        "Detail kept for analysts",
+    ):
+        assert word in inside, word
+        assert word not in outside, word
+
+
+def test_without_the_original_a_page_shows_the_release_alone(ordinary: Any, tmp_path: Path, text_of: Text) -> None:
+    ordinary.release.report(tmp_path / "r.html")
+    text = text_of((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "before and after" not in text
+    assert "What an adversary" not in text
+
+
+def test_headings_go_down_in_order_and_tables_have_headers(ordinary: Any, tmp_path: Path) -> None:
+    page = ordinary.page(tmp_path / "r.html").partition("<script>(function () {")[0]
+    levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    assert page.count("<table>") == page.count("<caption>")
+    assert not re.search(r"<th(?! scope)", page.replace("<thead", ""))
+    charts = page.count('class="chart"')
+    assert charts == page.count('role="img" aria-label="') == page.count("<figcaption>") > 6
+    assert '<html lang="en">' in page
+
+
+def test_a_page_weighs_less_than_3_megabytes_and_names_no_address(ordinary: Any, tmp_path: Path) -> None:
+    page = ordinary.page(tmp_path / "r.html")
+    assert len(page.encode()) < 3_000_000
+    assert not re.search(r"""(src|href)=["'](?!#|data:)""", page.partition("<script>")[0])
+    assert "default-src 'none'" in page
+
+
+def test_a_page_that_cannot_be_written_is_refused(ordinary: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no folder"):
+        ordinary.release.report(tmp_path / "absent" / "r.html")
