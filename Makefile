@@ -1,16 +1,18 @@
-# Four commands, each of which sets up what it needs: make demo, make test, make lint, make bench
+# Each command sets up what it needs: make demo, make test, make lint, make bench
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test test-fast wheel-test lint format bench clean
 
 help:
-	@echo "make demo    a made-up hospital table, judged"
-	@echo "make test    every test"
-	@echo "make lint    ruff and mypy"
-	@echo "make bench   speed and memory, as ratios against peers"
+	@echo "make demo        an invented hospital table: checked, published, verified"
+	@echo "make test        every test"
+	@echo "make test-fast   every test that is not marked slow, under a minute"
+	@echo "make wheel-test  the wheel, installed without extras on every Python that is here"
+	@echo "make lint        ruff and mypy"
+	@echo "make bench       speed and memory, as ratios against peers"
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("tclose needs Python 3.11 or later: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
@@ -31,6 +33,12 @@ demo: $(READY)
 
 test: $(READY) .venv/.browser
 	@$(BIN)/python -m pytest -n auto
+
+test-fast: $(READY)
+	@$(BIN)/python -m pytest -n auto -m "not slow"
+
+wheel-test: $(READY)
+	@$(BIN)/python tests/typing/wheel.py
 
 lint: $(READY)
 	@$(BIN)/ruff check .

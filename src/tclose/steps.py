@@ -30,7 +30,8 @@ from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import unguarded
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
-from tclose.release.files import check_targets, format_of
+from tclose.release.files import check_targets
+from tclose.release.formats import format_of
 from tclose.release.layouts import possible_marks, sibling
 from tclose.release.release import Release, WrittenRelease
 from tclose.release.scenes import Adversary
@@ -87,6 +88,7 @@ __all__ = [
     "methods",
     "trial_figures",
     "verify",
+    "warm",
 ]
 
 ANONYMIZER = "mondrian"  # makes the k-anonymous table that attacks compare a release with
@@ -416,6 +418,13 @@ def doctor() -> Health:
     return examine()
 
 
+def warm(*, progress: Progress = silent) -> int:
+    """Compile the kernels of all methods ahead, once per machine; return how many were missing."""
+    from tclose.partition.warm import warm as compile_all
+
+    return compile_all(progress)
+
+
 @dataclass(frozen=True)
 class Demonstration:
     """The built-in example: its files, what a check of the raw table finds, its release and what verify says."""
@@ -434,14 +443,17 @@ class Demonstration:
         return {**dict(named), "check": self.before.to_dict(), "verify": self.verification.to_dict()}
 
 
-def demo(*, folder: str | Path, rows: int, seed: int, progress: Progress = silent) -> Demonstration:
+def demo(
+    *, folder: str | Path, rows: int, seed: int, method: str = DEFAULT_METHOD, progress: Progress = silent
+) -> Demonstration:
     """Write the built-in example into a folder, check it, publish it and verify the release."""
     from tclose.examples.demo import write_example
 
     table, policy = write_example(Path(folder), rows=rows, seed=seed)
     out, certificate = Path(folder) / "release.csv", Path(folder) / "release.json"
     before = check(table, policy, progress=stretch(progress, 0.0, 0.2))
-    publication = anonymize(table, policy, out=out, certificate=certificate, progress=stretch(progress, 0.2, 1.0))
+    rest = stretch(progress, 0.2, 1.0)
+    publication = anonymize(table, policy, out=out, certificate=certificate, method=method, progress=rest)
     return Demonstration(table, policy, before, publication, verify(out, certificate))
 
 

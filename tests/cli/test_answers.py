@@ -155,6 +155,12 @@ def test_doctor(tclose: Run) -> None:
     assert outcome.out.startswith(f"tclose {found['tclose']} on Python {found['python']}")
 
 
+def test_doctor_compiles_ahead(tclose: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tclose.partition.warm.warm", lambda progress: 3)
+    assert answer(tclose("doctor", "--warm", "--json"))["compiled"] == 3
+    assert tclose("doctor", "--warm").out.endswith("All kernels are compiled; 3 kernels had been missing.\n")
+
+
 def test_doctor_tells_what_is_not_there(tclose: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tclose.engine.doctor._version", lambda name: None if name in ("scipy", "numpy") else "1.0")
     outcome = tclose("doctor")

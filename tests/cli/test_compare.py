@@ -163,16 +163,6 @@ def test_no_process_outlives_the_question(
 # tclose methods
 
 
-def test_methods(tclose: Run) -> None:
-    outcome = tclose("methods")
-    assert (outcome.status, outcome.err) == (0, "")
-    lines = outcome.out.splitlines()
-    for line, (name, method) in zip(lines, METHODS.items(), strict=True):
-        assert " ".join(line.split()).startswith(f"{name} {method.what}; {method.who}, {method.year}; ")
-        assert f"time grows as {method.growth}" in line
-    assert "--option effort=balanced|fast|best" in lines[0]
-
-
 def test_methods_as_json_load_no_kernels(folder: Path) -> None:
     code = (
         "import sys; from tclose.cli import run; assert not run(['methods', '--json']) and 'numba' not in sys.modules"
@@ -203,7 +193,7 @@ def test_an_option_of_the_method(tclose: Run) -> None:
     [
         (("--option", "sizing=huge"), "option 'sizing' of method 'fragmentation' takes relaxed, gcd", False),
         (("--option", "size=gcd"), "method 'fragmentation' has no option 'size' (did you mean 'sizing'?)", False),
-        (("--option", "distance=x"), "takes what only Python code can give", False),
+        (("--option", "distance=x"), "takes a value that only Python code can give", False),
         (("--option", "sizing"), "expected --option NAME=VALUE", True),
         (("--option", "=gcd"), "expected --option NAME=VALUE", True),
         (("--option", "sizing=gcd", "--option", "sizing=relaxed"), "is given twice", True),

@@ -182,6 +182,7 @@ def test_a_new_model_takes_three_files(package: Package) -> None:
     assert (model["required"], model["attribute"]) == (0.8, "pay")
     page = (package.folder.parent.parent / "r.html").read_text(encoding="utf-8")
     assert "variety of values" in page
+    assert "variety = 0.8" in page  # where the page lists what the policy asks of each column
     policy = "k = 3\nquasi = ['age', 'sex']\n[sensitive.pay]\nvariety = 0.99\n"
     (package.folder.parent.parent / "p.toml").write_text(policy)
     arguments = ("anonymize", "t.csv", "--policy", "p.toml", "--method", "mondrian", "--out", "s.csv")

@@ -134,7 +134,7 @@ def test_a_group_of_n_rows_may_be_anything() -> None:
 
 def test_two_seeds_differ_and_progress_ends_at_1() -> None:
     asked, told = problem(attribute(np.arange(200) % 20, "0.1", distance=Ordered(20))), [0.0]
-    first = partition(asked, seed=1, progress=told.append)
+    first = partition(asked, seed=1, progress=lambda share, phase="": told.append(share))
     assert not np.array_equal(first, partition(asked, seed=2))
     assert told == sorted(told)
     assert told[-1] == 1.0
@@ -150,7 +150,7 @@ def test_large_tables_go_in_blocks(asked: str, monkeypatch: pytest.MonkeyPatch) 
     at_once = partition(one)
     monkeypatch.setattr("tclose.partition.anatomy.BLOCK", 150)
     told: list[float] = []
-    labels = partition(one, progress=told.append)
+    labels = partition(one, progress=lambda share, phase="": told.append(share))
     assert one.admitted(labels).all()
     assert labels.max() + 1 >= 0.85 * (at_once.max() + 1)
     assert told == sorted(told)
@@ -162,7 +162,7 @@ def test_several_attributes_need_exchanges(monkeypatch: pytest.MonkeyPatch) -> N
     columns = chance.integers(0, 20, (4, 600))
     asked = problem(*(attribute(column, "0.12", distance=Ordered(20)) for column in columns))
     many = partition(asked).max() + 1
-    monkeypatch.setattr("tclose.partition.shared.exchanging.Exchange.run", lambda exchange: None)
+    monkeypatch.setattr("tclose.partition.shared.exchanging.Exchange.run", lambda exchange, pulse: None)
     assert many >= 1.5 * (partition(asked).max() + 1)
 
 

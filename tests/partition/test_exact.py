@@ -18,8 +18,8 @@ from tclose.partition.exact import partition, solve
 from tclose.partition.exact.network import network_of
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.shared.axes import Line, Set, Tree
+from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.shared.stars import columns_of, star_cost
-from tclose.partition.weave.loss import flat_axes, total_loss
 from tclose.privacy.alpha import Alpha
 from tclose.privacy.ldiversity import DistinctL
 from tclose.privacy.likeness import BetaLikeness
@@ -70,7 +70,7 @@ def feasible(problem: Problem) -> bool:
 def loss_of(problem: Problem, labels: Ints, loss: str) -> float:
     if loss == "stars":
         return star_cost(columns_of(problem), labels)
-    return total_loss(flat_axes(problem.all_axes, problem.rows), labels, int(labels.max()) + 1)
+    return total_loss(loss_table(problem.all_axes, problem.rows), labels)
 
 
 def all_partitions(rows: int) -> Iterator[Ints]:
@@ -254,7 +254,7 @@ def test_a_proven_optimum_warns_of_nothing() -> None:
 
 
 def test_the_reach_is_named() -> None:
-    with pytest.raises(Unsuited, match="reaches 18 rows; here are 40; the programme for loss = 'stars'"):
+    with pytest.raises(Unsuited, match="reaches 18 rows; this table has 40; the programme for loss = 'stars'"):
         solve(larger_problem())
     with pytest.raises(Unsuited, match="reaches 18 rows"):
         solve(larger_problem(), loss="stars", way="recursion")
@@ -263,7 +263,7 @@ def test_the_reach_is_named() -> None:
     with pytest.raises(Unsuited, match="50,000 variables"):
         solve(larger_problem(200, columns=12), loss="stars")
     unlike = Sensitive(np.arange(14), np.ones(14, dtype=np.int64), Matrix(1 - np.eye(14, dtype=np.int64)), Fraction(1))
-    with pytest.raises(Unsuited, match="judges 10,000 different counts; here are 16,384"):
+    with pytest.raises(Unsuited, match="judges 10,000 different counts; there are 16,384"):
         solve(Problem(np.zeros((14, 1)), (unlike,)))
     with pytest.raises(Unsuited, match="counts stars"):
         solve(larger_problem(), way="programme")

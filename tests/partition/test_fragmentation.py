@@ -139,10 +139,10 @@ def test_the_tight_bound_is_the_true_worst_case(problem):
     for one in judged(problem, "tight"):
         everything = np.arange(problem.rows)
         worst = Fraction(one.worst(0 * everything, everything), one.unit * problem.rows)
-        assert worst == max(one.sensitive.emd_of(one.codes[[row]], one.here) for row in range(problem.rows))
+        assert worst == max(one.sensitive.emd_of(one.codes[[row]], one.row_counts) for row in range(problem.rows))
         for count in (2, 3):
             for rows in combinations(range(problem.rows), count):
-                assert one.sensitive.emd_of(one.codes[list(rows)], one.here) <= worst
+                assert one.sensitive.emd_of(one.codes[list(rows)], one.row_counts) <= worst
 
 
 @slow_to_draw
@@ -309,6 +309,6 @@ def test_the_row_distance_can_be_replaced():
 
 def test_progress_is_told():
     told = []
-    partition(ordered(range(500), "0.1"), progress=told.append)
+    partition(ordered(range(500), "0.1"), progress=lambda share, phase="": told.append(share))
     assert told
     assert all(0 <= done <= 1 for done in told)

@@ -9,7 +9,7 @@ from tclose.distance import Counts, Ordered
 from tclose.partition.fragmentation import partition
 from tclose.partition.fragmentation.attribute import judged
 from tclose.partition.fragmentation.boxes import Box, BoxCut, BoxSearch, aggregate, find_fragmentation
-from tclose.partition.fragmentation.exact import common_divisor
+from tclose.partition.fragmentation.printed import common_divisor
 from tclose.partition.fragmentation.strategy import STRATEGIES
 from tclose.partition.problem import Problem, Sensitive
 

@@ -168,7 +168,7 @@ def test_what_memory_does_not_hold_is_rolled_up_again(monkeypatch: pytest.Monkey
     found = minimal_solutions(problem)
     assert len(found) > 1
     for held in (0, 50):
-        monkeypatch.setattr(incognito, "HELD", held)
+        monkeypatch.setattr(incognito, "MOST_CLASSES", held)
         assert minimal_solutions(problem) == found
 
 
@@ -183,7 +183,7 @@ def test_very_many_combinations_of_values_get_numbers_of_their_own() -> None:
 
 def test_too_large_a_lattice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     axes = tuple(Set(np.arange(2), 2) for _ in range(3))
-    monkeypatch.setattr(incognito, "MOST", 26)
+    monkeypatch.setattr(incognito, "MOST_NODES", 26)
     with pytest.raises(Unsuited, match="search 27 generalisations and stops at 26"):
         partition(Problem(np.zeros((2, 3)), (), 1, axes))
 
@@ -194,11 +194,11 @@ def test_no_quasi_identifier_leaves_one_class() -> None:
 
 
 def test_progress_only_grows() -> None:
-    told: list[float] = []
+    shares: list[float] = []
     axes = tuple(Set(np.arange(8) % n, n) for n in (2, 3, 4))
-    partition(Problem(np.zeros((8, 3)), (), 2, axes), progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    partition(Problem(np.zeros((8, 3)), (), 2, axes), progress=lambda share, phase="": shares.append(share))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
 
 
 # --- Adult ------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from tclose.distance import Equal
 from tclose.errors import Infeasible, MissingExtra, Unsuited
 from tclose.partition.kanonymity import partition
 from tclose.partition.kanonymity.approximation import approximate
-from tclose.partition.kanonymity.matching import MOST_TYPES, two_diverse
+from tclose.partition.kanonymity.pairing import MOST_TYPES, two_diverse
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.shared.axes import Set
 from tclose.partition.shared.stars import star_cost

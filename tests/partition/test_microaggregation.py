@@ -278,6 +278,20 @@ def test_progress_only_grows(variant: str) -> None:
     codes = random.integers(0, 6, 200)
     one = Sensitive(codes, np.bincount(codes), Ordered(6), Fraction(1, 8))
     told: list[float] = []
-    partition(Problem(random.random((200, 2)), (one,), 2), variant=variant, progress=told.append)
+    partition(
+        Problem(random.random((200, 2)), (one,), 2),
+        variant=variant,
+        progress=lambda share, phase="": told.append(share),
+    )
     assert told == sorted(told)
     assert told[-1] == 1.0
+
+
+def test_equally_spaced_numbers_are_served_as_ranks_are() -> None:
+    random = np.random.default_rng(4)
+    codes, points = random.integers(0, 6, size=200), random.random((200, 2))
+    ranks, numbers = (
+        Problem(points, (Sensitive(codes, np.bincount(codes), distance, Fraction(1, 8)),), 2)
+        for distance in (Ordered(6), Value(np.arange(6)))
+    )
+    assert partition(numbers).tolist() == partition(ranks).tolist()

@@ -149,7 +149,7 @@ def test_every_class_is_admitted_and_no_allowed_cut_is_left(problem: Problem, cu
 
 def test_progress_only_grows() -> None:
     told: list[float] = []
-    partition(free(Line.of_points(np.arange(50) / 49), k=3), progress=told.append)
+    partition(free(Line.of_points(np.arange(50) / 49), k=3), progress=lambda share, phase="": told.append(share))
     assert told == sorted(told)
     assert told[-1] == 1.0
 

@@ -33,7 +33,7 @@ def test_options_passed_on_to_the_base_method() -> None:
     with pytest.raises(PolicyError, match="method 'projections' has no option 'effort'"):
         from_texts("projections", {"base": "fragmentation", "effort": "fast"})
     with pytest.raises(
-        PolicyError, match="option 'groups' of method 'projections' takes what only Python code can give"
+        PolicyError, match="option 'groups' of method 'projections' takes a value that only Python code can give"
     ):
         from_texts("projections", {"groups": "pay"})
 
@@ -48,7 +48,7 @@ def test_options_passed_on_to_the_base_method() -> None:
         ("share", "1/0", "takes a number"),
         ("fast", "perhaps", "takes true or false"),
         ("most", "none", "takes a whole number"),
-        ("measure", "euclid", "takes what only Python code can give"),
+        ("measure", "euclid", "takes a value that only Python code can give"),
         ("part", "2", r"method 'chosen' has no option 'part' \(did you mean 'parts'\?\)"),
         ("xyz", "2", "method 'chosen' has no option 'xyz'; it has kind, parts, share, fast, most, measure"),
         ("seed", "2", "method 'chosen' has no option 'seed'"),

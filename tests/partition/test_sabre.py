@@ -16,7 +16,7 @@ from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Valu
 from tclose.errors import Infeasible, PolicyError, Unsuited
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.sabre import bound, partition
-from tclose.partition.sabre.buckets import bucketize, ground_of
+from tclose.partition.sabre.bucketization import bucketize, ground_of
 from tclose.partition.shared.redistribution import NEARS, leaves
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 1, 2]), np.array([0, 0, 0, 0, 0, 1]), np.zeros(6, dtype=np.int64))
@@ -164,3 +164,10 @@ def test_half_a_million_salaries(pytestconfig: pytest.Config) -> None:
     labels = partition(problem)
     assert problem.admitted(labels).all()
     assert labels.max() > 10_000
+
+
+def test_a_hierarchy_of_one_level_is_bucketed_as_equal_values_are() -> None:
+    counts, level = np.array([9, 1, 2, 30, 1, 1]), (np.arange(6), np.zeros(6, dtype=np.int64))
+    flat, equal = ground_of(Hierarchical(level), counts), ground_of(Equal(), counts)
+    found, expected = (bucketize(ground, int(counts.sum()), Fraction(1, 4)) for ground in (flat, equal))
+    assert [values.tolist() for values in found] == [values.tolist() for values in expected]

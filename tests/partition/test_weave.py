@@ -14,11 +14,21 @@ from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Order
 from tclose.errors import Infeasible, PolicyError
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.shared.axes import Axis, Line, Set, Tree
+from tclose.partition.shared.kernels import kernel
+from tclose.partition.shared.loss import loss_table, total_loss
+from tclose.partition.shared.workers import lowered_flag
 from tclose.partition.weave import partition
-from tclose.partition.weave.aims import aims_of
-from tclose.partition.weave.cells import beyond
-from tclose.partition.weave.loss import flat_axes, total_loss
-from tclose.partition.weave.work import limit, smallest_class, work_of
+from tclose.partition.weave.limits import Limits, limits_of
+from tclose.partition.weave.transport import allowed_work, class_work, count_beyond_edges, smallest_class_size
+from tclose.privacy import Alpha, DeltaDisclosure, DistinctL, EntropyL, RecursiveCL
+
+
+@kernel
+def passes(limits: Limits, values: np.ndarray, counts: np.ndarray, size: int, a: int) -> bool:
+    """Tell whether a class with these counts of values is within one limit."""
+    count_beyond_edges(limits, values, counts, 0)
+    return class_work(limits, counts, 0, size, a) <= allowed_work(limits, size, a)
+
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.int64))
 KINDS = ("ordered", "value", "equal", "hierarchical", "matrix")
@@ -76,6 +86,34 @@ def problems(draw: st.DrawFn) -> Problem:
     )
 
 
+def every_kind() -> list[Problem]:
+    """Return small problems that together reach every branch of weave: distances, rules, axes, and many values."""
+    random = np.random.default_rng(6)
+    found = []
+    for rows, k, kinds in ((150, 3, ("ordered", "hierarchical")), (90, 2, ("matrix", "equal", "value")), (260, 1, ())):
+        codes = [random.integers(0, 6, size=rows) for _ in kinds]
+        guarded = tuple(sensitive(kind, column, Fraction(1, 4)) for kind, column in zip(kinds, codes, strict=True))
+        means = replace(Line.of_points(random.random(rows)), deviation=0.3)
+        found.append(Problem(np.zeros((rows, 4)), guarded, k, (*some_axes(random, rows), means)))
+    rules = (
+        DistinctL(3),
+        EntropyL(Fraction(2)),
+        RecursiveCL(Fraction(3), 2),
+        Alpha(Fraction(2, 3)),
+        DeltaDisclosure(Fraction(3)),
+    )
+    codes = random.integers(0, 6, size=200)
+    ruled = Sensitive(
+        codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1, 2), 50, (*rules, DeltaDisclosure(Fraction(3)))
+    )
+    single = replace(ruled, t=None, n=None, models=(RecursiveCL(Fraction(3), 1),))
+    found.append(Problem(random.random((200, 2)), (ruled, single), 2))
+    long = Sensitive(random.permutation(2500), np.ones(2500, dtype=np.int64), Ordered(2500), Fraction(1, 5))
+    wide = Sensitive(random.permutation(4500), np.ones(4500, dtype=np.int64), Equal(), Fraction(4, 5))
+    found += [Problem(random.random((2500, 1)), (long,), 2), Problem(random.random((4500, 1)), (wide,), 2)]
+    return found
+
+
 @settings(max_examples=60, deadline=None)
 @given(problems(), st.sampled_from(["fast", "balanced"]))
 def test_every_class_is_within_every_t(problem: Problem, effort: str) -> None:
@@ -86,20 +124,20 @@ def test_every_class_is_within_every_t(problem: Problem, effort: str) -> None:
 @given(problems(), st.integers(0, 2**32))
 def test_the_kernels_judge_as_the_distances_do(problem: Problem, seed: int) -> None:
     """Exactly so, but for a matrix, where they may only be stricter."""
-    aims = aims_of(problem.sensitive, problem.rows)
+    limits = limits_of(problem.sensitive, problem.rows)
     random = np.random.default_rng(seed)
     rows = np.flatnonzero(random.random(problem.rows) < 0.5)
     if not len(rows):
         return
-    values = np.zeros(int(aims.value[-1]), dtype=np.int64)
-    guarded = [one for one in problem.sensitive if one.t is not None and one.t < 1]
+    values = np.zeros((1, int(limits.attributes["values"].sum())), dtype=np.int64)
+    guarded = [attribute for attribute in problem.sensitive if attribute.t is not None and attribute.t < 1]
     for a in range(len(guarded)):
-        np.add.at(values, aims.value[a] + aims.codes[rows, a], 1)
-    counts = beyond(aims, values)
-    for a, one in enumerate(guarded):
-        passes = work_of(aims, counts, len(rows), a) <= limit(aims, len(rows), a)
-        truly = one.emd_of(one.codes[rows], one.reference) <= one.t
-        assert passes == truly or (one.distance.name == "matrix" and truly)
+        np.add.at(values[0], limits.attributes["value"][a] + limits.codes[rows, a], 1)
+    counts = np.zeros((1, len(limits.edges)), dtype=np.int32)
+    for a, attribute in enumerate(guarded):
+        truly = attribute.emd_of(attribute.codes[rows], attribute.reference) <= attribute.t
+        passed = passes(limits, values, counts, len(rows), a)
+        assert passed == truly or (attribute.distance.name == "matrix" and truly)
 
 
 @settings(max_examples=30, deadline=None)
@@ -117,8 +155,8 @@ def test_the_loss_is_the_measured_one(problem: Problem) -> None:
         if len(np.unique(leaves)) > 1:
             joined = next(level for level in LEVELS if len(np.unique(level[leaves])) == 1)
             loss += mine.sum() * np.count_nonzero(joined == joined[leaves[0]]) / 6
-    axes = flat_axes(problem.axes, problem.rows)
-    assert total_loss(axes, labels.astype(np.int64), int(labels.max()) + 1) == pytest.approx(loss)
+    axes = loss_table(problem.axes, problem.rows)
+    assert total_loss(axes, labels.astype(np.int64)) == pytest.approx(loss)
 
 
 @settings(max_examples=15, deadline=None)
@@ -213,7 +251,7 @@ def test_very_many_values_without_an_order_end_soon() -> None:
 def test_no_class_is_smaller_than_the_smallest_possible(problem: Problem, seed: int) -> None:
     random = np.random.default_rng(seed)
     guarded = tuple(one for one in problem.sensitive if one.distance.name != "matrix")
-    least = smallest_class(aims_of(guarded, problem.rows), 1, problem.rows)
+    least = smallest_class_size(limits_of(guarded, problem.rows), 1, problem.rows, lowered_flag())
     for _ in range(20):
         rows = np.flatnonzero(random.random(problem.rows) < random.random())
         close = all(
@@ -250,11 +288,11 @@ def test_more_effort_loses_less() -> None:
         2,
         some_axes(random, 800),
     )
-    axes = flat_axes(problem.axes, 800)
+    axes = loss_table(problem.axes, 800)
     losses = []
     for effort in ("fast", "balanced"):
         labels = partition(problem, effort=effort)
-        losses.append(total_loss(axes, labels, int(labels.max()) + 1))
+        losses.append(total_loss(axes, labels))
     assert losses[1] < losses[0]
 
 
@@ -268,12 +306,19 @@ def test_what_cannot_be_is_refused() -> None:
 
 def test_progress_only_grows() -> None:
     random = np.random.default_rng(4)
-    told: list[float] = []
+    shares: list[float] = []
+    phases: list[str] = []
+
+    def progress(share: float, phase: str = "") -> None:
+        shares.append(share)
+        phases.append(phase)
+
     problem = Problem(random.random((500, 2)), (sensitive("equal", random.integers(0, 6, 500), Fraction(1, 5)),), 2)
-    partition(problem, effort="balanced", progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
-    assert all(any(low <= share <= low + 0.2 for share in told) for low in (0.0, 0.2, 0.4, 0.6, 0.8))
+    partition(problem, effort="balanced", progress=progress)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert all(any(low <= share <= low + 0.2 for share in shares) for low in (0.0, 0.2, 0.4, 0.6, 0.8))
+    assert list(dict.fromkeys(phases)) == ["forming cells", "carving classes", "exchanging rows", "merging classes"]
 
 
 @pytest.mark.parametrize("t", [Fraction(0), Fraction(1, 5), Fraction(1)])
@@ -302,8 +347,8 @@ def test_the_loss_of_means_is_the_squared_distance_to_them(seed: int) -> None:
     axis = replace(Line.of_points(points), deviation=float(points.std()))
     scores = (points - points.mean()) / points.std()
     squares = sum(((scores[labels == c] - scores[labels == c].mean()) ** 2).sum() for c in np.unique(labels))
-    axes = flat_axes((axis,), 40)
-    assert total_loss(axes, labels, 5) == pytest.approx(squares)
+    axes = loss_table((axis,), 40)
+    assert total_loss(axes, labels) == pytest.approx(squares)
 
 
 def test_where_means_are_published_the_squared_distances_are_lowered() -> None:
@@ -318,7 +363,7 @@ def test_where_means_are_published_the_squared_distances_are_lowered() -> None:
         problem = Problem(points, guarded, 3, axes)
         labels = partition(problem, seed=1)
         judge(problem, labels)
-        squares[name] = total_loss(flat_axes(means, 1500), labels, int(labels.max()) + 1)
+        squares[name] = total_loss(loss_table(means, 1500), labels)
     assert squares["means"] < 0.9 * squares["ranges"]
 
 
@@ -347,7 +392,7 @@ def test_a_matrix_that_is_a_line_is_as_good_as_one() -> None:
         problem = Problem(points, (one,), 3)
         labels = partition(problem, seed=1)
         judge(problem, labels)
-        losses.append(total_loss(flat_axes(problem.all_axes, 1000), labels, int(labels.max()) + 1))
+        losses.append(total_loss(loss_table(problem.all_axes, 1000), labels))
     assert losses[1] <= 1.05 * losses[0]
 
 
@@ -361,5 +406,5 @@ def test_a_class_of_n_rows_need_not_be_near_the_table() -> None:
         problem = Problem(points, (Sensitive(codes, reference, Ordered(6), Fraction(1, 20), n),), 3)
         labels = partition(problem, seed=1)
         assert problem.admitted(labels).all()
-        losses.append(total_loss(flat_axes(problem.all_axes, 1200), labels, int(labels.max()) + 1))
+        losses.append(total_loss(loss_table(problem.all_axes, 1200), labels))
     assert losses[1] < 0.95 * losses[0]

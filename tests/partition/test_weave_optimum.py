@@ -10,8 +10,8 @@ import pytest
 from tclose.distance import Counts, Equal, Ordered
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.shared.axes import Line, Set
+from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.weave import partition
-from tclose.partition.weave.loss import flat_axes, total_loss
 
 
 def class_losses(problem: Problem) -> np.ndarray:
@@ -60,7 +60,7 @@ def ratios(tables: int, most_rows: int, effort: str) -> list[float]:
     for _ in range(tables):
         problem = small_problem(random, int(random.integers(6, most_rows + 1)))
         labels = partition(problem, effort=effort)
-        loss = total_loss(flat_axes(problem.axes, problem.rows), labels, int(labels.max()) + 1)
+        loss = total_loss(loss_table(problem.axes, problem.rows), labels)
         least = optimum(problem)
         assert loss >= least - 1e-9
         found.append(loss / least if least > 1e-9 else 1.0 + loss)

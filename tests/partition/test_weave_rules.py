@@ -13,9 +13,10 @@ from tclose.distance import Counts, Equal
 from tclose.errors import Infeasible
 from tclose.partition import merged
 from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.shared.kernels import kernel
 from tclose.partition.weave import partition
-from tclose.partition.weave.aims import aims_of
-from tclose.partition.weave.work import moved_work, swapped_work, work_of
+from tclose.partition.weave.limits import Limits, limits_of
+from tclose.partition.weave.transport import class_work, work_after_exchange, work_after_move
 from tclose.privacy import (
     Alpha,
     BetaLikeness,
@@ -26,6 +27,22 @@ from tclose.privacy import (
     Model,
     RecursiveCL,
 )
+
+
+@kernel
+def breach(limits: Limits, counts: np.ndarray, size: int) -> int:
+    return class_work(limits, counts, 0, size, 0)
+
+
+@kernel
+def breach_after_move(limits: Limits, counts: np.ndarray, size: int, value: int, sign: int) -> int:
+    return work_after_move(limits, counts, 0, size, 0, value, sign)
+
+
+@kernel
+def breach_after_exchange(limits: Limits, counts: np.ndarray, size: int, leaving: int, joining: int) -> int:
+    return work_after_exchange(limits, counts, 0, size, class_work(limits, counts, 0, size, 0), 0, leaving, joining)
+
 
 levels = st.fractions(Fraction(1, 10), 3, max_denominator=12)
 models = st.one_of(
@@ -44,36 +61,36 @@ def guarded(counts: list[int], others: list[int], asked: list[Model]) -> tuple[S
     """Return an attribute of a table of which a class has some counts and the rest of the table others."""
     reference = np.add(counts, others).astype(np.int64)
     codes = np.repeat(np.arange(6), reference)
-    return Sensitive(codes, reference, Equal(), None, models=tuple(asked)), np.array(counts, dtype=np.int32)
+    return Sensitive(codes, reference, Equal(), None, models=tuple(asked)), np.array([counts], dtype=np.int32)
 
 
 def kept(one: Sensitive, counts: np.ndarray) -> bool:
-    dense = Counts.from_dense(counts[None, :].astype(np.int64))
+    dense = Counts.from_dense(counts.astype(np.int64))
     return all(model.judge(dense, one.reference).satisfied for model in one.models)
 
 
 @settings(max_examples=300, deadline=None)
 @given(tallies, tallies, st.lists(models, min_size=1, max_size=2, unique_by=type))
 def test_a_rule_is_broken_exactly_where_its_model_refuses(counts: list[int], others: list[int], asked: list) -> None:
-    one, mine = guarded(counts, others, asked)
-    aims = aims_of((one,), len(one.codes))
-    assert (work_of(aims, mine, int(mine.sum()), 0) == 0) == kept(one, mine)
+    attribute, class_counts = guarded(counts, others, asked)
+    limits = limits_of((attribute,), len(attribute.codes))
+    assert (breach(limits, class_counts, sum(counts)) == 0) == kept(attribute, class_counts)
 
 
 @settings(max_examples=100, deadline=None)
 @given(tallies, tallies, st.lists(models, min_size=1, max_size=2, unique_by=type), st.integers(0, 5))
-def test_one_row_more_less_or_swapped_is_answered_as_if_counted(
+def test_one_row_more_less_or_exchanged_is_answered_as_if_counted(
     counts: list[int], others: list[int], asked: list, new: int
 ) -> None:
-    one, mine = guarded(counts, others, asked)
-    aims, size, gone = aims_of((one,), len(one.codes)), int(mine.sum()), int(np.flatnonzero(mine)[0])
-    step = np.eye(6, dtype=np.int32)
-    work = work_of(aims, mine, size, 0)
-    assert moved_work(aims, mine, size, 0, new, 1) == work_of(aims, mine + step[new], size + 1, 0)
-    assert swapped_work(aims, mine, size, work, 0, gone, new) == work_of(aims, mine - step[gone] + step[new], size, 0)
+    attribute, before = guarded(counts, others, asked)
+    limits, size, old = limits_of((attribute,), len(attribute.codes)), sum(counts), int(np.flatnonzero(counts)[0])
+    step = np.eye(6, dtype=np.int32)[:, None, :]
+    assert breach_after_move(limits, before, size, new, 1) == breach(limits, before + step[new], size + 1)
+    exchanged = breach(limits, before - step[old] + step[new], size)
+    assert breach_after_exchange(limits, before, size, old, new) == exchanged
     if size > 1:
-        assert moved_work(aims, mine, size, 0, gone, -1) == work_of(aims, mine - step[gone], size - 1, 0)
-    assert mine.tolist() == counts
+        assert breach_after_move(limits, before, size, old, -1) == breach(limits, before - step[old], size - 1)
+    assert before.tolist() == [counts]
 
 
 @settings(max_examples=60, deadline=None)

@@ -63,3 +63,15 @@ def test_recursive_with_fewer_values_than_l_is_infinite() -> None:
     judgement = RecursiveCL(Fraction(100), 3).judge(Counts.from_dense([[1, 1, 1, 0], [1, 1, 0, 0]]), WHOLE)
     assert judgement.admitted.tolist() == [True, False]
     assert (judgement.reached, judgement.worst_class) == (math.inf, 1)
+
+
+@pytest.mark.parametrize("kind", [lambda by_person: EntropyL(Fraction(2), by_person),
+                                  lambda by_person: RecursiveCL(Fraction(2), 2, by_person)])  # fmt: skip
+def test_merging_may_break_it_where_persons_are_counted(kind) -> None:
+    """Person 2 shows y in both classes and is counted once: x is then twice as common as y."""
+    model = kind(True)
+    first, second, both = [1, 1], [1, 1], [2, 1]
+    admitted = model.judge(Counts.from_dense([first, second, both]), np.array([2, 1])).admitted.tolist()
+    assert admitted == [True, True, False]
+    assert not model.merging_keeps
+    assert kind(False).merging_keeps

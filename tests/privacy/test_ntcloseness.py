@@ -100,3 +100,16 @@ def test_through_check_the_towns_are_found() -> None:
     assert not result(9).satisfied
     assert result(8).sensitive["value"].closeness == Fraction(1, 4)  # from the whole table, whatever is required
     assert [model.model for model in result(8).models] == ["k", "(n,t)"]
+
+
+def test_merging_may_break_it() -> None:
+    """Two classes that equal their own natural supersets make a class that is like no superset, nor like the table."""
+    town = np.repeat([0, 1, 2], 4)
+    classes = Counts.from_dense([[2, 0, 0]] * 4 + [[0, 2, 0]] * 4 + [[0, 0, 4]] * 4)
+    whole = np.array([8, 8, 16])
+    model = NTCloseness(8, Fraction(1, 10), Equal(), [town])
+    assert model.judge(classes, whole).satisfied
+    merged = Counts.from_dense([[2, 2, 0]] + [[2, 0, 0]] * 3 + [[0, 2, 0]] * 3 + [[0, 0, 4]] * 4)
+    apart = NTCloseness(8, Fraction(1, 10), Equal(), [np.array([3, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2])])
+    assert not apart.judge(merged, whole).admitted[0]
+    assert not model.merging_keeps

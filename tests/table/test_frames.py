@@ -12,6 +12,7 @@ import pytest
 
 from tclose import InputError
 from tclose.table import to_polars
+from tclose.table.frames import from_columns, from_stream, kind_of, to_stream
 
 COLUMNS = {"a": ["x", None, "y"], "n": [1, 2, 3], "f": [0.5, None, 2.0], "b": [True, False, True]}
 
@@ -87,3 +88,23 @@ def test_a_type_that_polars_does_not_know(capfd: pytest.CaptureFixture[str]) -> 
     table = pa.table({"a": pa.array([Decimal(1)], pa.decimal256(50, 2))})
     with pytest.raises(InputError, match="a column of the frame is of an unusual type"):
         to_polars(table)
+
+
+# Streams and columns
+
+
+def test_a_table_survives_its_stream() -> None:
+    days = [datetime.date(2024, 1, 31), None]
+    table = pl.DataFrame({"zip": ["01234", None], "pay": [1.5, 2.0], "day": days})
+    assert from_stream(bytes(to_stream(table))).equals(table)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_columns_become_a_frame_of_the_kind_that_was_given(kind: str) -> None:
+    frame = from_columns({"name": (str, ["a", None]), "n": (int, [None, 2]), "x": (float, [0.5, None])}, kind)
+    assert kind_of(frame) == kind
+    assert to_polars(frame).to_dict(as_series=False) == {"name": ["a", None], "n": [None, 2], "x": [0.5, None]}
+
+
+def test_a_column_without_a_single_cell_keeps_its_type() -> None:
+    assert from_columns({"n": (int, [None])}, "polars").schema == {"n": pl.Int64}

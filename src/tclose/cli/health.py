@@ -6,19 +6,31 @@ import click
 
 from tclose import steps
 from tclose.cli.options import BAD, HOLDS, as_json, print_json
+from tclose.cli.progress import Bar
+from tclose.words import counted
 
 
-@click.command(short_help="Show what is installed and what could be added.")
+@click.command(short_help="Show what is installed; --warm compiles all kernels ahead.")
+@click.option("--warm", is_flag=True, help="Compile the kernels of all methods now, so that no later run has to wait.")
 @as_json
-def doctor(as_json: bool) -> int:
-    """Show what this installation has and what could be added."""
-    health = steps.doctor()
+def doctor(warm: bool, as_json: bool) -> int:
+    """Show what this installation has and what could be added.
+
+    The first run of a method on a machine compiles its kernels, which takes some seconds; --warm does so for all
+    methods at once.
+    """
+    health, compiled = steps.doctor(), None
+    if warm and health.healthy:
+        with Bar() as bar:
+            compiled = steps.warm(progress=bar)
     if as_json:
-        print_json(health.to_dict())
+        print_json({**health.to_dict(), **({} if compiled is None else {"compiled": compiled})})
     else:
         click.echo(f"tclose {health.tclose} on Python {health.python}, {health.system}, {health.cores} cores")
         for name, version in {**health.needed, **health.extras}.items():
             click.echo(f"  {name:18} {version or 'not installed'}")
         for line in health.advice:
             click.echo(line)
+        if compiled is not None:
+            click.echo(f"All kernels are compiled; {counted(compiled, 'kernel')} had been missing.")
     return HOLDS if health.healthy else BAD

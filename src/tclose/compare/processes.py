@@ -19,7 +19,6 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from tclose.compare.trial import Job, send
-from tclose.engine.compiling import ABOUT_SECONDS
 from tclose.types import Progress
 from tclose.words import compiling
 
@@ -82,7 +81,7 @@ class _Teller:
         """Pass a message on, if it is about progress."""
         self._share = message.get("share", self._share)
         if "compiling" in message:
-            self._phase = compiling(ABOUT_SECONDS) if message["compiling"] else ""
+            self._phase = compiling(message["compiling"]) if message["compiling"] else ""
         if "share" in message or "compiling" in message:
             self._news.put((self._number, self._share, self._phase))
 
@@ -183,7 +182,7 @@ def _answer(job: Job, table: memoryview, limit: float, children: Children, tell:
 
 def _heed(message: Mapping[str, Any], clock: Clock) -> None:
     """Let the clock run while the method works, but not while its kernels are compiled or its release is measured."""
-    if "released" in message or message.get("compiling") is True:
+    if "released" in message or message.get("compiling", 0) > 0:
         clock.pause()
-    elif "begun" in message or message.get("compiling") is False:
+    elif "begun" in message or "compiling" in message:
         clock.go()

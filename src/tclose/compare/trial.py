@@ -167,7 +167,7 @@ def attempt(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
 
 def _figures(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
     load(job.method, job.options)  # with its kernels, or nobody would notice when they are compiled
-    with watched(lambda running: tell({"compiling": running})) as compiling:
+    with watched(lambda about_seconds: tell({"compiling": about_seconds})) as compiling:
         tell({"begun": True})
         start = time.perf_counter()
         trial = _released(job, table, _rarely(tell))

@@ -3,12 +3,12 @@
 from tclose.distance.base import Distance
 from tclose.distance.counts import Counts
 from tclose.distance.equal import Equal
-from tclose.distance.exact import Ratios
 from tclose.distance.geometry import Geometry, Line, Metric, Tree
 from tclose.distance.hierarchical import Hierarchical
 from tclose.distance.line import Ordered, Value
 from tclose.distance.matrix import Matrix
-from tclose.distance.plan import Move
+from tclose.distance.moves import Move
+from tclose.distance.ratios import Ratios
 from tclose.distance.registry import DISTANCES, DistanceEntry, DomainFacts
 
 __all__ = [

@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import Protocol
 
 from tclose.distance.counts import Counts
-from tclose.distance.exact import Ratios
 from tclose.distance.geometry import Geometry
-from tclose.distance.plan import Move
+from tclose.distance.moves import Move
+from tclose.distance.ratios import Ratios
 from tclose.types import Ints
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.distance.counts import Counts
-from tclose.distance.exact import Integers, Ratios, largest_of, widened
 from tclose.distance.geometry import Tree
-from tclose.distance.plan import Move, extras, in_order
+from tclose.distance.moves import Move, extras, in_order
+from tclose.distance.ratios import Integers, Ratios, largest_of, widened
 from tclose.types import Ints
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from tclose.distance.counts import Counts
 from tclose.distance.equal import surplus
-from tclose.distance.exact import Ratios, largest_of, widened
 from tclose.distance.geometry import Tree
-from tclose.distance.plan import Move, extras, in_order
+from tclose.distance.moves import Move, extras, in_order
+from tclose.distance.ratios import Ratios, largest_of, widened
 from tclose.types import Ints
 
 

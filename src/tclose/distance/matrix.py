@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.distance.counts import Counts
-from tclose.distance.exact import Ratios
 from tclose.distance.geometry import Metric
-from tclose.distance.plan import Move, extras
+from tclose.distance.moves import Move, extras
+from tclose.distance.ratios import Ratios
 from tclose.distance.transport import cheapest_flow
 from tclose.types import Ints
 

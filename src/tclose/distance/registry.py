@@ -12,10 +12,10 @@ from typing import Literal, TypeVar
 
 from tclose.distance.base import Distance
 from tclose.distance.equal import Equal
-from tclose.distance.exact import Integers
 from tclose.distance.hierarchical import Hierarchical
 from tclose.distance.line import Ordered, Value
 from tclose.distance.matrix import Matrix
+from tclose.distance.ratios import Integers
 from tclose.errors import InternalError
 from tclose.types import Ints
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.exact import Integers, widened
-from tclose.distance.plan import in_order
+from tclose.distance.moves import in_order
+from tclose.distance.ratios import Integers, widened
 from tclose.errors import MissingExtra
 from tclose.types import Ints
 

@@ -1,13 +1,12 @@
-"""Notice when numba compiles kernels. It does so once per machine: a bar has to say so, and a clock must not count it.
+"""Say when numba compiles kernels. It does so once per machine: a bar has to say so, and a clock must not count it.
 
-A method loads numba only where it has kernels, so it is loaded first: nothing can be noticed of a compiler that is not
-there, and a method without kernels must not load one.
+A method loads numba only where it has kernels, so the method is loaded first: nothing can be noticed of a compiler that
+is not there, and a method without kernels must not load one.
 """
 
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,33 +17,25 @@ from tclose.partition.options import base_of
 from tclose.types import Progress
 from tclose.words import compiling as compiling_words
 
-ABOUT_SECONDS = 20  # that all kernels of weave, which has the most, take on a quiet core
+KERNELS = "tclose.partition.shared.kernels"  # not imported here: it loads numba
 
 
 class Compiling:
-    """How long kernels were compiled, and whether that goes on now; `tell` hears of both ends."""
+    """How long kernels were compiled; `tell` hears about how many seconds it takes, and 0 when it is done."""
 
-    def __init__(self, tell: Callable[[bool], None]) -> None:
-        self.seconds, self._depth, self._since = 0.0, 0, 0.0
-        self._tell, self._lock = tell, threading.Lock()
+    def __init__(self, tell: Callable[[float], None], about_seconds: float) -> None:
+        self.seconds, self._since = 0.0, 0.0
+        self._tell, self._about = tell, max(about_seconds, 1.0)
 
     def begin(self) -> None:
-        """Take note that the compiler starts; it calls itself for the functions that a kernel calls."""
-        with self._lock:
-            self._depth += 1
-            first = self._depth == 1
-            self._since = time.perf_counter() if first else self._since
-        if first:
-            self._tell(True)
+        """Take note that the compiler starts."""
+        self._since = time.perf_counter()
+        self._tell(self._about)
 
     def end(self) -> None:
         """Take note that the compiler is done."""
-        with self._lock:
-            self._depth -= 1
-            last = self._depth == 0
-            self.seconds += time.perf_counter() - self._since if last else 0.0
-        if last:
-            self._tell(False)
+        self.seconds += time.perf_counter() - self._since
+        self._tell(0)
 
 
 def load(method: str, options: Mapping[str, Any]) -> None:
@@ -55,27 +46,18 @@ def load(method: str, options: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def watched(tell: Callable[[bool], None]) -> Iterator[Compiling]:
-    """Watch the compiler, if a method has loaded it; `tell` hears True when it starts and False when it ends."""
-    compiling = Compiling(tell)
-    if "numba" not in sys.modules:
+def watched(tell: Callable[[float], None]) -> Iterator[Compiling]:
+    """Watch the compiler, if a method has loaded it.
+
+    `tell` hears about how many seconds all kernels that are missing take when the compiler starts, and 0 when it ends.
+    """
+    kernels = sys.modules.get(KERNELS)
+    compiling = Compiling(tell, 0 if kernels is None else kernels.seconds_to_compile())
+    if kernels is None:
         yield compiling
         return
-    from numba.core import event
-
-    class Listener(event.Listener):
-        def on_start(self, event: Any) -> None:
-            compiling.begin()
-
-        def on_end(self, event: Any) -> None:
-            compiling.end()
-
-    listener = Listener()
-    event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
-    try:
+    with kernels.compiling(compiling.begin, compiling.end):
         yield compiling
-    finally:
-        event.unregister("numba:compile", listener)  # type: ignore[no-untyped-call]
 
 
 @contextmanager
@@ -88,8 +70,8 @@ def announced(progress: Progress, method: str, options: Mapping[str, Any]) -> It
         last_share, last_phase = share, phase or last_phase
         progress(share, phase)
 
-    def tell(running: bool) -> None:
-        progress(last_share, compiling_words(ABOUT_SECONDS) if running else last_phase)
+    def tell(about_seconds: float) -> None:
+        progress(last_share, compiling_words(about_seconds) if about_seconds else last_phase)
 
     load(method, options)
     with watched(tell):

@@ -8,7 +8,6 @@ relaxed cuts share the rows of the median value out, so that both sides are equa
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -18,8 +17,9 @@ from numpy.typing import NDArray
 from tclose.distance import Counts
 from tclose.errors import PolicyError, did_you_mean
 from tclose.partition.problem import Problem
-from tclose.partition.shared.axes import Axis, Line, Set, Tree
-from tclose.types import Floats, Ints
+from tclose.partition.shared.axes import Axis, Line, Set, Tree, range_loss, set_loss
+from tclose.partition.shared.pulse import Pulse
+from tclose.types import Floats, Ints, Progress, silent
 
 Cuts: TypeAlias = Literal["strict", "relaxed"]
 
@@ -27,21 +27,18 @@ CUTS = ("strict", "relaxed")
 UNCUT = -1.0  # the width of parts that show one value only
 
 
-def partition(
-    problem: Problem, *, cuts: Cuts = "strict", seed: int = 0, progress: Callable[[float], None] | None = None
-) -> Ints:
-    """Return a class label per row: 0, 1, 2, …; nothing here is left to chance, so the seed changes nothing."""
+def partition(problem: Problem, *, cuts: Cuts = "strict", seed: int = 0, progress: Progress = silent) -> Ints:
+    """Return a class label per row: 0, 1, 2, …; the method is deterministic, so the seed changes nothing."""
     if cuts not in CUTS:
         raise PolicyError(f"there is no cut '{cuts}'{did_you_mean(cuts, CUTS) or '; use strict or relaxed'}")
     problem.check_feasible()
-    labels, classes = np.zeros(problem.rows, dtype=np.int64), 0
+    pulse, labels, classes = Pulse(progress), np.zeros(problem.rows, dtype=np.int64), 0
     parts, done = Parts(np.arange(problem.rows), np.array([0, problem.rows])), 0
     while len(parts):
-        parts, whole = _halved(problem, parts, cuts)
+        parts, whole = _halved(problem, parts, cuts, pulse)
         labels[whole.rows] = classes + whole.of_row()
         classes, done = classes + len(whole), done + len(whole.rows)
-        if progress is not None:
-            progress(done / problem.rows)
+        pulse(done / problem.rows)
     return labels
 
 
@@ -81,10 +78,13 @@ class Parts:
     def with_all(self, others: list[Parts]) -> Parts:
         """Return these parts and more."""
         every = [self, *others]
-        return Parts.of_sizes(np.concatenate([one.rows for one in every]), np.concatenate([one.sizes for one in every]))
+        return Parts.of_sizes(
+            np.concatenate([parts.rows for parts in every]),
+            np.concatenate([parts.sizes for parts in every]),
+        )
 
 
-def _halved(problem: Problem, parts: Parts, cuts: Cuts) -> tuple[Parts, Parts]:
+def _halved(problem: Problem, parts: Parts, cuts: Cuts, pulse: Pulse) -> tuple[Parts, Parts]:
     """Return the halves of the parts that could be cut, and the parts that stay whole."""
     axes, none = problem.all_axes, Parts(np.zeros(0, np.int64), np.zeros(1, np.int64))
     small = parts.sizes < 2 * problem.k
@@ -93,6 +93,7 @@ def _halved(problem: Problem, parts: Parts, cuts: Cuts) -> tuple[Parts, Parts]:
     widest_first = np.argsort(-widths, axis=1, kind="stable")
     halves: list[Parts] = []
     for turn in range(len(axes)):
+        pulse.beat()
         axis_of = widest_first[:, turn]
         spread = widths[np.arange(len(pending)), axis_of] > UNCUT
         cut = _cut(axes, pending.only(spread), axis_of[spread], cuts)
@@ -104,10 +105,10 @@ def _halved(problem: Problem, parts: Parts, cuts: Cuts) -> tuple[Parts, Parts]:
 
 
 def _admitted(problem: Problem, parts: Parts) -> NDArray[np.bool_]:
-    """Tell of each part whether it could be a class."""
+    """Tell for each part whether it could be a class."""
     found, part_of = parts.sizes >= problem.k, parts.of_row()
-    for one in problem.sensitive if len(parts) else ():
-        found &= one.admits(Counts.from_codes(part_of, one.codes[parts.rows], len(one.reference)))
+    for attribute in problem.sensitive if len(parts) else ():
+        found &= attribute.admits(Counts.from_codes(part_of, attribute.codes[parts.rows], len(attribute.reference)))
     return found
 
 
@@ -116,9 +117,9 @@ def _cut(axes: tuple[Axis, ...], parts: Parts, axis_of: Ints, cuts: Cuts) -> Par
     part_of, labels = parts.of_row(), np.zeros(len(parts.rows), dtype=np.int64)
     shared = np.zeros(len(parts), dtype=bool)
     for number, axis in enumerate(axes):
-        mine = axis_of == number
-        labels[np.repeat(mine, parts.sizes)] = _labels(axis, parts.only(mine))
-        shared |= mine & (cuts == "relaxed" and not isinstance(axis, Tree))
+        on_axis = axis_of == number
+        labels[np.repeat(on_axis, parts.sizes)] = _labels(axis, parts.only(on_axis))
+        shared |= on_axis & (cuts == "relaxed" and not isinstance(axis, Tree))
     order = np.argsort(part_of * (int(labels.max(initial=0)) + 1) + labels, kind="stable")
     borders = 1 + np.flatnonzero((np.diff(labels[order]) != 0) & (np.diff(part_of) == 0))
     middle = parts.starts + parts.sizes // 2
@@ -128,7 +129,7 @@ def _cut(axes: tuple[Axis, ...], parts: Parts, axis_of: Ints, cuts: Cuts) -> Par
 
 
 def _nearest(borders: Ints, part_of: Ints, parts: Parts) -> Ints:
-    """Return of each part the border nearest to its middle, the first of two."""
+    """Return for each part the border nearest to its middle, the first of two."""
     beyond = len(parts.rows) + 1
     away = np.abs(2 * borders - (parts.bounds[:-1] + parts.bounds[1:])[part_of])
     firsts = np.searchsorted(part_of, np.arange(len(parts)))
@@ -158,18 +159,17 @@ def _widths(axis: Axis, parts: Parts) -> Floats:
     codes = axis.codes[parts.rows]
     if isinstance(axis, Set):
         shown = np.unique(parts.of_row() * axis.domain_size + codes) // axis.domain_size
-        steps = np.bincount(shown, minlength=len(parts)) - 1
-        return np.where(steps > 0, steps / max(axis.domain_size - 1, 1), UNCUT)
+        different = np.bincount(shown, minlength=len(parts))
+        return np.where(different > 1, set_loss(axis, different), UNCUT)
     ends = _ends_of(codes, parts)
     if isinstance(axis, Line):
         published = np.append(_published(axis), -1)
-        width = np.append(axis.high, 0.0)[ends.high] - np.append(axis.low, 0.0)[ends.low]
         several = published[ends.low] != published[ends.high]
     else:
-        height, leaves = _height(axis, ends), len(axis.levels[0])
-        width = np.stack([np.bincount(level)[level] / leaves for level in axis.levels])[height, ends.low]
         several = ends.low != ends.high
-    return np.where(several, width, np.where(ends.missing & (ends.high >= 0), 0.0, UNCUT))
+    return np.where(
+        several, range_loss(axis, ends.low, ends.high), np.where(ends.missing & (ends.high >= 0), 0.0, UNCUT)
+    )
 
 
 def _published(axis: Line) -> Ints:

@@ -30,7 +30,7 @@ def checked(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a method, or say in one sentence what is wrong with them."""
     for name, value in options.items():
         hint = _hint(method, name, options)
-        if not any(_fits(value, one) for one in _alternatives(hint)):
+        if not any(_fits(value, kind) for kind in _alternatives(hint)):
             raise PolicyError(f"option '{name}' of method '{method}' takes {_expected(hint)}")
     return dict(options)
 
@@ -61,7 +61,9 @@ def _known(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     partition, about = method_named(method), METHODS[method]
     parameters, hints = inspect.signature(partition).parameters.values(), typing.get_type_hints(partition)
     known = {
-        one.name: hints.get(one.name, Any) for one in parameters if one.name not in COMMON and one.kind != PASSED_ON
+        parameter.name: hints.get(parameter.name, Any)
+        for parameter in parameters
+        if parameter.name not in COMMON and parameter.kind != PASSED_ON
     }
     known |= getattr(sys.modules[f"tclose.partition.{method}"], "OPTIONS", {})
     if about.choices:
@@ -74,7 +76,9 @@ def _known(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
 def base_of(method: str, given: Mapping[str, Any]) -> str | None:
     """Return the method that one passes options on to, if it does."""
     parameters = inspect.signature(method_named(method)).parameters.values()
-    return str(given.get("base", DEFAULT_METHOD)) if any(one.kind == PASSED_ON for one in parameters) else None
+    return (
+        str(given.get("base", DEFAULT_METHOD)) if any(parameter.kind == PASSED_ON for parameter in parameters) else None
+    )
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
@@ -85,22 +89,22 @@ def _fits(value: Any, hint: Any) -> bool:
     if typing.get_origin(hint) is Literal:
         return isinstance(value, str) and value in typing.get_args(hint)
     if hint not in KINDS:
-        return hint is not types.NoneType or value is None  # what else there is, its method judges
+        return hint is not types.NoneType or value is None  # the method itself checks other kinds
     return isinstance(value, KINDS[hint][1]) and (hint is bool or not isinstance(value, bool))
 
 
 def _expected(hint: Any) -> str:
-    told = []
-    for one in _alternatives(hint):
-        words = ", ".join(typing.get_args(one)) if typing.get_origin(one) is Literal else KINDS.get(one, ("",))[0]
-        told += [words] if words and words not in told else []
-    return " or ".join(told) or "what only Python code can give"
+    expected: list[str] = []
+    for kind in _alternatives(hint):
+        words = ", ".join(typing.get_args(kind)) if typing.get_origin(kind) is Literal else KINDS.get(kind, ("",))[0]
+        expected += [words] if words and words not in expected else []
+    return " or ".join(expected) or "a value that only Python code can give"
 
 
 def _read(method: str, name: str, text: str, hint: Any) -> Any:
-    for one in _alternatives(hint):
+    for kind in _alternatives(hint):
         try:
-            return _value(text, one)
+            return _value(text, kind)
         except (ValueError, KeyError, ArithmeticError):
             continue
     raise PolicyError(f"option '{name}' of method '{method}' takes {_expected(hint)}")

@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.partition.problem import Problem
-from tclose.partition.shared.buckets import Progress, Size, spread
+from tclose.partition.shared.buckets import Size, spread
 from tclose.partition.shared.embedding import Embedding
-from tclose.types import Ints
+from tclose.types import Ints, Progress, silent
 
 
-def partition(problem: Problem, *, size: Size = "searched", seed: int = 0, progress: Progress | None = None) -> Ints:
+def partition(problem: Problem, *, size: Size = "searched", seed: int = 0, progress: Progress = silent) -> Ints:
     """Return a class label per row: 0, 1, 2, …; every class holds all that is asked for. Chance plays no part.
 
     A class takes k rows as in the paper, or as many as lose least where the size is searched for.
@@ -25,7 +25,7 @@ def partition(problem: Problem, *, size: Size = "searched", seed: int = 0, progr
     rank = np.empty(len(embedding.counts), dtype=np.int64)
     rank[embedding.order()] = np.arange(len(rank))
     order = np.argsort(rank[embedding.of_row], kind="stable")
-    return spread(problem, lambda buckets: cut(order, buckets), size, progress or (lambda done: None))
+    return spread(problem, lambda buckets: cut(order, buckets), size, progress)
 
 
 def cut(order: Ints, buckets: int) -> Ints:

@@ -1,4 +1,4 @@
-"""What every method is given: coordinates to keep together, sensitive codes to spread, and how far they may stray."""
+"""What every method is given: the rows as points, the sensitive codes, and what is required of every class."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Sensitive:
         return combined(rules) if rules else None
 
     @property
-    def here(self) -> Ints:
+    def row_counts(self) -> Ints:
         """How often each value occurs in the rows at hand, which may be a part of the table only."""
         return np.bincount(self.codes, minlength=len(self.reference)).astype(np.int64)
 
@@ -70,7 +70,7 @@ class Sensitive:
         return self.admits(Counts.from_codes(labels, self.codes, len(self.reference)))
 
     def admits(self, counts: Counts) -> NDArray[np.bool_]:
-        """Tell of every class of which only the counts are known, whether it is within t and every further model."""
+        """Tell for every class, given its counts, whether it is within t and every further model."""
         found = np.ones(len(counts.sizes), dtype=bool)
         if self.t is not None:
             found &= self.distance.emd(counts, self.reference).at_most(self.t)
@@ -98,7 +98,7 @@ class Problem:
     axes: tuple[Axis, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.points.ndim != 2 or any(len(one.codes) != self.rows for one in self.sensitive):
+        if self.points.ndim != 2 or any(len(attribute.codes) != self.rows for attribute in self.sensitive):
             raise InternalError("points must be rows × quasi-identifiers, with one sensitive code per row")
         if self.k < 1:
             raise InternalError("k must be at least 1")
@@ -112,7 +112,7 @@ class Problem:
         """Return the problem of some rows only, judged against the same references."""
         if len(rows) == self.rows:
             return self
-        sensitive = tuple(replace(one, codes=one.codes[rows]) for one in self.sensitive)
+        sensitive = tuple(replace(attribute, codes=attribute.codes[rows]) for attribute in self.sensitive)
         return Problem(self.points[rows], sensitive, self.k, tuple(part_of(axis, rows) for axis in self.axes))
 
     @property
@@ -123,21 +123,24 @@ class Problem:
     def admitted(self, labels: Ints) -> NDArray[np.bool_]:
         """Tell, per class 0, 1, 2, …, whether it has k rows and every attribute admits it, exactly."""
         found = np.bincount(labels) >= self.k
-        for one in self.sensitive:
-            found &= one.admitted(labels)
+        for attribute in self.sensitive:
+            found &= attribute.admitted(labels)
         return found
 
     def check_feasible(self) -> None:
         """Raise `Infeasible` unless one class of all rows is within k, every t and every further model."""
         if self.rows < self.k:
             raise Infeasible(f"k = {self.k} cannot be reached: there are {self.rows} rows; k can be {self.rows}")
-        for number, one in enumerate(self.sensitive):
-            if one.t is not None and (reached := one.emd_of(one.codes, one.reference)) > one.t:
+        for number, attribute in enumerate(self.sensitive):
+            if (
+                attribute.t is not None
+                and (reached := attribute.emd_of(attribute.codes, attribute.reference)) > attribute.t
+            ):
                 raise Infeasible(
-                    f"t = {one.t} of sensitive attribute {number} cannot be reached: all rows reach {reached}"
+                    f"t = {attribute.t} of sensitive attribute {number} cannot be reached: all rows reach {reached}"
                 )
-            for model in one.models:
-                if not (judged := model.judge(one.counts_of_all, one.reference)).satisfied:
+            for model in attribute.models:
+                if not (judged := model.judge(attribute.counts_of_all, attribute.reference)).satisfied:
                     raise Infeasible(
                         f"{model.name} = {model.required} of sensitive attribute {number} cannot be reached: "
                         f"all rows reach {judged.reached}"

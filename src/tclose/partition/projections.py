@@ -1,19 +1,20 @@
 """CODIP: complete disjoint projections, several tables that share out the sensitive attributes.
 
 Fang, Y., Ashrafi, M.Z., Ng, S.K.: Privacy beyond single sensitive attribute. DEXA 2011, 187-201; reviewed by Weber
-(thesis, section 2.4.3). With every further sensitive attribute classes get larger (closeness diminishes), and who
-knows one sensitive value of a person finds the others beside it (the background join attack). So each table holds
-every row and some of the attributes, with classes of its own: what is related stays together, what is not is parted.
+(thesis, section 2.4.3). With every further sensitive attribute classes get larger (closeness diminishes), and
+anyone who knows one sensitive value of a person finds the others beside it (the background join attack). So each table
+holds every row and some of the attributes, with classes of its own: related attributes stay together, unrelated ones
+go to different tables.
 
 How strongly two attributes are related is Cramér's V with Bergsma's correction for chance (J. Korean Stat. Soc. 42,
 2013), numbers taken in tenths. Starting from one attribute each, the two tables whose attributes are related most, on
-average, become one, until a given number of tables is left or none are related enough. How a table is split is left
-open by the paper: any method will do.
+average, become one, until a given number of tables is left or none are related enough. The paper leaves
+open how a table is split; any method can be used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -23,7 +24,7 @@ from tclose.distance import Line
 from tclose.errors import PolicyError, Unsuited
 from tclose.partition import DEFAULT_METHOD, METHODS, method_named
 from tclose.partition.problem import Problem, Sensitive
-from tclose.types import Floats, Ints
+from tclose.types import Floats, Ints, Progress, silent
 
 Groups = tuple[tuple[int, ...], ...]
 TENTHS = 10
@@ -35,7 +36,7 @@ def partition(
     problem: Problem,
     *,
     seed: int = 0,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = silent,
     base: str = DEFAULT_METHOD,
     **options: Any,
 ) -> Ints:
@@ -43,7 +44,7 @@ def partition(
     found = method_named(base)
     if METHODS[base].tables != "one":
         raise Unsuited(f"'{base}' publishes several tables itself, so it cannot split a projection")
-    return found(problem, seed=seed, progress=progress, **options)
+    return found(problem, seed=seed, progress=progress or silent, **options)
 
 
 def projections(sensitive: Sequence[Sensitive], *, tables: int | None = None, related: float = RELATED) -> Groups:
@@ -74,20 +75,20 @@ def _between(strength: Floats, groups: Sequence[tuple[int, ...]], i: int, j: int
 
 def associations(sensitive: Sequence[Sensitive]) -> Floats:
     """Return how strongly each two attributes are related: 0 not at all, 1 as much as can be."""
-    codes = [_coarse(one) for one in sensitive]
+    codes = [_coarse(attribute) for attribute in sensitive]
     strength = np.eye(len(codes))
     for i, j in combinations(range(len(codes)), 2):
         strength[i, j] = strength[j, i] = cramer(codes[i], codes[j])
     return strength
 
 
-def _coarse(one: Sensitive) -> Ints:
+def _coarse(attribute: Sensitive) -> Ints:
     """Take numbers in tenths: with many values everything would seem related."""
-    if not isinstance(one.geometry, Line):
-        return one.codes
-    counts = one.here
+    if not isinstance(attribute.geometry, Line):
+        return attribute.codes
+    counts = attribute.row_counts
     middles = (np.cumsum(counts) - counts / 2) / max(int(counts.sum()), 1)
-    return np.asarray(middles * TENTHS, dtype=np.int64)[one.codes]
+    return np.asarray(middles * TENTHS, dtype=np.int64)[attribute.codes]
 
 
 def cramer(first: Ints, second: Ints) -> float:

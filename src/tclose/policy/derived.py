@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from tclose.policy.model import MODELS, Policy, Quasi
+from tclose.policy.model import LEVELS, Policy, Quasi
 
 
 def projection_policy(policy: Policy, names: Iterable[str], *, first: bool) -> Policy:
@@ -30,7 +30,7 @@ def attribute_policy(policy: Policy, columns: Iterable[str]) -> Policy:
 
 def k_alone(policy: Policy, k: int) -> Policy:
     """Return the policy that asks for nothing but k: one value may make up all of a class (alpha = 1)."""
-    nothing: dict[str, Any] = {**dict.fromkeys(MODELS), "n": None, "alpha": Fraction(1)}
+    nothing: dict[str, Any] = {**dict.fromkeys(LEVELS), "alpha": Fraction(1)}
     sensitive = {name: replace(spec, **nothing) for name, spec in policy.sensitive.items()}
     return replace(policy, k=k, sensitive=sensitive)
 

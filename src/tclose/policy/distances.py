@@ -7,7 +7,10 @@ here. This table holds what can be known from the policy alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tclose.policy.model import Sensitive
 
 Domain = Literal["numbers", "values", "hierarchy", "matrix"]
 
@@ -45,15 +48,7 @@ IMPLIED = {"hierarchy": "hierarchical", "matrix": "matrix", "order": "ordered", 
 OF_NUMBERS, OF_OTHERS = "ordered", "equal"  # where neither the distance nor a setting is given
 
 
-class Comparison(Protocol):
-    """The settings that decide how the values of a sensitive attribute are compared."""
-
-    @property
-    def distance(self) -> str | None:
-        """The distance that the policy names."""
-
-
-def implied_by_settings(spec: Comparison) -> str | None:
+def implied_by_settings(spec: Sensitive) -> str | None:
     """Return the distance that the policy names or that another setting implies; none where the values decide."""
     given = (distance for setting, distance in IMPLIED.items() if getattr(spec, setting) is not None)
     return spec.distance or next(given, None)

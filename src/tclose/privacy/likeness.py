@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
-from tclose.distance.exact import largest_of, widened
+from tclose.distance.ratios import largest_of, widened
 from tclose.privacy.base import Judgement, Sign
 from tclose.privacy.levels import Level, at_most
 from tclose.privacy.logarithms import sign_of_log_minus

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance
-from tclose.distance.exact import FAR
+from tclose.distance.ratios import FAR
 from tclose.privacy.base import Judgement, Sign
 from tclose.privacy.levels import Level, rounded_up
 from tclose.types import Ints

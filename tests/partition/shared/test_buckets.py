@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from tclose.errors import Infeasible, PolicyError
 from tclose.partition.pca import cut
 from tclose.partition.problem import Problem, Sensitive
 from tclose.partition.shared.buckets import ROUNDS, Verdicts, one_of_each, spread
-from tclose.partition.weave.loss import flat_axes, total_loss
+from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.privacy.ldiversity import DistinctL
+from tclose.types import silent
 
 
 @settings(max_examples=40, deadline=None)
@@ -53,7 +55,7 @@ def test_stubborn_classes_are_united() -> None:
     """Left-over rows at both ends make two classes fail that no perfect neighbour can mend, only each other."""
     problem = halves(4 * 4 * ROUNDS + 2)
     order = np.argsort(problem.sensitive[0].codes, kind="stable")
-    labels = spread(problem, lambda buckets: cut(order, buckets), "k", lambda done: None)
+    labels = spread(problem, lambda buckets: cut(order, buckets), "k", silent)
     assert problem.admitted(labels).all()
     assert labels.max() >= 4 * ROUNDS - 2 * ROUNDS - 2  # each has swallowed a neighbour per round, no more
 
@@ -76,23 +78,24 @@ def test_the_size_that_loses_least_is_taken() -> None:
     problem = Problem(np.random.default_rng(1).random((200, 1)), (one,), 2)
     losses = []
     for size in ("k", "searched"):
-        labels = spread(problem, lambda buckets: cut(np.arange(200), buckets), size, lambda done: None)  # type: ignore[arg-type]
+        labels = spread(problem, lambda buckets: cut(np.arange(200), buckets), size, silent)  # type: ignore[arg-type]
         assert problem.admitted(labels).all()
-        losses.append(total_loss(flat_axes(problem.all_axes, 200), labels, int(labels.max()) + 1))
+        losses.append(total_loss(loss_table(problem.all_axes, 200), labels))
     assert losses[1] < 0.8 * losses[0]
 
 
 def test_progress_ends_at_one() -> None:
-    told: list[float] = []
-    spread(halves(40, t="1"), lambda buckets: cut(np.arange(40), buckets), "searched", told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1
+    shares: list[float] = []
+    bucketing = partial(cut, np.arange(40))
+    spread(halves(40, t="1"), bucketing, "searched", lambda share, phase="": shares.append(share))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
 
 
 def test_what_cannot_be_reached_or_read() -> None:
     codes = np.zeros(4, dtype=np.int64)
     problem = Problem(np.zeros((4, 1)), (Sensitive(codes, np.bincount(codes), Equal(), None, None, (DistinctL(2),)),))
     with pytest.raises(Infeasible, match="of sensitive attribute 0 cannot be reached"):
-        spread(problem, lambda buckets: cut(np.arange(4), buckets), "k", lambda done: None)
+        spread(problem, lambda buckets: cut(np.arange(4), buckets), "k", silent)
     with pytest.raises(PolicyError, match="did you mean 'searched'"):
-        spread(problem, lambda buckets: codes, "search", lambda done: None)  # type: ignore[arg-type]
+        spread(problem, lambda buckets: codes, "search", silent)  # type: ignore[arg-type]

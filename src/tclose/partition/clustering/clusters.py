@@ -7,12 +7,14 @@ has a weight as well, u_ij ∝ w_j/d_ij^(2/(m−1)), and the weights are such th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from tclose.partition.shared.embedding import Embedding
 from tclose.partition.shared.kernels import kernel
+from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.types import Floats, Ints
 
 FUZZINESS = 1.5  # m; with 2, as usual, the means flow together where attributes are several
@@ -21,6 +23,7 @@ NEAREST = 1e-9  # squared distance below which a point is at a mean
 ROUNDS = 15
 SWEEPS = 4  # of fitting, per round
 ENOUGH = 1e-3  # that no mean moves further
+LOOKS = 10_000_000  # points × clusters between two calls of progress
 ENTRIES = 2_000_000  # points × clusters that means are learned from
 
 
@@ -32,7 +35,7 @@ class Clusters:
     weights: Floats
 
     @classmethod
-    def of(cls, embedding: Embedding, count: int) -> Clusters:
+    def of(cls, embedding: Embedding, count: int, pulse: Pulse = QUIET) -> Clusters:
         """Find so many clusters, beginning at even places along the first principal component."""
         order = embedding.order()
         reached = np.cumsum(embedding.counts[order])
@@ -41,6 +44,7 @@ class Clusters:
         means, weights = embedding.points[first], np.ones(count)
         points, shares = _sampled(embedding, order, max(ENTRIES // count, 4 * count))
         for _ in range(ROUNDS):
+            pulse.beat()
             near = _nearness(points, means)
             weights = _fitted(near, shares, weights)
             before, means = means, _moved(near * weights, points, shares, means)
@@ -48,15 +52,27 @@ class Clusters:
                 break
         return cls(means, _fitted(_nearness(points, means), shares, weights))
 
-    def shared_out(self, embedding: Embedding) -> Ints:
+    def shared_out(self, embedding: Embedding, pulse: Pulse = QUIET) -> Ints:
         """Return the cluster of every row, all of equal size; the least sure rows are left over, in one more."""
-        sure = _surest(embedding.points, self.means, self.weights)
+        points, blocks = embedding.points, _blocks(len(embedding.points), len(self.means), pulse)
+        sure = np.concatenate([_surest(points[block], self.means, self.weights) for block in blocks])
         order = np.argsort(-sure, kind="stable")
         rows = np.argsort(_rank(order)[embedding.of_row], kind="stable")
         room = np.full(len(self.means), len(rows) // len(self.means))
-        of_row = np.empty(len(rows), dtype=np.int64)
-        of_row[rows] = _filled(embedding.points[order], embedding.counts[order], self.means, self.weights, room)
+        points, counts, of_row = points[order], embedding.counts[order], np.empty(len(rows), dtype=np.int64)
+        blocks = _blocks(len(points), len(self.means), pulse)
+        of_row[rows] = np.concatenate(
+            [_filled(points[block], counts[block], self.means, self.weights, room) for block in blocks]
+        )
         return of_row
+
+
+def _blocks(points: int, clusters: int, pulse: Pulse) -> Iterator[slice]:
+    """Yield the points in blocks that are looked at within a fraction of a second each."""
+    size = max(1, LOOKS // clusters)
+    for first in range(0, points, size):
+        pulse.beat()
+        yield slice(first, first + size)
 
 
 def _rank(order: Ints) -> Ints:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,14 +19,14 @@ from tclose.errors import GapWarning, InternalError, PolicyError, Unsuited, did_
 from tclose.partition.exact.programme import fewest_stars
 from tclose.partition.exact.recursion import MOST_ROWS, best_classes
 from tclose.partition.problem import Problem
+from tclose.partition.shared.pulse import Pulse
 from tclose.partition.shared.stars import columns_of, star_cost
-from tclose.types import Ints
+from tclose.types import Ints, Progress, silent
 
 __all__ = ["Loss", "Solution", "Way", "partition", "solve"]
 
 Loss = Literal["gcp", "stars"]
 Way = Literal["automatic", "recursion", "programme"]
-Progress = Callable[[float], None]
 
 LOSSES = ("gcp", "stars")
 WAYS = ("automatic", "recursion", "programme")
@@ -49,7 +49,7 @@ def partition(
     way: Way = "automatic",
     time_limit: float = 60.0,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Ints:
     """Return a class label per row: 0, 1, 2, …, of a partition that loses least; chance plays no part.
 
@@ -71,19 +71,20 @@ def solve(
     loss: Loss = "gcp",
     way: Way = "automatic",
     time_limit: float = 60.0,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Solution:
     """Return the best partition with its cost, and how far from the optimum it may be."""
     _check_one_of("loss", loss, LOSSES)
     _check_one_of("way", way, WAYS)
     problem.check_feasible()
-    tell = progress or _silent
+    pulse = Pulse(progress)
     if not problem.rows:
         return Solution(np.zeros(0, dtype=np.int64), 0.0)
-    found = _by_recursion(problem, loss, tell) if _recurs(problem, loss, way) else _by_programme(problem, time_limit)
+    recurs = _recurs(problem, loss, way)
+    found = _by_recursion(problem, loss, pulse) if recurs else _by_programme(problem, time_limit, pulse)
     if not problem.admitted(found.labels).all():
         raise InternalError("exact made a class that does not hold what was asked for")
-    tell(1.0)
+    pulse(1.0)
     return found
 
 
@@ -94,13 +95,13 @@ def _recurs(problem: Problem, loss: Loss, way: Way) -> bool:
     return loss == "gcp" or way == "recursion" or (way == "automatic" and problem.rows <= MOST_ROWS)
 
 
-def _by_recursion(problem: Problem, loss: Loss, tell: Progress) -> Solution:
-    return Solution(*best_classes(problem, loss, tell))
+def _by_recursion(problem: Problem, loss: Loss, pulse: Pulse) -> Solution:
+    return Solution(*best_classes(problem, loss, pulse))
 
 
-def _by_programme(problem: Problem, time_limit: float) -> Solution:
+def _by_programme(problem: Problem, time_limit: float, pulse: Pulse) -> Solution:
     """Count the stars of the solver's answer; without one, one class of all rows is the best that is known."""
-    answer = fewest_stars(problem, time_limit)
+    answer = fewest_stars(problem, time_limit, pulse)
     labels = np.zeros(problem.rows, dtype=np.int64) if answer.labels is None else answer.labels
     if not problem.admitted(labels).all():
         raise Unsuited("exact: a class of the solver's answer misses its level by less than the solver can tell")
@@ -112,7 +113,3 @@ def _by_programme(problem: Problem, time_limit: float) -> Solution:
 def _check_one_of(name: str, word: str, known: Sequence[str]) -> None:
     if word not in known:
         raise PolicyError(f"there is no {name} '{word}'{did_you_mean(word, known) or f'; known are {known}'}")
-
-
-def _silent(done: float) -> None:
-    pass

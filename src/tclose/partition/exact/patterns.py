@@ -1,7 +1,7 @@
 """What suppression can publish: patterns of values and stars, and the rows that each of them covers.
 
-Rows alike in every quasi-identifier and sensitive value are one cell. Of all patterns (Liang & Yuan's v*) only those
-matter in which every star hides a difference: another that covers the same rows has fewer stars.
+Rows that are equal in every quasi-identifier and sensitive value are of one kind. Of all patterns (Liang & Yuan's v*)
+only those matter in which every star hides a difference: another that covers the same rows has fewer stars.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def check_reach(variables: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """The different rows: how often each occurs, one row of each, and the cell of every row."""
+class RowKinds:
+    """The different rows: how often each kind occurs, one row of each kind, and the kind of every row."""
 
     counts: Ints
     example: Ints
     of_row: Ints
 
     @classmethod
-    def of(cls, columns: Ints) -> Cells:
-        """Find the cells of a rows × columns array."""
+    def of(cls, columns: Ints) -> RowKinds:
+        """Find the kinds of rows of a rows × columns array."""
         _, example, of_row, counts = np.unique(
             columns, axis=0, return_index=True, return_inverse=True, return_counts=True
         )
@@ -49,10 +49,10 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Pairs of a pattern and a cell that it covers, sorted by pattern; and the stars of each pattern."""
+    """Pairs of a pattern and a kind of rows that it covers, sorted by pattern; and the stars of each pattern."""
 
     pattern: Ints
-    cell: Ints
+    kind: Ints
     stars: Ints
 
     def __len__(self) -> int:
@@ -60,16 +60,16 @@ class Patterns:
 
 
 def patterns_of(values: Ints, counts: Ints, k: int) -> Patterns:
-    """Return the patterns of cells (their quasi-identifiers' `values`) that cover at least k rows."""
+    """Return the patterns of kinds of rows (their quasi-identifiers' `values`) that cover at least k rows."""
     pattern, covered, stars, first = [], [], [], 0
     for kept in _column_sets(values.shape[1]):
         groups = _groups(values, kept)
         useful = _differ(values[:, ~kept], groups) & (np.bincount(groups, weights=counts) >= k)
         number = np.where(useful, first + np.cumsum(useful) - 1, -1)[groups]
-        cells = np.flatnonzero(number >= 0)
-        cells = cells[np.argsort(number[cells], kind="stable")]
-        pattern.append(number[cells])
-        covered.append(cells)
+        kinds = np.flatnonzero(number >= 0)
+        kinds = kinds[np.argsort(number[kinds], kind="stable")]
+        pattern.append(number[kinds])
+        covered.append(kinds)
         check_reach(sum(map(len, covered)))
         stars.append(np.full(int(useful.sum()), int((~kept).sum()), dtype=np.int64))
         first += int(useful.sum())
@@ -83,14 +83,14 @@ def _column_sets(columns: int) -> Iterator[NDArray[np.bool_]]:
 
 
 def _groups(values: Ints, kept: NDArray[np.bool_]) -> Ints:
-    """Return 0, 1, 2, … for the cells, alike for those that agree in the kept columns."""
+    """Return 0, 1, 2, … for the kinds of rows, the same for those that agree in the kept columns."""
     if not kept.any():
         return np.zeros(len(values), dtype=np.int64)
     return np.unique(values[:, kept], axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _differ(starred: Ints, groups: Ints) -> NDArray[np.bool_]:
-    """Tell for each group whether its cells differ in every starred column."""
+    """Tell for each group whether its kinds differ in every starred column."""
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1))
     low, high = np.minimum.reduceat(starred[order], starts), np.maximum.reduceat(starred[order], starts)

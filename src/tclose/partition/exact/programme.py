@@ -1,6 +1,6 @@
 """The mixed-integer programme of Liang & Yuan (2013, theorem 9), solved with HiGHS.
 
-x(p, c) rows of cell c are published as pattern p; each pattern's rows are one class. Beside the stars, which it
+x(p, c) rows of kind c are published as pattern p; each pattern's rows are one class. Beside the stars, which it
 minimises, the programme holds for every pattern and attribute a flow of earth that turns the class's counts into the
 table's, at a cost of at most t: linear once it is multiplied by the size of the class. k needs a switch per pattern.
 The solver knows tolerances only, so its answer is rounded and judged again by the caller.
@@ -16,8 +16,9 @@ import numpy as np
 
 from tclose.errors import InternalError, MissingExtra, Unsuited
 from tclose.partition.exact.network import Network, network_of
-from tclose.partition.exact.patterns import Cells, Patterns, check_reach, patterns_of
+from tclose.partition.exact.patterns import Patterns, RowKinds, check_reach, patterns_of
 from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.shared.pulse import Pulse, waited_for
 from tclose.partition.shared.stars import columns_of
 from tclose.privacy.rule import Rule
 from tclose.types import Floats, Ints
@@ -35,8 +36,11 @@ class Answer:
     bound: float
 
 
-def fewest_stars(problem: Problem, time_limit: float) -> Answer:
-    """Return the labels of a partition of fewest stars, or of few where the time does not suffice."""
+def fewest_stars(problem: Problem, time_limit: float, pulse: Pulse) -> Answer:
+    """Return the labels of a partition of fewest stars, or of few where the time does not suffice.
+
+    The solver cannot be stopped from outside: after a cancellation it runs on, in a thread, for `time_limit` at most.
+    """
     columns = columns_of(problem)
     changing = columns[:, (columns != columns[:1]).any(axis=0)]
     if changing.shape[1] > MOST_COLUMNS:
@@ -44,18 +48,18 @@ def fewest_stars(problem: Problem, time_limit: float) -> Answer:
             f"exact: the programme reaches {MOST_COLUMNS} quasi-identifiers that vary; these are {changing.shape[1]}"
         )
     _check_linear(problem)
-    sensitive = [one.codes for one in problem.sensitive]
-    cells = Cells.of(np.column_stack([changing, *sensitive]) if changing.size or sensitive else columns[:, :0])
-    patterns = patterns_of(changing[cells.example], cells.counts, problem.k)
-    return _solved(_written(problem, cells, patterns), cells, patterns, time_limit)
+    sensitive = [attribute.codes for attribute in problem.sensitive]
+    kinds = RowKinds.of(np.column_stack([changing, *sensitive]) if changing.size or sensitive else columns[:, :0])
+    patterns = patterns_of(changing[kinds.example], kinds.counts, problem.k)
+    return _solved(_written(problem, kinds, patterns), kinds, patterns, time_limit, pulse)
 
 
 def _check_linear(problem: Problem) -> None:
-    for one in problem.sensitive:
-        if one.t is not None and one.n is not None:
+    for attribute in problem.sensitive:
+        if attribute.t is not None and attribute.n is not None:
             raise Unsuited("exact: the programme knows t-closeness, not (n,t)-closeness, which is not linear")
-        for model in one.models:
-            if not _bounds_shares(model.rule(one.shares)):
+        for model in attribute.models:
+            if not _bounds_shares(model.rule(attribute.shares)):
                 raise Unsuited(
                     f"exact: the programme serves k, t and models that bound a value's share of a class (alpha, beta); "
                     f"'{model.name}' is not linear"
@@ -99,26 +103,26 @@ class Programme:
         self.entries.append((rows, variables, np.broadcast_to(np.asarray(coefficients, np.float64), len(rows))))
 
 
-def _written(problem: Problem, cells: Cells, patterns: Patterns) -> Programme:
+def _written(problem: Problem, kinds: RowKinds, patterns: Patterns) -> Programme:
     programme = Programme()
     rows = programme.add_variables(
-        patterns.stars[patterns.pattern].astype(np.float64), cells.counts[patterns.cell].astype(np.float64), whole=True
+        patterns.stars[patterns.pattern].astype(np.float64), kinds.counts[patterns.kind].astype(np.float64), whole=True
     )
-    all_of = programme.add_rows(cells.counts, cells.counts, len(cells))
-    programme.add(all_of[patterns.cell], rows, 1)
+    all_of = programme.add_rows(kinds.counts, kinds.counts, len(kinds))
+    programme.add(all_of[patterns.kind], rows, 1)
     if problem.k > 1:
-        _write_k(programme, rows, problem.k, cells, patterns)
-    for one in problem.sensitive:
-        shown = one.codes[cells.example][patterns.cell]
-        if one.t is not None and one.t < 1:
-            _write_t(programme, rows, shown, one, one.t, patterns)
-        for model in one.models:
-            if (rule := model.rule(one.shares)) is not None:
+        _write_k(programme, rows, problem.k, kinds, patterns)
+    for attribute in problem.sensitive:
+        shown = attribute.codes[kinds.example][patterns.kind]
+        if attribute.t is not None and attribute.t < 1:
+            _write_t(programme, rows, shown, attribute, attribute.t, patterns)
+        for model in attribute.models:
+            if (rule := model.rule(attribute.shares)) is not None:
                 _write_shares(programme, rows, shown, rule.most, patterns)
     return programme
 
 
-def _write_k(programme: Programme, rows: Ints, k: int, cells: Cells, patterns: Patterns) -> None:
+def _write_k(programme: Programme, rows: Ints, k: int, kinds: RowKinds, patterns: Patterns) -> None:
     """Give a pattern that is switched on at least k rows, and one that is not none."""
     switch = programme.add_variables(np.zeros(len(patterns)), 1.0, whole=True)
     size = programme.add_rows(0, np.inf, len(patterns))
@@ -126,20 +130,22 @@ def _write_k(programme: Programme, rows: Ints, k: int, cells: Cells, patterns: P
     programme.add(size, switch, -k)
     off = programme.add_rows(-np.inf, 0, len(rows))
     programme.add(off, rows, 1)
-    programme.add(off, switch[patterns.pattern], -cells.counts[patterns.cell])
+    programme.add(off, switch[patterns.pattern], -kinds.counts[patterns.kind])
 
 
-def _write_t(programme: Programme, rows: Ints, shown: Ints, one: Sensitive, t: Fraction, patterns: Patterns) -> None:
+def _write_t(
+    programme: Programme, rows: Ints, shown: Ints, attribute: Sensitive, t: Fraction, patterns: Patterns
+) -> None:
     """Let a flow take N·c_i − s·n_i away from every value i, at a cost of at most t·s·N."""
-    network, total = network_of(one.geometry), int(one.reference.sum())
+    network, total = network_of(attribute.geometry), int(attribute.reference.sum())
     flow = programme.add_variables(np.zeros(len(patterns) * len(network.costs)), np.inf, whole=False)
     flows = flow.reshape(len(patterns), -1)
     balance = programme.add_rows(0, 0, len(patterns) * network.nodes).reshape(len(patterns), -1)
     programme.add(balance[:, network.tails].ravel(), flow, 1)
     programme.add(balance[:, network.heads].ravel(), flow, -1)
     programme.add(balance[patterns.pattern, shown], rows, -total)
-    for value in np.flatnonzero(one.reference).tolist():
-        programme.add(balance[patterns.pattern, value], rows, one.reference[value])
+    for value in np.flatnonzero(attribute.reference).tolist():
+        programme.add(balance[patterns.pattern, value], rows, attribute.reference[value])
     work = programme.add_rows(-np.inf, 0, len(patterns))
     paid, allowed = _scaled(network, t, total)
     programme.add(np.repeat(work, flows.shape[1]), flow, np.tile(paid, len(patterns)))
@@ -162,20 +168,20 @@ def _write_shares(
             programme.add(held, rows, (shown == value) * share.denominator - share.numerator)
 
 
-def _solved(programme: Programme, cells: Cells, patterns: Patterns, time_limit: float) -> Answer:
-    """Hand the programme over, and give the rows of each cell to its patterns as the answer says."""
-    result = _milp(programme, time_limit)
+def _solved(programme: Programme, kinds: RowKinds, patterns: Patterns, time_limit: float, pulse: Pulse) -> Answer:
+    """Hand the programme over, and give the rows of each kind to its patterns as the answer says."""
+    result = waited_for(lambda: _milp(programme, time_limit), pulse)
     if result.x is None:
         if result.status != TIME_REACHED:
             raise InternalError(f"the solver found no partition: {result.message}")
         return Answer(None, result.mip_dual_bound if result.mip_dual_bound is not None else 0.0)
     amounts = result.x[: len(patterns.pattern)]
     taken = np.rint(amounts).astype(np.int64)
-    if np.abs(amounts - taken).max() > WHOLE or (np.bincount(patterns.cell, taken) != cells.counts).any():
+    if np.abs(amounts - taken).max() > WHOLE or (np.bincount(patterns.kind, taken) != kinds.counts).any():
         raise InternalError("the solver's answer splits rows")
-    order = np.argsort(patterns.cell, kind="stable")
-    labels = np.empty(len(cells.of_row), dtype=np.int64)
-    labels[np.argsort(cells.of_row, kind="stable")] = np.repeat(patterns.pattern[order], taken[order])
+    order = np.argsort(patterns.kind, kind="stable")
+    labels = np.empty(len(kinds.of_row), dtype=np.int64)
+    labels[np.argsort(kinds.of_row, kind="stable")] = np.repeat(patterns.pattern[order], taken[order])
     return Answer(np.unique(labels, return_inverse=True)[1].astype(np.int64), float(result.mip_dual_bound))
 
 

@@ -7,8 +7,6 @@ to recurse without a table of all subsets; with the table, which fits for as man
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from tclose.distance import Metric
@@ -16,6 +14,7 @@ from tclose.errors import Unsuited
 from tclose.partition.exact import subsets
 from tclose.partition.problem import Problem
 from tclose.partition.shared.kernels import kernel
+from tclose.partition.shared.pulse import Pulse
 from tclose.types import Floats, Ints
 
 MOST_ROWS = 18  # 2^18 subsets to judge, 3^18/2 steps: about a second
@@ -27,24 +26,27 @@ def check_reach(problem: Problem) -> None:
     """Refuse what would take too long."""
     if problem.rows > MOST_ROWS:
         raise Unsuited(
-            f"exact: the recursion reaches {MOST_ROWS} rows; here are {problem.rows}; "
+            f"exact: the recursion reaches {MOST_ROWS} rows; this table has {problem.rows}; "
             "the programme for loss = 'stars' may reach them"
         )
-    for one in problem.sensitive:
-        if isinstance(one.geometry, Metric) and (vectors := int(np.prod(one.here + 1))) > MOST_TRANSPORTS:
+    for attribute in problem.sensitive:
+        if (
+            isinstance(attribute.geometry, Metric)
+            and (vectors := int(np.prod(attribute.row_counts + 1))) > MOST_TRANSPORTS
+        ):
             raise Unsuited(
-                f"exact: of a matrix the recursion judges {MOST_TRANSPORTS:,} different counts; here are {vectors:,}"
+                f"exact: for a matrix the recursion judges {MOST_TRANSPORTS:,} different counts; there are {vectors:,}"
             )
 
 
-def best_classes(problem: Problem, loss: str, tell: Callable[[float], None]) -> tuple[Ints, float]:
+def best_classes(problem: Problem, loss: str, pulse: Pulse) -> tuple[Ints, float]:
     """Return the labels of a partition that costs least, and its cost."""
     check_reach(problem)
-    costs = np.where(subsets.admitted(problem), COSTS[loss](problem), np.inf)
+    costs = np.where(subsets.admitted(problem, pulse), COSTS[loss](problem), np.inf)
     best, chosen = np.zeros(len(costs)), np.zeros(len(costs), dtype=np.int64)
     for rows in range(problem.rows):
         _best_of(costs, best, chosen, 1 << rows, 2 << rows)
-        tell(3.0 ** (rows + 1 - problem.rows))
+        pulse(3.0 ** (rows + 1 - problem.rows))
     return _labels(chosen, problem.rows), float(best[-1])
 
 
@@ -69,7 +71,7 @@ def _labels(chosen: Ints, rows: int) -> Ints:
     """Follow the choices from all rows down to none."""
     labels, left, number = np.empty(rows, dtype=np.int64), (1 << rows) - 1, 0
     while left:
-        mine = int(chosen[left])
-        labels[(mine >> np.arange(rows) & 1).astype(bool)] = number
-        left, number = left ^ mine, number + 1
+        members = int(chosen[left])
+        labels[(members >> np.arange(rows) & 1).astype(bool)] = number
+        left, number = left ^ members, number + 1
     return labels

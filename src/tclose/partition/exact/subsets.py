@@ -7,12 +7,12 @@ all subsets after as many doublings as there are rows.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.shared.axes import Axis, Line, Tree
+from tclose.partition.shared.axes import Axis, Set, range_loss, set_loss
+from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.types import Bools, Floats, Ints
 
 BLOCK = 1 << 13  # subsets judged at once
@@ -35,27 +35,30 @@ def sizes(rows: int) -> Ints:
     return folded(np.ones(rows, dtype=np.int64), np.add, 0)
 
 
-def admitted(problem: Problem) -> Bools:
+def admitted(problem: Problem, pulse: Pulse = QUIET) -> Bools:
     """Tell for every subset whether it has k rows and every attribute admits it, exactly; the empty one is none."""
     found = sizes(problem.rows) >= problem.k
     found[0] = False
-    for one in problem.sensitive:
-        found &= _admitted_by(one)
+    for attribute in problem.sensitive:
+        found &= _admitted_by(attribute, pulse)
     return found
 
 
-def _admitted_by(one: Sensitive) -> Bools:
+def _admitted_by(attribute: Sensitive, pulse: Pulse) -> Bools:
     """Judge one subset for all that show the same values equally often."""
-    counts = one.here
+    counts = attribute.row_counts
     place = np.concatenate(([1], np.cumprod(counts + 1)[:-1]))  # digits of a number that no two count vectors share
-    _, first, which = np.unique(folded(place[one.codes], np.add, 0)[1:], return_index=True, return_inverse=True)
-    verdicts = [_judged(one, first[low : low + BLOCK] + 1) for low in range(0, len(first), BLOCK)]
+    _, first, which = np.unique(folded(place[attribute.codes], np.add, 0)[1:], return_index=True, return_inverse=True)
+    verdicts = []
+    for low in range(0, len(first), BLOCK):
+        pulse.beat()
+        verdicts.append(_judged(attribute, first[low : low + BLOCK] + 1))
     return np.concatenate(([False], np.concatenate(verdicts)[which]))
 
 
-def _judged(one: Sensitive, subsets: Ints) -> Bools:
-    labels, rows = np.nonzero(subsets[:, None] >> np.arange(len(one.codes)) & 1)
-    return replace(one, codes=one.codes[rows]).admitted(labels)
+def _judged(attribute: Sensitive, subsets: Ints) -> Bools:
+    labels, rows = np.nonzero(subsets[:, None] >> np.arange(len(attribute.codes)) & 1)
+    return replace(attribute, codes=attribute.codes[rows]).admitted(labels)
 
 
 def stars(problem: Problem) -> Floats:
@@ -82,22 +85,11 @@ def _ends(codes: Ints) -> tuple[Ints, Ints, Bools]:
 
 def _loss(axis: Axis) -> Floats:
     """Return what every subset loses on one quasi-identifier, a missing value nothing."""
-    if isinstance(axis, (Line, Tree)):
-        if not (axis.codes >= 0).any():
-            return np.zeros(1 << len(axis.codes))
-        known = np.where(axis.codes < 0, np.iinfo(np.int64).max, axis.codes)
-        high = folded(axis.codes, np.maximum, -1)
-        low = np.where(high < 0, 0, folded(known, np.minimum, np.iinfo(np.int64).max))
-        loss = axis.high[high] - axis.low[low] if isinstance(axis, Line) else _share(axis.levels, low, high)
-        return np.where(high < 0, 0.0, loss)
-    shows = [folded((axis.codes == value).astype(np.int64), np.maximum, 0) for value in np.unique(axis.codes)]
-    return np.asarray(np.maximum(np.sum(shows, axis=0) - 1, 0) / max(axis.domain_size - 1, 1))
-
-
-def _share(levels: tuple[Any, ...], low: Ints, high: Ints) -> Floats:
-    """Return the share of all leaves below the lowest node that covers two leaves; 0 where they are one."""
-    share = np.ones(len(low))
-    for level in reversed(levels):
-        below = np.bincount(level)[level] / len(level)
-        share = np.where(level[low] == level[high], below[low], share)
-    return np.where(low == high, 0.0, share)
+    if isinstance(axis, Set):
+        shows = [folded((axis.codes == value).astype(np.int64), np.maximum, 0) for value in np.unique(axis.codes)]
+        return set_loss(axis, np.sum(shows, axis=0))
+    if not (axis.codes >= 0).any():
+        return np.zeros(1 << len(axis.codes))
+    known = np.where(axis.codes < 0, np.iinfo(np.int64).max, axis.codes)
+    high = folded(axis.codes, np.maximum, -1)
+    return range_loss(axis, np.where(high < 0, 0, folded(known, np.minimum, np.iinfo(np.int64).max)), high)

@@ -8,25 +8,26 @@ As printed it needs a common divisor of the fragments' sizes, which is 1 on real
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 
-from tclose.partition.fragmentation.classes import RowDistance, euclidean, generate_classes
-from tclose.partition.fragmentation.exact import as_printed
+from tclose.partition.fragmentation.generation import RowDistance, euclidean, generate_classes
 from tclose.partition.fragmentation.plan import Plan
+from tclose.partition.fragmentation.printed import as_printed
 from tclose.partition.fragmentation.relaxed import most_classes
 from tclose.partition.fragmentation.strategy import STRATEGIES
 from tclose.partition.problem import Problem
-from tclose.types import Ints
+from tclose.partition.shared.pulse import Pulse
+from tclose.types import Ints, Progress, silent, stretch
 
 __all__ = ["Bound", "Sizing", "StrategyName", "partition", "plan"]
 
 Bound = Literal["tight", "published"]
 Sizing = Literal["relaxed", "gcd"]
 StrategyName = Literal["psi", "sum", "squares"]
-Progress = Callable[[float], None]
+
+PLANNED = 0.5  # the share of the work that looks for fragments; the rest makes classes
 
 
 def partition(
@@ -37,17 +38,19 @@ def partition(
     strategy: StrategyName = "psi",
     distance: RowDistance = euclidean,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Ints:
     """Return a class label per row: 0, 1, 2, …; every class is within every t and has at least k rows.
 
     `bound="published", sizing="gcd"` is the printed method.
     """
     problem.check_feasible()
-    chosen = plan(problem, bound=bound, sizing=sizing, strategy=strategy, progress=progress)
+    chosen = plan(problem, bound=bound, sizing=sizing, strategy=strategy, progress=stretch(progress, 0.0, PLANNED))
     if chosen is None:
         return np.zeros(problem.rows, dtype=np.int64)
-    return generate_classes(problem.points, chosen, distance, seed)
+    labels = generate_classes(problem.points, chosen, distance, seed, stretch(progress, PLANNED, 1.0))
+    progress(1.0)
+    return labels
 
 
 def plan(
@@ -56,9 +59,9 @@ def plan(
     bound: Bound = "tight",
     sizing: Sizing = "relaxed",
     strategy: StrategyName = "psi",
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Plan | None:
     """Return how many rows each class takes from which fragment, before any row is chosen; None for one class."""
     if sizing == "gcd":
-        return as_printed(problem, bound, STRATEGIES[strategy])
-    return most_classes(problem, bound, STRATEGIES[strategy], progress or (lambda done: None))
+        return as_printed(problem, bound, STRATEGIES[strategy], Pulse(progress))
+    return most_classes(problem, bound, STRATEGIES[strategy], Pulse(progress))

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tclose.partition.fragmentation.spread import Spread, spread_of
+from tclose.partition.fragmentation.spread import AttributeSpread, spread_of
 from tclose.partition.problem import Problem, Sensitive
 from tclose.types import Ints
 
@@ -18,7 +18,7 @@ class Attribute:
     """A sensitive attribute with a t, as the search for a fragmentation sees it."""
 
     sensitive: Sensitive
-    spread: Spread
+    spread: AttributeSpread
     t: Fraction
 
     @property
@@ -32,9 +32,9 @@ class Attribute:
         return self.spread.unit
 
     @cached_property
-    def here(self) -> Ints:
+    def row_counts(self) -> Ints:
         """The counts of the rows at hand."""
-        return self.sensitive.here
+        return self.sensitive.row_counts
 
     @cached_property
     def apart(self) -> Fraction:
@@ -54,13 +54,13 @@ class Attribute:
 def judged(problem: Problem, bound: str) -> tuple[Attribute, ...]:
     """Return the attributes that constrain classes; one of a single value never does."""
     return tuple(
-        Attribute(one, spread_of(one.geometry, bound), one.t)
-        for one in problem.sensitive
-        if one.t is not None and len(one.reference) > 1
+        Attribute(attribute, spread_of(attribute.geometry, bound), attribute.t)
+        for attribute in problem.sensitive
+        if attribute.t is not None and len(attribute.reference) > 1
     )
 
 
 def orders(attributes: tuple[Attribute, ...]) -> tuple[Ints, ...]:
     """Return the rows in the order of each attribute; the others break ties."""
-    ranks = [one.ranks for one in attributes]
+    ranks = [attribute.ranks for attribute in attributes]
     return tuple(np.lexsort((*ranks[:a], *ranks[a + 1 :], ranks[a])) for a in range(len(ranks)))

@@ -16,6 +16,7 @@ import numpy as np
 from tclose.partition.fragmentation.attribute import Attribute
 from tclose.partition.fragmentation.spread import PrintedLineSpread
 from tclose.partition.fragmentation.strategy import Strategy
+from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.types import Floats, Ints
 
 
@@ -41,11 +42,11 @@ class BoxSearch:
     def __init__(self, attributes: tuple[Attribute, ...]) -> None:
         self.attributes = attributes
         self.rows = len(attributes[0].codes)
-        self.printed = [isinstance(one.spread, PrintedLineSpread) for one in attributes]
+        self.printed = [isinstance(attribute.spread, PrintedLineSpread) for attribute in attributes]
 
     def top(self) -> Box:
         """Return ⊤: the box of all values."""
-        return Box(np.arange(self.rows), tuple((0, len(one.here) - 1) for one in self.attributes))
+        return Box(np.arange(self.rows), tuple((0, len(attribute.row_counts) - 1) for attribute in self.attributes))
 
     def split(self, box: Box, cut: BoxCut) -> tuple[Box, Box]:
         """Return the two parts of a box."""
@@ -65,11 +66,11 @@ class BoxSearch:
         """Return every cut of the box, and the Δ of its two parts together for each cut × attribute."""
         found: list[BoxCut] = []
         deltas = [np.zeros((0, len(self.attributes)))]
-        for a, one in enumerate(self.attributes):
+        for a, attribute in enumerate(self.attributes):
             places = self._places(box, a)
             if len(places):
-                order = box.rows[np.argsort(one.ranks[box.rows], kind="stable")]
-                left_rows = np.searchsorted(one.ranks[order], places, side="right")
+                order = box.rows[np.argsort(attribute.ranks[box.rows], kind="stable")]
+                left_rows = np.searchsorted(attribute.ranks[order], places, side="right")
                 sides = [
                     self._sides(box, b, order, left_rows, places if b == a else None)
                     for b in range(len(self.attributes))
@@ -85,26 +86,28 @@ class BoxSearch:
         return np.arange(low, high) if self.printed[a] else np.unique(self.attributes[a].ranks[box.rows])[:-1]
 
     def _delta(self, box: Box, a: int) -> Fraction:
-        one = self.attributes[a]
+        attribute = self.attributes[a]
         if not self.printed[a]:
-            return Fraction(one.worst(np.zeros(len(box.rows), dtype=np.int64), box.rows), one.unit * self.rows)
-        assert isinstance(one.spread, PrintedLineSpread)
-        low, high = (int(one.spread.positions[place]) for place in box.extents[a])
-        moment = sum(int(x) for x in one.spread.positions[one.codes[box.rows]]) - low * len(box.rows)
+            return Fraction(
+                attribute.worst(np.zeros(len(box.rows), dtype=np.int64), box.rows), attribute.unit * self.rows
+            )
+        assert isinstance(attribute.spread, PrintedLineSpread)
+        low, high = (int(attribute.spread.positions[place]) for place in box.extents[a])
+        moment = sum(int(x) for x in attribute.spread.positions[attribute.codes[box.rows]]) - low * len(box.rows)
         width = high - low
         return Fraction(max(moment, len(box.rows) * width - moment), width * self.rows) if width else Fraction(0)
 
     def _sides(self, box: Box, b: int, order: Ints, left_rows: Ints, places: Ints | None) -> Floats:
         """Return Δ of attribute b for both parts together; `places` where it is the attribute that is cut."""
-        one = self.attributes[b]
+        attribute = self.attributes[b]
         if not self.printed[b]:
-            left, right = one.spread.cuts(one.codes[order], 1)
-            whole = float(one.worst(np.zeros(len(order), dtype=np.int64), order))
+            left, right = attribute.spread.cuts(attribute.codes[order], 1)
+            whole = float(attribute.worst(np.zeros(len(order), dtype=np.int64), order))
             both = np.concatenate(([whole], left + right, [whole]))
-            return both[left_rows] / (one.unit * self.rows)
-        assert isinstance(one.spread, PrintedLineSpread)
-        x = one.spread.positions.astype(np.float64)
-        moment = np.concatenate(([0.0], np.cumsum(x[one.codes[order]])))
+            return both[left_rows] / (attribute.unit * self.rows)
+        assert isinstance(attribute.spread, PrintedLineSpread)
+        x = attribute.spread.positions.astype(np.float64)
+        moment = np.concatenate(([0.0], np.cumsum(x[attribute.codes[order]])))
         low, high = box.extents[b]
         left_high = high if places is None else places
         right_low = low if places is None else places + 1
@@ -126,7 +129,11 @@ def aggregate(search: BoxSearch, boxes: list[Box]) -> list[Fraction]:
 
 
 def find_fragmentation(
-    search: BoxSearch, budgets: list[Fraction], strategy: Strategy, give_up: Callable[[list[Box]], bool]
+    search: BoxSearch,
+    budgets: list[Fraction],
+    strategy: Strategy,
+    give_up: Callable[[list[Box]], bool],
+    pulse: Pulse = QUIET,
 ) -> list[Box] | None:
     """Cut, each time where the strategy says, until every aggregate bound is within its budget."""
     boxes = [search.top()]
@@ -134,6 +141,7 @@ def find_fragmentation(
     choices = [search.cuts(boxes[0])]
     limits = np.array([float(budget) for budget in budgets])
     while any(bound > budget for bound, budget in zip(bounds, budgets, strict=True)):
+        pulse.beat()
         if give_up(boxes):
             return None
         index, cut = _pick(search, boxes, choices, bounds, limits, strategy)

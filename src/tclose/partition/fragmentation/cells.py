@@ -1,193 +1,180 @@
-"""The compiled loops of GENERATE-CLASSES: bisect the rows of every fragment alike, then exchange rows between cells.
+"""The cells of GENERATE-CLASSES: bisect the rows of every fragment alike, then exchange rows between cells.
 
-`members[cell, place]` is a row; the places are numbered by fragment, so a place means the same fragment in every
-cell, and exchanging rows between two places of one fragment changes no count that the guarantee rests on.
+`members[cell, place]` is a row; the places are numbered by fragment. Two places of one fragment may exchange rows
+without a change to any count that the guarantee rests on.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.partition.shared.kernels import kernel
-from tclose.types import Floats, Ints
+from tclose.partition.shared.kernels import kernel, part
+from tclose.partition.shared.stratified import bisect
+from tclose.types import Floats, Ints, Progress, silent
 
+__all__ = ["bisect", "exchange"]
 
-@kernel
-def _mark(order: Ints, layers: Ints, count: int, left: int, side: NDArray[np.bool_]) -> None:
-    """Mark which rows go right when, of every fragment, the first left/count of its rows in this order go left."""
-    place = 0
-    for f in range(len(layers)):
-        for i in range(layers[f] * count):
-            side[order[place]] = i >= layers[f] * left
-            place += 1
+LEAST_GAIN = 1e-12
+LOOKS_PER_CALL = 2_000_000  # rows compared between two reports of progress, at most, or one cell
 
 
-@kernel
-def _scatter(points: Floats, rows: Ints, side: NDArray[np.bool_], left: int) -> float:
-    """Return the squared distances from the means of the two sides, added up."""
-    right = len(rows) - left
-    scatter = 0.0
-    for q in range(points.shape[1]):
-        sums = np.zeros(2)
-        squares = 0.0
-        for row in rows:
-            sums[int(side[row])] += points[row, q]
-            squares += points[row, q] ** 2
-        scatter += squares - sums[0] ** 2 / left - sums[1] ** 2 / right
-    return scatter
+def exchange(
+    points: Floats,
+    members: Ints,
+    fragment_of: Ints,
+    window: int,
+    enough: float,
+    random: Ints,
+    progress: Progress = silent,
+) -> float:
+    """Exchange rows at the ends of a cell's ranges with rows of nearby cells and of random cells.
 
-
-@kernel
-def _part(order: Ints, side: NDArray[np.bool_], spare: Ints) -> None:
-    """Move the left rows to the front, keeping the order within both sides."""
-    front = back = 0
-    for row in order:
-        if side[row]:
-            spare[back] = row
-            back += 1
-        else:
-            order[front] = row
-            front += 1
-    order[front:] = spare[:back]
-
-
-@kernel
-def _choose(points: Floats, orders: Ints, layers: Ints, shares: Floats, side: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return the coordinate along which to part these cells, and how many go left, for the least scatter."""
-    size = layers.sum()
-    count = orders.shape[1] // size
-    axis, part, least = 0, 1, np.inf
-    for share in shares:
-        left = max(1, int(count * share))
-        for q in range(len(orders)):
-            _mark(orders[q], layers, count, left, side)
-            scatter = _scatter(points, orders[q], side, left * size)
-            if scatter < least:
-                axis, part, least = q, left, scatter
-    return axis, part
-
-
-@kernel
-def bisect(points: Floats, orders: Ints, layers: Ints, cells: int, shares: Floats) -> Ints:
-    """Return members[cell, place]; `orders[q]` holds the rows by fragment, then by coordinate q, and is used up.
-
-    `shares` are the parts of the cells that may go left.
+    The last pass shortens the ranges by no more than the fraction `enough`. Return the sum of the ranges.
     """
-    size = int(layers.sum())
-    side = np.zeros(len(points), dtype=np.bool_)
-    spare = np.empty(orders.shape[1], dtype=np.int64)
-    stack = [(0, cells)]
-    while len(stack):
-        first, count = stack.pop()
-        if count == 1:
-            continue
-        low, high = first * size, (first + count) * size
-        axis, left = _choose(points, orders[:, low:high], layers, shares, side)
-        _mark(orders[axis, low:high], layers, count, left, side)
-        for q in range(len(orders)):
-            _part(orders[q, low:high], side, spare)
-        stack.append((first, left))
-        stack.append((first + left, count - left))
-    members: Ints = orders[0].copy().reshape((cells, size))
-    return members
+    cells, size = members.shape
+    ends = np.empty((cells, points.shape[1], 4))
+    sum_of_ranges = float(_find_ends(points, members, ends))
+    nearby = cells if cells <= 2 * window else 2 * window
+    others, step = np.empty(nearby, dtype=np.int64), max(1, LOOKS_PER_CALL // (size * size * nearby))
+    draws, share = 0, 0.0
+    while True:
+        gained = 0.0
+        for first in range(0, cells, step):
+            progress(share)
+            last = min(first + step, cells)
+            gained = float(
+                _exchange_some(points, members, fragment_of, ends, window, random, others, first, last, draws, gained)
+            )
+            draws += (last - first) * window
+        share = (1 + share) / 2  # nobody knows how many passes there will be
+        sum_of_ranges = float(_sum_of_ranges(ends))
+        if gained <= enough * sum_of_ranges:
+            return sum_of_ranges
 
 
 @kernel
-def _ends(points: Floats, rows: Ints, ends: Floats) -> None:
+def _find_ends(points: Floats, members: Ints, ends: Floats) -> float:
+    for x in range(len(members)):
+        _set_ends(points, members, ends, x)
+    return _ranges(ends, 0, len(ends))
+
+
+@kernel
+def _sum_of_ranges(ends: Floats) -> float:
+    return _ranges(ends, 0, len(ends))
+
+
+@part
+def _ranges(ends: Floats, first: int, last: int) -> float:
+    """Return the sum of the ranges of some cells."""
+    total = 0.0
+    for x in range(first, last):
+        for q in range(ends.shape[1]):
+            total += ends[x, q, 3] - ends[x, q, 0]
+    return total
+
+
+@part
+def _set_ends(points: Floats, members: Ints, ends: Floats, x: int) -> None:
     """Note the two smallest and the two largest coordinates of a cell, for each quasi-identifier."""
     for q in range(points.shape[1]):
-        ends[q, 0] = ends[q, 1] = np.inf
-        ends[q, 2] = ends[q, 3] = -np.inf
-        for row in rows:
-            x = points[row, q]
-            if x < ends[q, 0]:
-                ends[q, 0], ends[q, 1] = x, ends[q, 0]
-            elif x < ends[q, 1]:
-                ends[q, 1] = x
-            if x > ends[q, 3]:
-                ends[q, 3], ends[q, 2] = x, ends[q, 3]
-            elif x > ends[q, 2]:
-                ends[q, 2] = x
+        ends[x, q, 0] = ends[x, q, 1] = np.inf
+        ends[x, q, 2] = ends[x, q, 3] = -np.inf
+        for i in range(members.shape[1]):
+            value = points[members[x, i], q]
+            if value < ends[x, q, 0]:
+                ends[x, q, 1] = ends[x, q, 0]
+                ends[x, q, 0] = value
+            elif value < ends[x, q, 1]:
+                ends[x, q, 1] = value
+            if value > ends[x, q, 3]:
+                ends[x, q, 2] = ends[x, q, 3]
+                ends[x, q, 3] = value
+            elif value > ends[x, q, 2]:
+                ends[x, q, 2] = value
 
 
 @kernel
-def _extent(ends: Floats, without: Floats, plus: Floats) -> float:
-    """Return the sum of the ranges of a cell that loses one point and gains another."""
-    extent = 0.0
-    for q in range(len(without)):
-        low = ends[q, 1] if without[q] == ends[q, 0] else ends[q, 0]
-        high = ends[q, 2] if without[q] == ends[q, 3] else ends[q, 3]
-        extent += max(high, plus[q]) - min(low, plus[q])
-    return extent
+def _exchange_some(
+    points: Floats,
+    members: Ints,
+    fragment_of: Ints,
+    ends: Floats,
+    window: int,
+    random: Ints,
+    others: Ints,
+    first: int,
+    last: int,
+    draws: int,
+    gained: float,
+) -> float:
+    """Exchange rows of the cells from first to last; return the gain so far, which `gained` begins."""
+    cells, size = members.shape
+    for x in range(first, last):
+        if cells <= 2 * window:
+            for y in range(cells):
+                others[y] = y
+        else:
+            for w in range(window):
+                others[w] = (x - window // 2 + w) % cells
+                others[window + w] = random[draws % len(random)]
+                draws += 1
+        for place in range(size):
+            if _alone_at_an_end(points, ends, x, members[x, place]):
+                gained += _improve(points, members, fragment_of, ends, x, place, others)
+    return gained
 
 
-@kernel
-def _alone_at_an_end(point: Floats, ends: Floats) -> bool:
-    """Tell whether some range would shrink without this point."""
-    alone = False
-    for q in range(len(point)):
-        alone |= point[q] == ends[q, 0] < ends[q, 1] or point[q] == ends[q, 3] > ends[q, 2]
-    return alone
+@part
+def _alone_at_an_end(points: Floats, ends: Floats, x: int, row: int) -> bool:
+    """Tell whether some range of a cell would shrink without this row."""
+    for q in range(points.shape[1]):
+        value = points[row, q]
+        if value == ends[x, q, 0] < ends[x, q, 1] or value == ends[x, q, 3] > ends[x, q, 2]:
+            return True
+    return False
 
 
-@kernel
+@part
+def _range_after(points: Floats, ends: Floats, x: int, leaving: int, joining: int) -> float:
+    """Return the sum of the ranges of a cell that one row leaves and another joins."""
+    total = 0.0
+    for q in range(points.shape[1]):
+        old, new = points[leaving, q], points[joining, q]
+        low = ends[x, q, 1] if old == ends[x, q, 0] else ends[x, q, 0]
+        high = ends[x, q, 2] if old == ends[x, q, 3] else ends[x, q, 3]
+        total += (new if new > high else high) - (new if new < low else low)
+    return total
+
+
+@part
 def _improve(points: Floats, members: Ints, fragment_of: Ints, ends: Floats, x: int, place: int, others: Ints) -> float:
-    """Exchange this place's row with the one of the same fragment that shortens the ranges most; return by how much."""
+    """Exchange this place's row with the row of the same fragment that shortens the ranges most; return the gain."""
     row = members[x, place]
     first = last = place
     while first > 0 and fragment_of[first - 1] == fragment_of[place]:
         first -= 1
     while last + 1 < len(fragment_of) and fragment_of[last + 1] == fragment_of[place]:
         last += 1
-    here = (ends[x, :, 3] - ends[x, :, 0]).sum()
-    most, best_y, best_place = 1e-12, -1, -1
-    for y in others:
+    range_x = _ranges(ends, x, x + 1)
+    most, best_cell, best_place = LEAST_GAIN, -1, -1
+    for j in range(len(others)):
+        y = others[j]
         if y == x:
             continue
-        there = (ends[y, :, 3] - ends[y, :, 0]).sum()
+        range_y = _ranges(ends, y, y + 1)
         for other in range(first, last + 1):
             partner = members[y, other]
-            gain = here - _extent(ends[x], points[row], points[partner])
-            if gain + there <= most:
+            gain = range_x - _range_after(points, ends, x, row, partner)
+            if gain + range_y <= most:
                 continue
-            gain += there - _extent(ends[y], points[partner], points[row])
+            gain += range_y - _range_after(points, ends, y, partner, row)
             if gain > most:
-                most, best_y, best_place = gain, y, other
-    if best_y < 0:
+                most, best_cell, best_place = gain, y, other
+    if best_cell < 0:
         return 0.0
-    members[x, place], members[best_y, best_place] = members[best_y, best_place], row
-    _ends(points, members[x], ends[x])
-    _ends(points, members[best_y], ends[best_y])
+    members[x, place] = members[best_cell, best_place]
+    members[best_cell, best_place] = row
+    _set_ends(points, members, ends, x)
+    _set_ends(points, members, ends, best_cell)
     return most
-
-
-@kernel
-def exchange(points: Floats, members: Ints, fragment_of: Ints, window: int, enough: float, random: Ints) -> float:
-    """Exchange rows at the ends of a cell's ranges with those of nearby and of random other cells.
-
-    End with a pass that shortens the ranges by no more than the fraction `enough`; return the sum of those left.
-    """
-    draw = 0
-    cells, size = members.shape
-    ends = np.empty((cells, points.shape[1], 4))
-    for x in range(cells):
-        _ends(points, members[x], ends[x])
-    while True:
-        gained = 0.0
-        for x in range(cells):
-            if cells <= 2 * window:
-                others = np.arange(cells)
-            else:
-                others = np.empty(2 * window, dtype=np.int64)
-                for w in range(window):
-                    others[w] = (x - window // 2 + w) % cells
-                    others[window + w] = random[draw % len(random)]
-                    draw += 1
-            for place in range(size):
-                row = members[x, place]
-                if _alone_at_an_end(points[row], ends[x]):
-                    gained += _improve(points, members, fragment_of, ends, x, place, others)
-        if gained <= enough * (ends[:, :, 3] - ends[:, :, 0]).sum():
-            break
-    return float((ends[:, :, 3] - ends[:, :, 0]).sum())

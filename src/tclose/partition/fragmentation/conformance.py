@@ -17,26 +17,26 @@ from tclose.partition.fragmentation.attribute import Attribute
 from tclose.types import Ints
 
 
-def relaxed_bound(one: Attribute, fragments: Ints, taken: Ints) -> Fraction:
+def relaxed_bound(attribute: Attribute, fragments: Ints, taken: Ints) -> Fraction:
     """Return the theorem's bound for a class that takes `taken[f]` rows of each fragment f."""
-    return one.sensitive.distance.emd(reweighted(one, fragments, taken), one.sensitive.reference)[0] + _inside(
-        one, fragments, taken
-    )
+    return attribute.sensitive.distance.emd(reweighted(attribute, fragments, taken), attribute.sensitive.reference)[
+        0
+    ] + _inside(attribute, fragments, taken)
 
 
-def reweighted(one: Attribute, fragments: Ints, taken: Ints) -> Counts:
+def reweighted(attribute: Attribute, fragments: Ints, taken: Ints) -> Counts:
     """Return M^w as one class of integer counts: each row of fragment f counts taken[f]/N_f times a common multiple."""
     sizes = np.bincount(fragments, minlength=len(taken))
     multiple = lcm(*(int(n) // gcd(int(n), int(e)) for n, e in zip(sizes, taken, strict=True)))
     weights = np.array([int(e) * multiple // int(n) for n, e in zip(sizes, taken, strict=True)], dtype=np.int64)
-    counts = np.zeros(len(one.here), dtype=np.int64)
-    np.add.at(counts, one.codes, weights[fragments])
+    counts = np.zeros(len(attribute.row_counts), dtype=np.int64)
+    np.add.at(counts, attribute.codes, weights[fragments])
     return Counts.from_dense(counts)
 
 
-def _inside(one: Attribute, fragments: Ints, taken: Ints) -> Fraction:
+def _inside(attribute: Attribute, fragments: Ints, taken: Ints) -> Fraction:
     """Return Σ_f w_f·Δ(f)/p_f: what the choice of rows within the fragments can add."""
-    worst = one.spread.worst(fragments, one.codes)
+    worst = attribute.spread.worst(fragments, attribute.codes)
     sizes = np.bincount(fragments)
     per_fragment = (Fraction(int(e) * int(w), int(n)) for e, w, n in zip(taken, worst, sizes, strict=True))
-    return sum(per_fragment, Fraction(0)) / (int(taken.sum()) * one.unit)
+    return sum(per_fragment, Fraction(0)) / (int(taken.sum()) * attribute.unit)

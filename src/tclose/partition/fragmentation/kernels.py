@@ -1,28 +1,28 @@
-"""The compiled loops: the worst cases on both sides of every cut, the bisection and the exchange of rows."""
+"""The worst cases on both sides of every cut through a fragment, compiled."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tclose.partition.shared.kernels import kernel
+from tclose.partition.shared.kernels import kernel, part
 from tclose.types import Floats, Ints
 
 
-@kernel
+@part
 def _line_prefixes(x: Floats, step: int, parts: int, printed: bool, backwards: bool) -> Floats:
     """Return max(S, mass·width − S), `printed` over width, of the first step, 2·step, … rows from either end."""
     worst = np.zeros(parts - 1)
     lo = hi = x[-1] if backwards else x[0]
     moment = 0.0
-    for part in range(parts - 1):
-        for i in range(part * step, (part + 1) * step):
+    for cut in range(parts - 1):
+        for i in range(cut * step, (cut + 1) * step):
             value = x[len(x) - 1 - i] if backwards else x[i]
             lo, hi = min(lo, value), max(hi, value)
             moment += value
-        mass = (part + 1) * step
-        worst[part] = max(moment - mass * lo, mass * hi - moment)
+        mass = (cut + 1) * step
+        worst[cut] = max(moment - mass * lo, mass * hi - moment)
         if printed and hi > lo:
-            worst[part] /= hi - lo
+            worst[cut] /= hi - lo
     return worst
 
 
@@ -34,7 +34,7 @@ def line_cuts(x: Floats, step: int, printed: bool) -> tuple[Floats, Floats]:
     return left, _line_prefixes(x, step, parts, printed, True)[::-1].copy()
 
 
-@kernel
+@part
 def _tree_prefixes(codes: Ints, nodes: Ints, total: int, step: int, parts: int, backwards: bool) -> Floats:
     """Return Σ_h (mass − rows under j's node at height h) for the worst leaf j that occurs."""
     height = len(nodes)
@@ -42,8 +42,8 @@ def _tree_prefixes(codes: Ints, nodes: Ints, total: int, step: int, parts: int, 
     leaves = np.empty(min(len(codes), nodes.shape[1]), dtype=np.int64)
     distinct = 0
     worst = np.zeros(parts - 1)
-    for part in range(parts - 1):
-        for i in range(part * step, (part + 1) * step):
+    for cut in range(parts - 1):
+        for i in range(cut * step, (cut + 1) * step):
             leaf = codes[len(codes) - 1 - i] if backwards else codes[i]
             if under[nodes[0, leaf]] == 0:
                 leaves[distinct] = leaf
@@ -56,7 +56,7 @@ def _tree_prefixes(codes: Ints, nodes: Ints, total: int, step: int, parts: int, 
             for h in range(height):
                 near += under[nodes[h, leaves[j]]]
             least = min(least, near)
-        worst[part] = height * (part + 1) * step - least
+        worst[cut] = height * (cut + 1) * step - least
     return worst
 
 
@@ -68,21 +68,21 @@ def tree_cuts(codes: Ints, nodes: Ints, total: int, step: int) -> tuple[Floats, 
     return left, _tree_prefixes(codes, nodes, total, step, parts, True)[::-1].copy()
 
 
-@kernel
+@part
 def _cost_prefixes(codes: Ints, costs: Floats, step: int, parts: int, backwards: bool) -> Floats:
     """Return max_j Σ_v n_v·cost(v, j) over the values j that occur."""
     work = np.zeros(len(costs))
     occurs = np.zeros(len(costs), dtype=np.bool_)
     worst = np.zeros(parts - 1)
-    for part in range(parts - 1):
-        for i in range(part * step, (part + 1) * step):
+    for cut in range(parts - 1):
+        for i in range(cut * step, (cut + 1) * step):
             value = codes[len(codes) - 1 - i] if backwards else codes[i]
             occurs[value] = True
             for j in range(len(costs)):
                 work[j] += costs[value, j]
         for j in range(len(costs)):
             if occurs[j]:
-                worst[part] = max(worst[part], work[j])
+                worst[cut] = max(worst[cut], work[j])
     return worst
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from tclose.partition.fragmentation.attribute import Attribute
 from tclose.partition.fragmentation.strategy import Strategy
+from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.types import Floats, Ints
 
 BATCH = 64  # with more fragments than this, the best 1/64 of them are cut at a time
@@ -44,7 +45,7 @@ class LayeredSearch:
     def __init__(self, attributes: tuple[Attribute, ...], classes: int, budgets: Floats, strategy: Strategy) -> None:
         self.attributes = attributes
         self.classes = classes
-        self.scale = np.array([1 / (one.unit * len(one.codes)) for one in attributes])
+        self.scale = np.array([1 / (attribute.unit * len(attribute.codes)) for attribute in attributes])
         self.budgets = budgets
         self.strategy = strategy
         self.side = np.zeros(len(attributes[0].codes), dtype=np.bool_)
@@ -52,14 +53,14 @@ class LayeredSearch:
     def top(self, orders: tuple[Ints, ...]) -> Layers:
         """Return the one fragment of all these rows."""
         label = np.zeros(len(orders[0]), dtype=np.int64)
-        worst = [float(one.spread.worst(label, one.codes[orders[0]])[0]) for one in self.attributes]
+        worst = [float(attribute.spread.worst(label, attribute.codes[orders[0]])[0]) for attribute in self.attributes]
         return Layers(orders, np.array(worst))
 
     def best_cuts(self, fragment: Layers, bounds: Floats) -> list[Cut]:
         """Return the best cut along each attribute that varies in the fragment, as the bounds stand now."""
         if len(fragment.orders[0]) <= self.classes:
             return []
-        varying = [a for a, one in enumerate(self.attributes) if fragment.worst[a] > 0]
+        varying = [a for a, attribute in enumerate(self.attributes) if fragment.worst[a] > 0]
         return [self._best_cut(fragment, a, bounds) for a in varying]
 
     def split(self, fragment: Layers, cut: Cut) -> tuple[Layers, Layers]:
@@ -82,13 +83,16 @@ class LayeredSearch:
         return Cut(attribute, (best + 1) * self.classes, left[best].copy(), right[best].copy())
 
 
-def find_fragmentation(search: LayeredSearch, orders: tuple[Ints, ...], accepts: Callable[[Ints], bool]) -> Ints | None:
+def find_fragmentation(
+    search: LayeredSearch, orders: tuple[Ints, ...], accepts: Callable[[Ints], bool], pulse: Pulse = QUIET
+) -> Ints | None:
     """Cut until the fragmentation is accepted; return a fragment label per row of `orders`, or None."""
     fragments = [search.top(orders)]
     bounds = fragments[0].worst * search.scale
     cuts = _Cuts(search)
     cuts.add(fragments[0], 0, bounds)
     while True:
+        pulse.beat()
         if np.all(bounds <= search.budgets * (1 + 1e-9) + 1e-12) and accepts(labels := _labels(fragments, search)):
             return labels
         chosen = cuts.take(bounds, max(1, len(fragments) // BATCH))

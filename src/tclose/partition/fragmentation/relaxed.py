@@ -10,7 +10,6 @@ is that multiple of one distance, and what is left of t is a budget for Σ_f Δ(
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -20,11 +19,12 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.partition.fragmentation.attribute import Attribute, judged, orders
-from tclose.partition.fragmentation.exact import finest
 from tclose.partition.fragmentation.layered import LayeredSearch, find_fragmentation
 from tclose.partition.fragmentation.plan import Plan
+from tclose.partition.fragmentation.printed import finest
 from tclose.partition.fragmentation.strategy import Strategy
 from tclose.partition.problem import Problem
+from tclose.partition.shared.pulse import Pulse
 from tclose.types import Ints
 
 JOINED = (1, 2, 3, 4, 6, 8, 12, 16)  # how many classes may be joined to take in one spare row
@@ -41,26 +41,28 @@ class Split:
     size: int
     spare: Ints
 
-    def budget(self, one: Attribute, joined: int, spares: int) -> int:
+    def budget(self, attribute: Attribute, joined: int, spares: int) -> int:
         """Return the largest Σ_f worst(f) at which `joined` classes with so many spare rows are within t."""
         rows = self.classes * self.size + len(self.spare)
         size = joined * self.size + spares
-        fixed = one.apart
+        fixed = attribute.apart
         if len(self.spare):
-            off_centre = one.sensitive.emd_of(one.codes[self.spare], one.here) * Fraction(rows, rows - len(self.spare))
+            off_centre = attribute.sensitive.emd_of(attribute.codes[self.spare], attribute.row_counts) * Fraction(
+                rows, rows - len(self.spare)
+            )
             fixed += abs(Fraction(spares, size) - Fraction(len(self.spare), rows)) * off_centre
-            fixed += Fraction(spares * self._worst_spare(one), size * len(self.spare) * one.unit)
-        return floor((one.t - fixed) * self.classes * size * one.unit / joined)
+            fixed += Fraction(spares * self._worst_spare(attribute), size * len(self.spare) * attribute.unit)
+        return floor((attribute.t - fixed) * self.classes * size * attribute.unit / joined)
 
-    def _worst_spare(self, one: Attribute) -> int:
-        return one.worst(np.zeros(len(self.spare), dtype=np.int64), self.spare)
+    def _worst_spare(self, attribute: Attribute) -> int:
+        return attribute.worst(np.zeros(len(self.spare), dtype=np.int64), self.spare)
 
 
 class Sizing:
     """What all numbers of classes share: the orders of the rows, and which rows are central."""
 
-    def __init__(self, problem: Problem, bound: str, strategy: Strategy) -> None:
-        self.rows = problem.rows
+    def __init__(self, problem: Problem, bound: str, strategy: Strategy, pulse: Pulse) -> None:
+        self.rows, self.pulse = problem.rows, pulse
         self.strategy = strategy
         self.judged = judged(problem, bound)
         self.orders = orders(self.judged)
@@ -72,14 +74,19 @@ class Sizing:
         split = Split(classes, self.rows // classes, self._spare(classes))
         if not self.judged:
             return self._plan(split, np.where(self._is_spare(split), -1, 0), 1)
-        plain = [split.budget(one, 1, 0) for one in self.judged]
+        plain = [split.budget(attribute, 1, 0) for attribute in self.judged]
         most = classes // len(split.spare) if len(split.spare) else 1
         budgets = plain
         for joined in (j for j in JOINED if j <= most) if len(split.spare) else ():
-            budgets = [min(p, split.budget(one, joined, 1)) for p, one in zip(plain, self.judged, strict=True)]
+            budgets = [
+                min(p, split.budget(attribute, joined, 1)) for p, attribute in zip(plain, self.judged, strict=True)
+            ]
             if all(b >= NEARLY * p for b, p in zip(budgets, plain, strict=True)):
                 break
-        if any(b < 0 or (b == 0 and not self._pure(one, split)) for b, one in zip(budgets, self.judged, strict=True)):
+        if any(
+            b < 0 or (b == 0 and not self._pure(attribute, split))
+            for b, attribute in zip(budgets, self.judged, strict=True)
+        ):
             return None
         labels = self._find(split, budgets)
         return None if labels is None else self._plan(split, labels, self._fewest_joined(split, labels))
@@ -93,29 +100,35 @@ class Sizing:
 
     def _find(self, split: Split, budgets: list[int]) -> Ints | None:
         def accepts(labels: Ints) -> bool:
-            return all(self._total(one, labels) <= b for one, b in zip(self.judged, budgets, strict=True))
+            return all(self._total(attribute, labels) <= b for attribute, b in zip(self.judged, budgets, strict=True))
 
-        limits = np.array([b / (one.unit * self.rows) for one, b in zip(self.judged, budgets, strict=True)])
+        limits = np.array([b / (attribute.unit * self.rows) for attribute, b in zip(self.judged, budgets, strict=True)])
         search = LayeredSearch(self.judged, split.classes, limits, self.strategy)
         layered = ~self._is_spare(split)
-        return find_fragmentation(search, tuple(order[layered[order]] for order in self.orders), accepts)
+        return find_fragmentation(search, tuple(order[layered[order]] for order in self.orders), accepts, self.pulse)
 
-    def _pure(self, one: Attribute, split: Split) -> bool:
+    def _pure(self, attribute: Attribute, split: Split) -> bool:
         """Tell whether every value fills whole layers, as a budget of 0 needs."""
-        return not np.any((one.here - np.bincount(one.codes[split.spare], minlength=len(one.here))) % split.classes)
+        return not np.any(
+            (attribute.row_counts - np.bincount(attribute.codes[split.spare], minlength=len(attribute.row_counts)))
+            % split.classes
+        )
 
     def _fewest_joined(self, split: Split, labels: Ints) -> int:
-        totals = [self._total(one, labels) for one in self.judged]
+        totals = [self._total(attribute, labels) for attribute in self.judged]
         admitted = (
             joined
             for joined in range(1, split.classes + 1)
-            if all(split.budget(one, joined, 1) >= total for one, total in zip(self.judged, totals, strict=True))
+            if all(
+                split.budget(attribute, joined, 1) >= total
+                for attribute, total in zip(self.judged, totals, strict=True)
+            )
         )
         return next(admitted) if len(split.spare) else 1
 
-    def _total(self, one: Attribute, labels: Ints) -> int:
+    def _total(self, attribute: Attribute, labels: Ints) -> int:
         layered = np.flatnonzero(labels >= 0)
-        return one.worst(labels[layered], layered)
+        return attribute.worst(labels[layered], layered)
 
     def _plan(self, split: Split, labels: Ints, joined: int) -> Plan:
         fragments = np.where(labels < 0, labels.max() + 1, labels)
@@ -136,9 +149,11 @@ class Sizing:
     def _central(self) -> Ints:
         """Return the rows from the most central to the least: by their own distance from the table, over t."""
         off_centre = np.zeros(self.rows)
-        for one in self.judged:
-            alone = one.sensitive.distance.emd(_one_each(len(one.here)), one.here).floats()
-            off_centre = np.maximum(off_centre, alone[one.codes] / max(float(one.t), 1e-9))
+        for attribute in self.judged:
+            alone = attribute.sensitive.distance.emd(
+                _one_each(len(attribute.row_counts)), attribute.row_counts
+            ).floats()
+            off_centre = np.maximum(off_centre, alone[attribute.codes] / max(float(attribute.t), 1e-9))
         return np.argsort(off_centre, kind="stable")
 
     def _equals(self) -> tuple[Ints, Ints]:
@@ -146,16 +161,16 @@ class Sizing:
         equals, among_equals = np.full(self.rows, self.rows), np.arange(self.rows)
         if self.judged:
             order = self.orders[0]
-            new = np.any([np.diff(one.codes[order], prepend=-1) != 0 for one in self.judged], axis=0)
+            new = np.any([np.diff(attribute.codes[order], prepend=-1) != 0 for attribute in self.judged], axis=0)
             starts, group = np.flatnonzero(new), np.cumsum(new) - 1
             equals[order] = np.diff(starts, append=self.rows)[group]
             among_equals[order] = np.arange(self.rows) - starts[group]
         return equals, among_equals
 
 
-def most_classes(problem: Problem, bound: str, strategy: Strategy, progress: Callable[[float], None]) -> Plan | None:
+def most_classes(problem: Problem, bound: str, strategy: Strategy, pulse: Pulse) -> Plan | None:
     """Return the plan with the most classes that the search finds, or None for fewer than two."""
-    sizing = Sizing(problem, bound, strategy)
+    sizing = Sizing(problem, bound, strategy, pulse)
     numbers = _numbers(problem.rows, problem.k)
     best = finest(problem, sizing.judged) if sizing.judged else None
     below, above, step = -1, len(numbers), 1
@@ -166,7 +181,7 @@ def most_classes(problem: Problem, bound: str, strategy: Strategy, progress: Cal
             below, step = middle, step * 2
         else:
             above, best = middle, _better(best, plan)
-        progress(1 - (above - below) / (len(numbers) + 1))
+        pulse(1 - (above - below) / (len(numbers) + 1))
     for classes in (*sizing.lucky(numbers)[:FURTHER], *numbers[max(below - FURTHER, 0) : max(below, 0)]):
         if (best is None or classes > best.count) and (plan := sizing.attempt(classes)):
             best = _better(best, plan)

@@ -24,7 +24,7 @@ Integers = NDArray[Any]  # int64, or object holding Python integers
 SAFE = 2**62
 
 
-class Spread(Protocol):
+class AttributeSpread(Protocol):
     """The worst cases of one attribute, for one kind of ground distance."""
 
     @property
@@ -164,7 +164,7 @@ class MetricSpread:
         return self.costs.astype(np.float64)
 
 
-def spread_of(geometry: Geometry, bound: str) -> Spread:
+def spread_of(geometry: Geometry, bound: str) -> AttributeSpread:
     """Return the worst cases that belong to a ground distance; the paper prints a bound for lines only."""
     if isinstance(geometry, Line):
         return (PrintedLineSpread if bound == "published" else LineSpread)(geometry.positions)

@@ -8,7 +8,6 @@ subsets passed. Classes of a generalisation are rolled up from those of a more s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
 from math import prod
 
@@ -18,31 +17,30 @@ from tclose.errors import Infeasible, Unsuited
 from tclose.partition.incognito.frequencies import Frequencies, numbered
 from tclose.partition.incognito.ladder import Ladder
 from tclose.partition.problem import Problem
-from tclose.partition.weave.loss import flat_axes, total_loss
-from tclose.types import Bools, Ints
+from tclose.partition.shared.loss import loss_table, total_loss
+from tclose.types import Bools, Ints, Progress, silent, stretch
 
 __all__ = ["labels_at", "minimal_solutions", "partition", "tops"]
 
-Progress = Callable[[float], None]
 Heights = tuple[int, ...]
 
-MOST = 200_000  # generalisations, of all sets of quasi-identifiers together
-HELD = 2_000_000  # classes of generalisations from which others are rolled up, some 100 bytes each
+MOST_NODES = 200_000  # generalisations, of all sets of quasi-identifiers together
+MOST_CLASSES = 2_000_000  # kept in memory for rolling up, about 100 bytes each
 
 
-def partition(problem: Problem, *, seed: int = 0, progress: Progress | None = None) -> Ints:
+def partition(problem: Problem, *, seed: int = 0, progress: Progress = silent) -> Ints:
     """Return a class label per row: those of the minimal solution that loses least; the seed changes nothing."""
     solutions = minimal_solutions(problem, progress=progress)
-    axes = flat_axes(problem.all_axes, problem.rows)
+    losses = loss_table(problem.all_axes, problem.rows)
 
     def loss(heights: Heights) -> float:
         labels = labels_at(problem, heights)
-        return float(total_loss(axes, labels, int(labels.max()) + 1))
+        return total_loss(losses, labels)
 
     return labels_at(problem, min(solutions, key=loss))
 
 
-def minimal_solutions(problem: Problem, *, progress: Progress | None = None) -> list[Heights]:
+def minimal_solutions(problem: Problem, *, progress: Progress = silent) -> list[Heights]:
     """Return the heights of every admitted generalisation of which no direct specialisation is admitted.
 
     A height counts a hierarchy's own levels. Of a number, 0 is its values, and further up come 32, 16, 8, 4 and 2
@@ -51,12 +49,12 @@ def minimal_solutions(problem: Problem, *, progress: Progress | None = None) -> 
     problem.check_feasible()
     ladders = _ladders(problem)
     nodes = prod(ladder.top + 2 for ladder in ladders)
-    if nodes > MOST:
+    if nodes > MOST_NODES:
         raise Unsuited(
-            f"incognito would have to search {nodes:,} generalisations and stops at {MOST:,}: "
+            f"incognito would have to search {nodes:,} generalisations and stops at {MOST_NODES:,}: "
             "name fewer quasi-identifiers, or give them lower hierarchies"
         )
-    found = _admitted(problem, ladders, progress or (lambda done: None))
+    found = _admitted(problem, ladders, progress)
     minimal = found & ~_above(found)
     if not minimal.any():
         raise Infeasible("no full-domain generalisation is admitted, not even the one that tells nothing")
@@ -85,7 +83,8 @@ def _admitted(problem: Problem, ladders: list[Ladder], progress: Progress) -> Bo
     subsets = [chosen for size in range(1, len(ladders) + 1) for chosen in combinations(range(len(ladders)), size)]
     for done, chosen in enumerate(subsets):
         candidates = _candidates(chosen, [ladders[axis].top + 1 for axis in chosen], known)
-        known[chosen] = _searched(problem, ladders, chosen, candidates, base)
+        beat = stretch(progress, done / len(subsets), done / len(subsets))
+        known[chosen] = _searched(problem, ladders, chosen, candidates, base, beat)
         progress((done + 1) / len(subsets))
     return known[tuple(range(len(ladders)))]
 
@@ -99,7 +98,12 @@ def _candidates(chosen: tuple[int, ...], shape: list[int], known: dict[tuple[int
 
 
 def _searched(
-    problem: Problem, ladders: list[Ladder], chosen: tuple[int, ...], candidates: Bools, base: Frequencies
+    problem: Problem,
+    ladders: list[Ladder],
+    chosen: tuple[int, ...],
+    candidates: Bools,
+    base: Frequencies,
+    beat: Progress,
 ) -> Bools:
     """Judge the candidates from the bottom up; what lies above an admitted one is admitted, and not judged."""
     found = np.zeros_like(candidates)
@@ -109,24 +113,25 @@ def _searched(
     root = base.rolled_up(ladders, list(zip(chosen, nodes.min(axis=0).tolist(), strict=True)))
     below: dict[Heights, Frequencies] = {}
     for total in range(int(nodes.sum(axis=1).max()) + 1):
-        here: dict[Heights, Frequencies] = {}
+        judged: dict[Heights, Frequencies] = {}
         found |= candidates & _above(found)
         for heights in map(tuple, nodes[nodes.sum(axis=1) == total].tolist()):
             if not found[heights]:
+                beat(0.0)
                 nearest = min((below[low] for low in _specialised(heights) if low in below), key=len, default=root)
                 rolled = nearest.rolled_up(ladders, list(zip(chosen, heights, strict=True)))
                 found[heights] = rolled.admitted(problem)
                 if not found[heights]:
-                    here[heights] = rolled
-        below = _fewest_classes(here)
+                    judged[heights] = rolled
+        below = _fewest_classes(judged)
     return found
 
 
 def _fewest_classes(rolled: dict[Heights, Frequencies]) -> dict[Heights, Frequencies]:
     """Keep as many as memory should hold, those with the fewest classes first; the rest can be rolled up again."""
     order = sorted(rolled, key=lambda heights: len(rolled[heights]))
-    held = np.cumsum([len(rolled[heights]) for heights in order])
-    return {heights: rolled[heights] for heights, so_far in zip(order, held.tolist(), strict=True) if so_far <= HELD}
+    kept = np.cumsum([len(rolled[heights]) for heights in order]) <= MOST_CLASSES
+    return {heights: rolled[heights] for heights, keep in zip(order, kept.tolist(), strict=True) if keep}
 
 
 def _specialised(heights: Heights) -> list[Heights]:

@@ -29,7 +29,9 @@ class Frequencies:
     def of(cls, problem: Problem, ladders: Sequence[Ladder]) -> Frequencies:
         """Scan the rows, once."""
         labels, first = numbered([ladder.codes for ladder in ladders], problem.rows)
-        counts = [Counts.from_codes(labels, one.codes, len(one.reference)) for one in problem.sensitive]
+        counts = [
+            Counts.from_codes(labels, attribute.codes, len(attribute.reference)) for attribute in problem.sensitive
+        ]
         values = np.array([ladder.codes[first] for ladder in ladders], dtype=np.int64).reshape(-1, len(first)).T
         return cls(values, np.bincount(labels), tuple(counts))
 
@@ -48,7 +50,9 @@ class Frequencies:
         """Tell whether every class is admitted."""
         if self.sizes.min() < problem.k:
             return False
-        return all(one.admits(mine).all() for one, mine in zip(problem.sensitive, self.counts, strict=True))
+        return all(
+            attribute.admits(counts).all() for attribute, counts in zip(problem.sensitive, self.counts, strict=True)
+        )
 
 
 def numbered(columns: Sequence[Ints], rows: int) -> tuple[Ints, Ints]:

@@ -1,13 +1,13 @@
 """k-anonymity and 2-diversity by suppression, with few stars or the fewest (Liang & Yuan 2013, theorems 10 and 11).
 
-Columns are starred where a class shows more than one value, and a partition costs its stars (`partition/stars.py`). For
-k-anonymity, whatever k, theirs has at most m times the stars of the optimum with m columns. For their 2-diversity, in
-which no value makes up more than half a class (our alpha = 1/2), the optimum itself is found.
+Columns are starred where a class shows more than one value, and a partition costs its stars (`shared/stars.py`). For
+k-anonymity with m columns, the method needs at most m times the stars of the optimum. For 2-diversity as they define it
+(no value makes up more than half of a class; our alpha = 1/2), it finds the optimum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,11 +16,12 @@ import numpy as np
 from tclose.distance import Counts
 from tclose.errors import Unsuited
 from tclose.partition.kanonymity.approximation import approximate
-from tclose.partition.kanonymity.matching import check_solver, two_diverse
+from tclose.partition.kanonymity.pairing import check_solver, two_diverse
 from tclose.partition.problem import Problem
+from tclose.partition.shared.pulse import Pulse
 from tclose.partition.shared.stars import columns_of
 from tclose.privacy import Alpha
-from tclose.types import Ints
+from tclose.types import Ints, Progress, silent
 
 __all__ = ["partition"]
 
@@ -28,17 +29,16 @@ __all__ = ["partition"]
 HALF = Fraction(1, 2)
 
 
-def partition(problem: Problem, *, seed: int = 0, progress: Callable[[float], None] | None = None) -> Ints:
-    """Return a class label per row: 0, 1, 2, …; nothing here is left to chance, so the seed changes nothing."""
+def partition(problem: Problem, *, seed: int = 0, progress: Progress = silent) -> Ints:
+    """Return a class label per row: 0, 1, 2, …; the method is deterministic, so the seed changes nothing."""
     diverse = _two_diversity(problem)
     problem.check_feasible()
     if diverse is None:
         labels = approximate(columns_of(problem), problem.k)
     else:
         check_solver()
-        labels = two_diverse(columns_of(problem), problem.sensitive[diverse].codes)
-    if progress is not None:
-        progress(1.0)
+        labels = two_diverse(columns_of(problem), problem.sensitive[diverse].codes, Pulse(progress))
+    progress(1.0)
     return labels
 
 
@@ -49,19 +49,19 @@ def _two_diversity(problem: Problem) -> int | None:
         return None
     if binding == [(binding[0][0], "alpha", HALF)] and problem.k <= 2:
         return binding[0][0]
-    asked = ", ".join(dict.fromkeys(name for _, name, _ in binding))
+    requirements = ", ".join(dict.fromkeys(name for _, name, _ in binding))
     raise Unsuited(
         "kanonymity serves k alone, or alpha = 1/2 of one sensitive attribute with k of 2 at most; "
-        f"this policy asks for k = {problem.k} and {asked}"
+        f"this policy asks for k = {problem.k} and {requirements}"
     )
 
 
 def _binding(problem: Problem) -> Iterator[tuple[int, str, object]]:
-    """Yield attribute, model and level of all that not every row meets alone: what they do meet, any class meets."""
-    for number, one in enumerate(problem.sensitive):
-        alone = Counts.from_codes(np.arange(problem.rows), one.codes, len(one.reference))
-        if not replace(one, models=()).admits(alone).all():
-            yield number, "t" if one.n is None else "(n,t)", one.t
-        for model in one.models:
-            if not model.judge(alone, one.reference).satisfied:
+    """Yield attribute, model and level of each requirement that some single row breaks; no class breaks the others."""
+    for number, attribute in enumerate(problem.sensitive):
+        alone = Counts.from_codes(np.arange(problem.rows), attribute.codes, len(attribute.reference))
+        if not replace(attribute, models=()).admits(alone).all():
+            yield number, "t" if attribute.n is None else "(n,t)", attribute.t
+        for model in attribute.models:
+            if not model.judge(alone, attribute.reference).satisfied:
                 yield number, model.name, model.required if isinstance(model, Alpha) else None

@@ -20,17 +20,16 @@ from tclose.partition.microaggregation.mdav import mdav, standardised
 from tclose.partition.microaggregation.merge import joined
 from tclose.partition.microaggregation.swap import swapped
 from tclose.partition.problem import Problem, Sensitive
-from tclose.types import Floats, Ints
+from tclose.types import Floats, Ints, Progress, silent, stretch
 
 __all__ = ["Variant", "partition"]
 
-Progress = Callable[[float], None]
 Variant = Literal["first", "swap", "merge"]
 
-GROUPED = 0.9  # of the progress
+GROUPED = 0.9  # the share of the work that makes groups; the rest merges them
 
 
-def partition(problem: Problem, *, variant: Variant = "first", seed: int = 0, progress: Progress | None = None) -> Ints:
+def partition(problem: Problem, *, variant: Variant = "first", seed: int = 0, progress: Progress = silent) -> Ints:
     """Return a class label per row: 0, 1, 2, …; every class is within every t and has at least k rows.
 
     `first` serves one ordered attribute, `swap` one attribute with any distance but a matrix, `merge` all. Nothing
@@ -39,23 +38,22 @@ def partition(problem: Problem, *, variant: Variant = "first", seed: int = 0, pr
     if variant not in GROUPS:
         raise PolicyError(f"there is no variant '{variant}'{did_you_mean(variant, GROUPS)}")
     problem.check_feasible()
-    tell = progress or (lambda done: None)
     points = standardised(problem.points)
-    labels = GROUPS[variant](problem, points, lambda done: tell(GROUPED * done))
-    labels = joined(points, labels, problem.sensitive, lambda done: tell(GROUPED + (1 - GROUPED) * done))
-    tell(1.0)
+    labels = GROUPS[variant](problem, points, stretch(progress, 0.0, GROUPED))
+    labels = joined(points, labels, problem.sensitive, stretch(progress, GROUPED, 1.0))
+    progress(1.0)
     return labels
 
 
 def _first(problem: Problem, points: Floats, progress: Progress) -> Ints:
-    one = _only(problem, "first")
-    geometry = one.geometry
+    attribute = _only(problem, "first")
+    geometry = attribute.geometry
     if not (isinstance(geometry, Line) and geometry.by_rank):
         raise Unsuited(
             "microaggregation with t-closeness first serves the distance 'ordered' only: its strata are ranks"
         )
-    strata = strata_needed(problem.rows, problem.k, _room(one))
-    return stratified(points, strata_of(one.codes, strata), progress)
+    strata = strata_needed(problem.rows, problem.k, _room(attribute))
+    return stratified(points, strata_of(attribute.codes, strata), progress)
 
 
 def _swap(problem: Problem, points: Floats, progress: Progress) -> Ints:
@@ -79,8 +77,8 @@ def _only(problem: Problem, variant: str) -> Sensitive:
     return problem.sensitive[0]
 
 
-def _room(one: Sensitive) -> Fraction:
+def _room(attribute: Sensitive) -> Fraction:
     """Return how far a class may be from the rows at hand, which may be some way from the table themselves."""
-    if one.t is None or len(np.unique(one.codes)) == 1:
+    if attribute.t is None or len(np.unique(attribute.codes)) == 1:
         return Fraction(1)
-    return one.t if one.t == 1 else one.t - one.emd_of(one.codes, one.reference)
+    return attribute.t if attribute.t == 1 else attribute.t - attribute.emd_of(attribute.codes, attribute.reference)

@@ -6,16 +6,13 @@ one row from each is then near the whole table, and which rows it takes is free:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 from tclose.partition.microaggregation.mdav import apart, centre, farthest
 from tclose.partition.shared.kernels import kernel
-from tclose.types import Floats, Ints
-
-Progress = Callable[[float], None]
+from tclose.types import Floats, Ints, Progress
 
 
 def strata_needed(rows: int, k: int, t: Fraction) -> int:

@@ -6,14 +6,10 @@ the rows that are left; the last group has up to 2k − 1. Every group costs one
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from tclose.partition.shared.kernels import kernel
-from tclose.types import Floats, Ints
-
-Progress = Callable[[float], None]
+from tclose.types import Floats, Ints, Progress
 
 
 def standardised(points: Floats) -> Floats:

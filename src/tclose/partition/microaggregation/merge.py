@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from tclose.distance import Counts
 from tclose.partition.problem import Sensitive
-from tclose.types import Floats, Ints
-
-Progress = Callable[[float], None]
+from tclose.types import Floats, Ints, Progress
 
 
 def joined(points: Floats, labels: Ints, sensitive: tuple[Sensitive, ...], progress: Progress) -> Ints:
@@ -38,17 +34,21 @@ def joined(points: Floats, labels: Ints, sensitive: tuple[Sensitive, ...], progr
 def excess(labels: Ints, sensitive: tuple[Sensitive, ...]) -> Floats:
     """Return by how much each class is beyond the t that it breaks most; what is within, exactly, is not above 0."""
     found = np.full(int(labels.max()) + 1, -1.0)
-    for one in sensitive:
-        if one.t is not None:
-            emd = one.distance.emd(Counts.from_codes(labels, one.codes, len(one.reference)), one.reference)
-            beyond = np.maximum(emd.floats() - float(one.t), np.finfo(float).tiny)
-            found = np.maximum(found, np.where(emd.at_most(one.t), -1.0, beyond))
+    for attribute in sensitive:
+        if attribute.t is not None:
+            emd = attribute.distance.emd(
+                Counts.from_codes(labels, attribute.codes, len(attribute.reference)), attribute.reference
+            )
+            beyond = np.maximum(emd.floats() - float(attribute.t), np.finfo(float).tiny)
+            found = np.maximum(found, np.where(emd.at_most(attribute.t), -1.0, beyond))
     return found
 
 
 def _excess_of(rows: Ints, sensitive: tuple[Sensitive, ...]) -> float:
     """Return the same for one class of these rows."""
     some = tuple(
-        Sensitive(one.codes[rows], one.reference, one.distance, one.t) for one in sensitive if one.t is not None
+        Sensitive(attribute.codes[rows], attribute.reference, attribute.distance, attribute.t)
+        for attribute in sensitive
+        if attribute.t is not None
     )
     return float(excess(np.zeros(len(rows), dtype=np.int64), some)[0])

@@ -6,7 +6,6 @@ member whose leaving brings the group nearest to the table, if it does bring it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,15 +15,14 @@ from tclose.errors import Unsuited
 from tclose.partition.microaggregation.mdav import centre, distances, farthest, gather
 from tclose.partition.problem import Sensitive
 from tclose.partition.shared.kernels import kernel
-from tclose.types import Floats, Ints
-
-Progress = Callable[[float], None]
+from tclose.types import Floats, Ints, Progress
 
 UNKNOWN = -2
+LOOKS = 50_000_000  # rows looked at between two calls of progress
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class FloatDistance:
     """The ground distance in floats, which propose only: classes are judged exactly afterwards.
 
     On a line, `gaps` lie between the values. In a tree, `nodes[h]` are the nodes above the values at height h,
@@ -37,16 +35,16 @@ class Ground:
     t: float
 
     @classmethod
-    def of(cls, one: Sensitive) -> Ground:
+    def of(cls, attribute: Sensitive) -> FloatDistance:
         """Lay one attribute's distance out for the loop."""
-        shares, t = one.reference / one.reference.sum(), float(1 if one.t is None else one.t)
-        geometry = one.geometry
+        shares, t = attribute.reference / attribute.reference.sum(), float(1 if attribute.t is None else attribute.t)
+        geometry = attribute.geometry
         if isinstance(geometry, Line):
             length = max(float(geometry.positions[-1]), 1.0)
             gaps = np.diff(geometry.positions.astype(np.float64)) / length
             return cls(gaps, np.zeros((0, 0), dtype=np.int64), np.cumsum(shares), t)
         if isinstance(geometry, Metric):
-            raise Unsuited(f"microaggregation by swaps has no way to weigh the distance '{one.distance.name}'")
+            raise Unsuited(f"microaggregation by swaps has no way to weigh the distance '{attribute.distance.name}'")
         tree = geometry.below_root
         apart = np.cumsum([0] + [int(level[-1]) + 1 for level in tree])
         nodes = np.array([level + first for level, first in zip(tree, apart[:-1], strict=True)], dtype=np.int64)
@@ -55,9 +53,9 @@ class Ground:
         return cls(np.zeros(0), nodes, np.asarray(below, dtype=np.float64), t)
 
 
-def swapped(points: Floats, k: int, one: Sensitive, progress: Progress) -> Ints:
+def swapped(points: Floats, k: int, attribute: Sensitive, progress: Progress) -> Ints:
     """Return groups of k rows, or up to 2k − 1 at the end; some may be beyond t still."""
-    ground, rows = Ground.of(one), len(points)
+    ground, rows = FloatDistance.of(attribute), len(points)
     labels, alive, group = np.full(rows, -1, dtype=np.int64), np.arange(rows), 0
     origin = points[0]
     while len(alive) >= 2 * k:
@@ -69,7 +67,11 @@ def swapped(points: Floats, k: int, one: Sensitive, progress: Progress) -> Ints:
         members = alive[labels[alive] == group]
         labels[members] = -1
         gaps = distances(points, others, origin)
-        _mend(members, others, gaps, one.codes, ground.gaps, ground.nodes, ground.shares, ground.t)
+        state, some = np.array([-1.0, -1.0]), max(1, LOOKS // len(others))
+        while _mend(
+            members, others, gaps, attribute.codes, ground.gaps, ground.nodes, ground.shares, ground.t, state, some
+        ):
+            progress(1 - len(alive) / rows)
         labels[members] = group
         alive, group = alive[labels[alive] < 0], group + 1
     labels[alive] = group
@@ -78,19 +80,29 @@ def swapped(points: Floats, k: int, one: Sensitive, progress: Progress) -> Ints:
 
 @kernel
 def _mend(
-    members: Ints, others: Ints, away: Floats, codes: Ints, gaps: Floats, nodes: Ints, shares: Floats, t: float
-) -> None:
+    members: Ints,
+    others: Ints,
+    away: Floats,
+    codes: Ints,
+    gaps: Floats,
+    nodes: Ints,
+    shares: Floats,
+    t: float,
+    state: Floats,
+    most: int,
+) -> bool:
     """Let other rows, the nearest first, take the place of members as long as that helps and is needed.
 
     A row helps or not by its value alone, so what is next is the nearest, of those not passed yet, whose value helps.
+    `state` holds how far away the last such row was, and its place. Return whether more may follow after `most` swaps.
     """
     values = len(gaps) + 1 if len(nodes) == 0 else nodes.shape[1]
-    passed, place = -1.0, -1
-    while True:
-        mine = codes[members]
-        extra = _extras(mine, nodes, shares)
+    for _ in range(most):
+        passed, place = state[0], int(state[1])
+        member_codes = codes[members]
+        extra = _extras(member_codes, nodes, shares)
         if _cost(extra, gaps, nodes) <= t:
-            return
+            return False
         sums = _running(extra, gaps, 1.0 / len(members))
         leaves = np.full(values, UNKNOWN)  # which member leaves for a value, found out when it matters
         nearest, least = -1, np.inf
@@ -99,13 +111,14 @@ def _mend(
                 continue
             value = codes[others[i]]
             if leaves[value] == UNKNOWN:
-                leaves[value] = _best_out(mine, value, extra, sums, nodes)
+                leaves[value] = _best_out(member_codes, value, extra, sums, nodes)
             if leaves[value] >= 0:
                 nearest, least = i, away[i]
         if nearest < 0:
-            return
-        passed, place = least, nearest
+            return False
+        state[0], state[1] = least, nearest
         members[leaves[codes[others[nearest]]]] = others[nearest]
+    return True
 
 
 @kernel
@@ -122,13 +135,13 @@ def _best_out(members: Ints, new: int, extra: Floats, sums: Floats, nodes: Ints)
 @kernel
 def _extras(codes: Ints, nodes: Ints, shares: Floats) -> Floats:
     """Return a group's share less the table's, up to each value of a line or of each node of a tree."""
-    mine = np.zeros(len(shares))
+    group_shares = np.zeros(len(shares))
     for code in codes:
         if len(nodes) == 0:
-            mine[code] += 1.0 / len(codes)
+            group_shares[code] += 1.0 / len(codes)
         for h in range(len(nodes)):
-            mine[nodes[h, code]] += 1.0 / len(codes)
-    return (np.cumsum(mine) if len(nodes) == 0 else mine) - shares
+            group_shares[nodes[h, code]] += 1.0 / len(codes)
+    return (np.cumsum(group_shares) if len(nodes) == 0 else group_shares) - shares
 
 
 @kernel

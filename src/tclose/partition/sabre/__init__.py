@@ -7,41 +7,40 @@ class with near rows of each bucket, by a Hilbert curve (the paper's SABRE-AK) o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 from tclose.errors import Unsuited
 from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.sabre.buckets import bucketize, ground_of
+from tclose.partition.sabre.bucketization import bucketize, ground_of
 from tclose.partition.sabre.slack import Slack
+from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.partition.shared.redistribution import Near, check_near, filled, leaves
-from tclose.types import Ints
+from tclose.types import Ints, Progress, silent
 
 __all__ = ["partition"]
 
-Progress = Callable[[float], None]
 
-
-def partition(problem: Problem, *, near: Near = "hilbert", seed: int = 0, progress: Progress | None = None) -> Ints:
+def partition(problem: Problem, *, near: Near = "hilbert", seed: int = 0, progress: Progress = silent) -> Ints:
     """Return a class label per row: 0, 1, 2, …; every class is within t and has at least k rows."""
     check_near(near)
     if len(problem.sensitive) != 1:
         raise Unsuited(f"sabre serves one sensitive attribute, not {len(problem.sensitive)}")
     problem.check_feasible()
-    one = problem.sensitive[0]
-    slack = bound(one)
-    takes = leaves(slack.sizes, slack.admits, problem.k)
-    return filled(problem.points, bucket_of_row(one.codes, slack.buckets), takes, near, seed, progress or _silent)
+    attribute = problem.sensitive[0]
+    pulse = Pulse(progress)
+    slack = bound(attribute, pulse)
+    takes = leaves(slack.sizes, slack.admits, problem.k, pulse)
+    return filled(problem.points, bucket_of_row(attribute.codes, slack.buckets), takes, near, seed, pulse)
 
 
-def bound(one: Sensitive) -> Slack:
+def bound(attribute: Sensitive, pulse: Pulse = QUIET) -> Slack:
     """Return the buckets, and what a class may take from them."""
-    here, room = one.here, _room(one)
-    ground = ground_of(one.distance, here)
-    buckets = bucketize(ground, len(one.codes), room)
-    return Slack(ground, buckets, np.array([here[values].sum() for values in buckets]), room)
+    counts, room = attribute.row_counts, _room(attribute)
+    ground = ground_of(attribute.distance, counts)
+    buckets = bucketize(ground, len(attribute.codes), room, pulse)
+    return Slack(ground, buckets, np.array([counts[values].sum() for values in buckets]), room)
 
 
 def bucket_of_row(codes: Ints, buckets: list[Ints]) -> Ints:
@@ -52,12 +51,8 @@ def bucket_of_row(codes: Ints, buckets: list[Ints]) -> Ints:
     return bucket[codes]
 
 
-def _room(one: Sensitive) -> Fraction:
+def _room(attribute: Sensitive) -> Fraction:
     """Return how far a class may be from the rows at hand, which may be some way from the table themselves."""
-    if one.t is None or one.t == 1:
+    if attribute.t is None or attribute.t == 1:
         return Fraction(1)
-    return one.t - one.emd_of(one.codes, one.reference)
-
-
-def _silent(done: float) -> None:
-    pass
+    return attribute.t - attribute.emd_of(attribute.codes, attribute.reference)

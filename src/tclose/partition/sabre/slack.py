@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tclose.partition.sabre.buckets import Ground
+from tclose.partition.sabre.bucketization import Ground
 from tclose.partition.shared.redistribution import within
 from tclose.types import Bools, Ints
 

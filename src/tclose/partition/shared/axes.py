@@ -54,3 +54,26 @@ Axis: TypeAlias = Line | Tree | Set
 def part_of(axis: Axis, rows: Ints) -> Axis:
     """Return the same axis for some rows only."""
     return replace(axis, codes=axis.codes[rows])
+
+
+def range_loss(axis: Line | Tree, low: Ints, high: Ints) -> Floats:
+    """Return the NCP of classes whose codes reach from low to high; 0 where high is -1, as no value is known."""
+    if isinstance(axis, Line):
+        width = np.append(axis.high, 0.0)[high] - np.append(axis.low, 0.0)[low]
+    else:
+        width = _covering_share(axis.levels, low, high)
+    return np.where(high < 0, 0.0, width)
+
+
+def _covering_share(levels: tuple[Ints, ...], low: Ints, high: Ints) -> Floats:
+    """Return the share of all leaves below the lowest node that covers two leaves; 0 where both are the same leaf."""
+    share = np.ones(len(low))
+    for level in reversed(levels):
+        below = np.bincount(level)[level] / len(level)
+        share = np.where(level[low] == level[high], below[low], share)
+    return np.where(low == high, 0.0, share)
+
+
+def set_loss(axis: Set, different: Ints) -> Floats:
+    """Return the NCP of classes that show so many different values."""
+    return np.asarray(np.maximum(different - 1, 0) / max(axis.domain_size - 1, 1))

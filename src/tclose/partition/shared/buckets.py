@@ -1,8 +1,8 @@
-"""Equal buckets of rows that are alike in what is sensitive; each class takes one row of each, near each other.
+"""Equal buckets of rows with similar sensitive values; each class takes one row of every bucket, near each other.
 
 This is what the two methods of Wang et al. (2018) share, and what t-closeness-first microaggregation does for one
 attribute: a class that takes a row of every bucket spreads over the table's sensitive values as the table does. Nothing
-proves that it is within t, so classes are judged, and joined with a neighbour where they fail.
+proves that it is within t, so classes are judged, and those that fail are joined with a neighbour.
 """
 
 from __future__ import annotations
@@ -13,46 +13,47 @@ from typing import Literal
 import numpy as np
 
 from tclose.errors import PolicyError, did_you_mean
-from tclose.partition.fragmentation import cells
 from tclose.partition.problem import Problem
+from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.shared.merging import merged
-from tclose.partition.weave.loss import flat_axes, total_loss
-from tclose.types import Bools, Floats, Ints
+from tclose.partition.shared.stratified import bisect
+from tclose.types import Bools, Floats, Ints, Progress, silent, stretch
 
 Size = Literal["searched", "k"]
-Progress = Callable[[float], None]
-Bucketing = Callable[[int], Ints]  # how many buckets → the bucket of every row; left-over rows are in one more
+Bucketing = Callable[[int], Ints]  # number of buckets → bucket of every row; left-over rows get one more bucket
 
 SIZES = ("searched", "k")
-PATIENCE = 2  # sizes tried that lose more than the best before them
-ROUNDS = 64  # of joining pairs, each of which halves what fails; what still fails then is stubborn
-MOST_BUCKETS = 1024  # searched; what needs larger classes gets them by joining
+PATIENCE = 2  # sizes in a row that lose more than the best before them
+ROUNDS = 64  # of joining pairs; each halves the failing classes, and those that still fail then are stubborn
+MOST_BUCKETS = 1024  # that are tried; joining makes larger classes where they are needed
 
 
-def spread(problem: Problem, bucketing: Bucketing, size: Size, tell: Progress) -> Ints:
-    """Return the classes over as many buckets as lose least, or over k as in the paper."""
+def spread(problem: Problem, bucketing: Bucketing, size: Size, progress: Progress) -> Ints:
+    """Return the classes over the number of buckets that loses least, or over k buckets as in the paper."""
     if size not in SIZES:
         raise PolicyError(f"there is no size '{size}'{did_you_mean(size, SIZES) or f'; known are {SIZES}'}")
     problem.check_feasible()
     best = np.zeros(problem.rows, dtype=np.int64)
     if not problem.rows:
         return best
-    axes, least, worse = flat_axes(problem.all_axes, problem.rows), np.inf, 0
+    axes, least, worse = loss_table(problem.all_axes, problem.rows), np.inf, 0
     tries = list(_sizes(problem, size))
     for number, buckets in enumerate(tries):
-        labels = _joined(problem, one_of_each(problem.points, bucketing(buckets), buckets))
-        loss = total_loss(axes, labels, int(labels.max()) + 1)
+        beat = stretch(progress, number / len(tries), number / len(tries))
+        beat(0.0)
+        labels = _joined(problem, one_of_each(problem.points, bucketing(buckets), buckets, beat), beat)
+        loss = total_loss(axes, labels)
         worse = worse + 1 if loss > least else 0
         best, least = (labels, loss) if loss < least else (best, least)
-        tell((number + 1) / len(tries))
+        progress((number + 1) / len(tries))
         if worse == PATIENCE:
             break
-    tell(1.0)
+    progress(1.0)
     return best
 
 
 def _sizes(problem: Problem, size: Size) -> Iterator[int]:
-    """Yield k, and twice as many again and again while that allows two classes."""
+    """Yield k, 2k, 4k, … while that allows two classes."""
     buckets = problem.k
     yield buckets
     while size == "searched" and 2 * buckets <= min(MOST_BUCKETS, problem.rows // 2):
@@ -60,17 +61,17 @@ def _sizes(problem: Problem, size: Size) -> Iterator[int]:
         yield buckets
 
 
-def one_of_each(points: Floats, of_row: Ints, buckets: int) -> Ints:
-    """Return classes that take one row of each bucket from one neighbourhood, and left-over rows where they are near.
+def one_of_each(points: Floats, of_row: Ints, buckets: int, progress: Progress = silent) -> Ints:
+    """Return classes that take one row of each bucket from one neighbourhood; left-over rows join the nearest class.
 
-    The paper grows each class by the nearest rows, in O(n²/k), and its last classes get what nobody wanted; the rows
-    of all buckets are bisected alike instead, as fragmentation does, in O(n log n).
+    The paper grows each class by the nearest rows, in O(n²/k), and its last classes get the rows that no other
+    class took. Here the rows of all buckets are bisected alike, in O(n log n).
     """
     points = points if points.shape[1] else np.zeros((len(points), 1))
     rows = np.flatnonzero(of_row < buckets)
     count = len(rows) // buckets
     orders = np.array([rows[np.lexsort((axis[rows], of_row[rows]))] for axis in points.T])
-    members = cells.bisect(points, orders, np.ones(buckets, dtype=np.int64), count, np.array([0.5]))
+    members = bisect(points, orders, np.ones(buckets, dtype=np.int64), count, np.array([0.5]), progress)
     labels = np.empty(len(points), dtype=np.int64)
     labels[members.ravel()] = np.repeat(np.arange(count), buckets)
     _place_left_over(points, labels, np.flatnonzero(of_row == buckets), points[members].mean(axis=1))
@@ -78,7 +79,7 @@ def one_of_each(points: Floats, of_row: Ints, buckets: int) -> Ints:
 
 
 def _place_left_over(points: Floats, labels: Ints, rows: Ints, centres: Floats) -> None:
-    """Give each row to the nearest class, none two before all have one."""
+    """Give each row to the nearest class; no class gets a second row before every class has one."""
     taken = np.zeros(len(centres))
     for row in rows.tolist():
         apart = np.abs(centres - points[row]).sum(axis=1) + taken * (points.shape[1] + 1)
@@ -87,17 +88,17 @@ def _place_left_over(points: Floats, labels: Ints, rows: Ints, centres: Floats) 
         taken[nearest] += 1
 
 
-def _joined(problem: Problem, labels: Ints) -> Ints:
-    """Join failing classes with a neighbour until none is left, or until some have proved stubborn."""
-    verdicts = Verdicts(problem, ROUNDS)
+def _joined(problem: Problem, labels: Ints, progress: Progress) -> Ints:
+    """Join failing classes with a neighbour until none fails, or until only stubborn classes are left."""
+    verdicts = Verdicts(problem, ROUNDS, progress)
     labels = merged(labels, np.zeros(problem.rows, dtype=np.int64), problem.points, verdicts.failing)
-    return _united(problem, labels, verdicts.judged(labels))
+    return _united(problem, labels, verdicts.judged(labels), progress)
 
 
-def _united(problem: Problem, labels: Ints, bad: Bools) -> Ints:
-    """Make all stubborn classes one, with as many of the nearest others as it takes.
+def _united(problem: Problem, labels: Ints, bad: Bools, progress: Progress) -> Ints:
+    """Join all stubborn classes, and as many of the nearest other classes as are needed, into one class.
 
-    Each by itself could swallow half of the table in as many rounds; together they often make up for each other.
+    Each stubborn class alone could take half of the table; together they often balance each other.
     """
     if not bad.any():
         return labels
@@ -106,6 +107,7 @@ def _united(problem: Problem, labels: Ints, bad: Bools) -> Ints:
     apart = np.abs(centres - centres[bad].mean(axis=0)).sum(axis=1)
     order, more = np.lexsort((apart, ~bad)), 0
     while True:
+        progress(0.0)
         united = np.zeros(len(sizes), dtype=bool)
         united[order[: int(bad.sum()) + more]] = True
         rows = np.flatnonzero(united[labels])
@@ -118,19 +120,20 @@ def _united(problem: Problem, labels: Ints, bad: Bools) -> Ints:
 class Verdicts:
     """Judges classes that only ever grow, each of them once."""
 
-    def __init__(self, problem: Problem, rounds: int) -> None:
-        self._problem = problem
+    def __init__(self, problem: Problem, rounds: int, progress: Progress = silent) -> None:
+        self._problem, self._progress = problem, progress
         self._rounds = rounds
-        self._size = np.zeros(problem.rows, dtype=np.int64)  # of the class judged last that begins with each row
+        self._size = np.zeros(problem.rows, dtype=np.int64)  # per first row of a class: its size when last judged
         self._fails = np.zeros(problem.rows, dtype=bool)
 
     def failing(self, labels: Ints) -> Bools:
-        """Tell for each class whether it is to be joined: if it fails, and so many rounds have not passed yet."""
+        """Tell for each class whether to join it: whether it fails, while rounds are left."""
+        self._progress(0.0)
         self._rounds -= 1
         return self.judged(labels) & (self._rounds >= 0)
 
     def judged(self, labels: Ints) -> Bools:
-        """Tell for each class whether something asked for does not admit it."""
+        """Tell for each class whether the problem does not admit it."""
         sizes, first = np.bincount(labels), np.empty(int(labels.max()) + 1, dtype=np.int64)
         first[labels[::-1]] = np.arange(len(labels))[::-1]
         new = self._size[first] != sizes

@@ -33,11 +33,11 @@ class Embedding:
     def of(cls, problem: Problem) -> Embedding:
         """Place all rows of a problem."""
         example, of_row = np.zeros(min(problem.rows, 1), dtype=np.int64), np.zeros(problem.rows, dtype=np.int64)
-        for one in problem.sensitive:
+        for attribute in problem.sensitive:
             _, example, of_row = np.unique(
-                of_row * len(one.reference) + one.codes, return_index=True, return_inverse=True
+                of_row * len(attribute.reference) + attribute.codes, return_index=True, return_inverse=True
             )
-        places = [placed(one)[one.codes[example]] for one in problem.sensitive]
+        places = [placed(attribute)[attribute.codes[example]] for attribute in problem.sensitive]
         points = np.concatenate([*places, np.zeros((len(example), 1))], axis=1)
         return cls(points, np.bincount(of_row).astype(np.int64), of_row)
 
@@ -49,15 +49,15 @@ class Embedding:
         return np.argsort(np.round(centred @ first, 12), kind="stable")
 
 
-def placed(one: Sensitive) -> Floats:
+def placed(attribute: Sensitive) -> Floats:
     """Return the places of all values of an attribute: values × dimensions."""
-    geometry = one.geometry
+    geometry = attribute.geometry
     if isinstance(geometry, Line):
         positions = geometry.positions.astype(np.float64)
         return np.asarray(positions / max(float(positions[-1]), 1.0))[:, None]
-    landmarks = np.sort(np.argsort(-one.reference, kind="stable")[:LANDMARKS])
-    weights = one.reference[landmarks] / max(int(one.reference[landmarks].sum()), 1)
-    return _principal_coordinates(_distances(geometry, len(one.reference), landmarks) ** 2, landmarks, weights)
+    landmarks = np.sort(np.argsort(-attribute.reference, kind="stable")[:LANDMARKS])
+    weights = attribute.reference[landmarks] / max(int(attribute.reference[landmarks].sum()), 1)
+    return _principal_coordinates(_distances(geometry, len(attribute.reference), landmarks) ** 2, landmarks, weights)
 
 
 def _distances(geometry: Tree | Metric, values: int, landmarks: Ints) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tclose.distance import Counts
 from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.types import Floats, Ints
 
 Chance = np.random.Generator
@@ -24,18 +25,20 @@ LEAST_T = 1e-3  # t = 0 is as good as reached below
 def strains(problem: Problem, rows: Ints, labels: Ints) -> Floats:
     """Return how far each group of these rows is from being admitted: by how much it exceeds t, and models it fails."""
     found = np.zeros(int(labels[-1]) + 1)
-    for one in problem.sensitive:
-        found += _strain(one, Counts.from_codes(labels, one.codes[rows], len(one.reference)))
+    for attribute in problem.sensitive:
+        found += _strain(attribute, Counts.from_codes(labels, attribute.codes[rows], len(attribute.reference)))
     return np.where(found < ROUNDED, 0.0, found)
 
 
-def _strain(one: Sensitive, counts: Counts) -> Floats:
+def _strain(attribute: Sensitive, counts: Counts) -> Floats:
     found = np.zeros(len(counts))
-    if one.t is not None:
-        found = np.maximum(one.distance.emd(counts, one.reference).floats() / max(float(one.t), LEAST_T) - 1, 0)
-        found = found if one.n is None else np.where(counts.sizes >= one.n, 0, found)
-    for model in one.models:
-        found = found + ~model.judge(counts, one.reference).admitted
+    if attribute.t is not None:
+        found = np.maximum(
+            attribute.distance.emd(counts, attribute.reference).floats() / max(float(attribute.t), LEAST_T) - 1, 0
+        )
+        found = found if attribute.n is None else np.where(counts.sizes >= attribute.n, 0, found)
+    for model in attribute.models:
+        found = found + ~model.judge(counts, attribute.reference).admitted
     return found
 
 
@@ -56,10 +59,11 @@ class Exchange:
         labels[self.order] = np.repeat(np.arange(len(self.sizes)), self.sizes)
         return labels
 
-    def run(self) -> None:
+    def run(self, pulse: Pulse = QUIET) -> None:
         """Exchange rows while it helps."""
         left, waited, seen = float(self.strain.sum()), 0, 0
         while left and waited < PATIENCE and seen < WORK * len(self.order) and len(self.sizes) > 1:
+            pulse.beat()
             seen += self._round()
             now = float(self.strain.sum())
             waited, left = (0, now) if now < 0.99 * left else (waited + 1, left)
@@ -67,23 +71,24 @@ class Exchange:
 
     def _round(self) -> int:
         """Try exchanges in pairs of groups; return how many rows were looked at."""
-        one, other = self._pairs()
-        here, there = (self._some_places(groups) for groups in (one, other))
-        both = np.concatenate([np.repeat(one, TRIES), np.repeat(other, TRIES)])
+        ones, others = self._pairs()
+        places, other_places = (self._some_places(groups) for groups in (ones, others))
+        both = np.concatenate([np.repeat(ones, TRIES), np.repeat(others, TRIES)])
         sizes = self.sizes[both]
         begins = np.cumsum(sizes) - sizes
         labels = np.repeat(np.arange(len(both)), sizes)
         rows = self.order[np.arange(len(labels)) + np.repeat(self.starts[both] - begins, sizes)]
-        out, into = np.concatenate([here, there]), np.concatenate([there, here])
+        out, into = np.concatenate([places, other_places]), np.concatenate([other_places, places])
         rows[begins + out - self.starts[both]] = self.order[into]
-        after = strains(self.problem, rows, labels).reshape(2, len(one), TRIES)
+        after = strains(self.problem, rows, labels).reshape(2, len(ones), TRIES)
         best = after.sum(axis=0).argmin(axis=1)
-        pair = np.arange(len(one))
+        pair = np.arange(len(ones))
         new = after[:, pair, best]
-        better = new.sum(axis=0) < self.strain[one] + self.strain[other] - ROUNDED
+        better = new.sum(axis=0) < self.strain[ones] + self.strain[others] - ROUNDED
         chosen = (pair * TRIES + best)[better]
-        self.order[here[chosen]], self.order[there[chosen]] = self.order[there[chosen]], self.order[here[chosen]]
-        self.strain[one[better]], self.strain[other[better]] = new[:, better]
+        first, second = places[chosen], other_places[chosen]
+        self.order[first], self.order[second] = self.order[second], self.order[first]
+        self.strain[ones[better]], self.strain[others[better]] = new[:, better]
         return len(rows)
 
     def _pairs(self) -> tuple[Ints, Ints]:

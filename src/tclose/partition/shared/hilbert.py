@@ -37,9 +37,9 @@ def _index_across_axes(cells: Ints, bits: int) -> list[Ints]:
     """Return the curve's index of every cell: bit b of axis 0, of axis 1, …, from the highest b down."""
     x = [np.ascontiguousarray(column) for column in cells.T]
     for bit in range(bits - 1, 0, -1):
-        one, below = 1 << bit, (1 << bit) - 1
+        highest, below = 1 << bit, (1 << bit) - 1
         for axis in range(len(x)):
-            is_set = (x[axis] & one) != 0
+            is_set = (x[axis] & highest) != 0
             swap = np.where(is_set, 0, (x[0] ^ x[axis]) & below)
             x[0] ^= np.where(is_set, below, swap)
             if axis:

@@ -1,7 +1,8 @@
-"""Compiled loops: `@kernel` compiles a function with numba once and keeps the machine code on disk.
+"""Compiled loops: numba compiles a `@kernel` on first use and keeps its machine code on disk, once per machine.
 
-numba looks only at a function's own file to tell whether kept code is stale, but compiles what other files hold into
-it. So the code is kept in a folder named after all sources of this package: after any change, all of it is new.
+Functions that only kernels call are marked `@part`. numba looks only at a function's own file to tell whether kept code
+is stale, but compiles what other files hold into it. So the code is kept in a folder named after all sources of this
+package: after any change, all of it is new.
 """
 
 from __future__ import annotations
@@ -10,37 +11,117 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event
+
+from tclose.partition.shared.compiler import PartCompiler, widen_arguments
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-PREFIX = "tclose-kernels-"
+PREFIXES = {False: "tclose-kernels-", True: "tclose-checked-kernels-"}  # without and with bounds checks
 PACKAGE = Path(__file__).parent.parent
 OWN = PACKAGE / "__pycache__"
+USUAL_SECONDS = 0.4  # to compile a kernel, in CPU seconds, measured on the machine of decision 028
+KERNELS: list[Any] = []  # those of all modules that are loaded
+_seconds: dict[int, float] = {}
 
 
 def kernel(function: Function) -> Function:
     """Compile a function; it runs without the interpreter's lock, so that threads run side by side."""
     settings: Any = numba.config
     before, folder = settings.CACHE_DIR, _folder()
-    compile_: Any = numba.njit(cache=folder is not None, nogil=True)
+    compile_: Any = numba.njit(cache=folder is not None, nogil=True, error_model="numpy")
     try:
         settings.CACHE_DIR = str(folder or before)
         compiled: Function = compile_(function)
     finally:
         settings.CACHE_DIR = before
+    widen_arguments(compiled)
+    KERNELS.append(compiled)
     return compiled
+
+
+def slow_kernel(seconds: float) -> Callable[[Function], Function]:
+    """Compile a function that takes more than the usual time to compile: about so many seconds."""
+
+    def compile_(function: Function) -> Function:
+        compiled = kernel(function)
+        _seconds[id(compiled)] = seconds
+        return compiled
+
+    return compile_
+
+
+def part(function: Function) -> Function:
+    """Compile a function that only kernels call; Python cannot call it."""
+    compile_: Any = numba.njit
+    compiled: Function = compile_(
+        nogil=True,
+        error_model="numpy",
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        pipeline_class=PartCompiler,
+    )(function)
+    widen_arguments(compiled)
+    return compiled
+
+
+def seconds_to_compile() -> float:
+    """Return about how long the loaded kernels that are not yet on disk take to compile."""
+    return sum(_seconds.get(id(compiled), USUAL_SECONDS) for compiled in KERNELS if not is_ready(compiled))
+
+
+def is_ready(compiled: Any) -> bool:
+    """Tell whether a kernel is compiled, in this process or on disk."""
+    if compiled.signatures:
+        return True
+    folder = compiled.stats.cache_path
+    name = f"{Path(compiled.py_func.__code__.co_filename).stem}.{compiled.py_func.__name__}-"
+    return folder is not None and any(file.name.startswith(name) for file in Path(folder).glob("*.nbi"))
+
+
+@contextmanager
+def compiling(begin: Callable[[], None], end: Callable[[], None]) -> Iterator[None]:
+    """Call `begin` whenever numba begins to compile a kernel within this block, and `end` when it is compiled.
+
+    Either may be called from another thread than the one that entered the block.
+    """
+    listener = _Listener(begin, end)
+    event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        event.unregister("numba:compile", listener)  # type: ignore[no-untyped-call]
+
+
+class _Listener(event.Listener):
+    """Reports the outermost compilation only; numba's lock lets a single thread compile at a time."""
+
+    def __init__(self, begin: Callable[[], None], end: Callable[[], None]) -> None:
+        self._begin, self._end, self._depth = begin, end, 0
+
+    def on_start(self, event: Any) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._begin()
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._end()
 
 
 @cache
 def _folder() -> Path | None:
-    """Return where machine code is kept; nothing where no place can be written in, so that it is not kept."""
-    name = PREFIX + _fingerprint()
+    """Return where machine code is kept, or None if no folder can be written to; then it is not kept."""
+    prefix = PREFIXES[bool(numba.config.BOUNDSCHECK)]  # type: ignore[attr-defined]
+    name = prefix + _fingerprint()
     for place in _places():
         try:
             (place / name).mkdir(parents=True, exist_ok=True)
@@ -49,28 +130,28 @@ def _folder() -> Path | None:
         except OSError:
             continue
         if place == OWN:
-            _remove_stale(name)
+            _remove_stale(prefix, name)
         return place / name
     return None
 
 
-def _remove_stale(name: str) -> None:
+def _remove_stale(prefix: str, name: str) -> None:
     """Remove the code of earlier sources of this very package."""
-    for other in OWN.glob(PREFIX + "*"):
+    for other in OWN.glob(prefix + "*"):
         if other.name != name:
             shutil.rmtree(other, ignore_errors=True)
 
 
 def _places() -> list[Path]:
-    """Return the folders to try, the first that can be written in being the one."""
-    asked = os.environ.get("NUMBA_CACHE_DIR")
+    """Return the folders to try; the first that can be written to is used."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    return [Path(asked)] if asked else [OWN, home / "tclose"]
+    return [Path(chosen)] if chosen else [OWN, home / "tclose"]
 
 
 def _fingerprint() -> str:
     """Return a name for all sources of this package and the numba that compiles them."""
-    found = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(numba.__version__.encode())
     for path in sorted(PACKAGE.rglob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -16,13 +16,14 @@ import numpy as np
 from tclose.errors import PolicyError, did_you_mean
 from tclose.partition.shared.hilbert import hilbert_ranks
 from tclose.partition.shared.kernels import kernel
-from tclose.types import Bools, Floats, Ints
+from tclose.partition.shared.pulse import QUIET, Pulse
+from tclose.types import Bools, Floats, Ints, Progress
 
-Progress = Callable[[float], None]
 Near = Literal["hilbert", "nearest"]
 
 NEAR = 1e-9  # floats decide only beyond this
-CHUNK = 256  # classes filled between two words on progress
+CHUNK = 256  # classes filled between two calls of progress, at most
+LOOKS = 2_000_000  # distances measured between two calls of progress
 NEARS = ("hilbert", "nearest")
 
 
@@ -35,7 +36,7 @@ def check_near(near: str) -> None:
 # --- the ECTree -------------------------------------------------------------------------------------------------------
 
 
-def leaves(sizes: Ints, admits: Callable[[Ints], Bools], k: int) -> Ints:
+def leaves(sizes: Ints, admits: Callable[[Ints], Bools], k: int, pulse: Pulse = QUIET) -> Ints:
     """Return classes × buckets: how many rows each leaf of the ECTree takes from each bucket.
 
     >>> leaves(np.array([16, 32, 64]), lambda nodes: nodes.min(axis=1) > 0, 4)[:2].tolist()
@@ -43,6 +44,7 @@ def leaves(sizes: Ints, admits: Callable[[Ints], Bools], k: int) -> Ints:
     """
     nodes, done = sizes[None, :], []
     while len(nodes):
+        pulse.beat()
         left, right = _halves(nodes)
         parted = np.minimum(left.sum(axis=1), right.sum(axis=1)) >= k
         parted[parted] = admits(left[parted])
@@ -85,9 +87,10 @@ def filled(points: Floats, bucket: Ints, takes: Ints, near: Near, seed: int, pro
     else:
         order, points = np.argsort(bucket, kind="stable").astype(np.int64), np.ascontiguousarray(points)
         ends = starts[1:].copy()
-    for first in range(0, len(takes), CHUNK):
+    chunk = CHUNK if near == "hilbert" else max(1, min(CHUNK, LOOKS // max(len(points), 1)))
+    for first in range(0, len(takes), chunk):
         progress(first / len(takes))
-        some = takes[first : first + CHUNK]
+        some = takes[first : first + chunk]
         if near == "hilbert":
             _fill_along(place, order, starts, some, first, seeds, state, after, before, labels)
         else:

@@ -1,13 +1,13 @@
-"""weave: our own method. Rows that are actually chosen can be judged exactly, so nothing is spent on worst cases.
+"""weave, the method of tclose itself: form classes by an exact test, then exchange rows while that lowers the loss.
 
-A start parts the rows by stratified bisection with as few strata as the exact test needs, and carves each part into
-classes that grow from a seed by the row of least loss. Then classes near each other exchange rows, or are joined
-and carved anew, as long as that lowers the loss which the release pays; every step keeps every class within every t.
+The classes of a release are known row by row, so their distances can be computed exactly and no worst case has to be
+allowed for. weave bisects the rows into cells with as few strata as the exact test needs and carves each cell into
+classes. Then neighbouring classes exchange rows, or are joined and carved again. Every step keeps every class within
+every limit. docs/weave.md explains the steps in the order in which they run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,92 +16,79 @@ import numpy as np
 from tclose.errors import InternalError, PolicyError, did_you_mean
 from tclose.partition.problem import Problem
 from tclose.partition.shared.merging import merged
-from tclose.partition.weave.cloth import Cloth
 from tclose.partition.weave.effort import EFFORTS, Effort, EffortName
-from tclose.types import Ints
+from tclose.partition.weave.table import WeaveTable
+from tclose.types import Ints, Progress, silent, stretch
 
 __all__ = ["EffortName", "partition"]
 
-Progress = Callable[[float], None]
-
-SMALL = 100  # rows of a table on which several runs cost nothing
-STARTS = 4
-TRIAL = 0.2  # of the steps of one pass, spent on each start before they are compared
+FEW_ROWS = 100  # of a table on which several runs cost almost nothing
+RUNS = 4
+TRIAL = 0.2  # of the steps of one pass: how long each start is improved before the starts are compared
 
 
-def partition(
-    problem: Problem, *, effort: EffortName = "balanced", seed: int = 0, progress: Progress | None = None
-) -> Ints:
+def partition(problem: Problem, *, effort: EffortName = "balanced", seed: int = 0, progress: Progress = silent) -> Ints:
     """Return a class label per row: 0, 1, 2, …; every class is within every t and has at least k rows."""
     if effort not in EFFORTS:
         raise PolicyError(f"there is no effort '{effort}'{did_you_mean(effort, EFFORTS)}")
     problem.check_feasible()
-    tell = progress or _silent
-    cloth = Cloth.of(problem)
+    table = WeaveTable.of(problem, stretch(progress, 0.0, 0.0, "forming cells"))
     labels = np.zeros(problem.rows, dtype=np.int64)
-    if problem.rows >= 2 * cloth.k:
-        starts = STARTS if problem.rows <= SMALL and effort != "fast" else 1
-        tries = [
-            _woven(cloth, EFFORTS[effort], seed + number, _part_of(tell, number / starts, (number + 1) / starts))
-            for number in range(starts)
+    if problem.rows >= 2 * table.k:
+        runs = RUNS if problem.rows <= FEW_ROWS and effort != "fast" else 1
+        results = [
+            _run(table, EFFORTS[effort], seed + number, stretch(progress, number / runs, (number + 1) / runs))
+            for number in range(runs)
         ]
-        labels = min(tries, key=cloth.loss)
+        labels = min(results, key=table.loss)
     _check(problem, labels)
-    tell(1.0)
+    progress(1.0, "merging classes")
     return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
 
 
-def _woven(cloth: Cloth, effort: Effort, seed: int, tell: Progress) -> Ints:
-    """Return the classes of the best start, refined; of a wide cloth the cells themselves."""
-    if cloth.wide:
-        return cloth.start(1.0, effort, tell)
-    share = _best_share(cloth, effort, seed, _part_of(tell, 0.0, effort.chosen))
-    labels = cloth.start(share, effort, _part_of(tell, effort.chosen, effort.started))
-    heats = np.geomspace(effort.hot, effort.cold, effort.passes + 1)
-    ends = np.linspace(effort.started, 1.0, effort.passes + 1)
-    best, least = labels, cloth.loss(labels)
-    for turn, (heat, told) in enumerate(zip(pairwise(heats.tolist()), pairwise(ends.tolist()), strict=True)):
-        steps, chance = effort.steps(len(cloth)), _mixed(seed, turn)
-        labels = cloth.refine(labels, effort, steps, heat, chance, _part_of(tell, *told))
-        if (loss := cloth.loss(labels)) < least:
+def _run(table: WeaveTable, effort: Effort, seed: int, progress: Progress) -> Ints:
+    """Return the improved classes of the best start; on a wide table, the cells themselves."""
+    if table.wide:
+        return table.form_classes(1.0, effort, progress)
+    share = _best_share(table, effort, seed, stretch(progress, 0.0, effort.chosen, "choosing a start"))
+    labels = table.form_classes(share, effort, stretch(progress, effort.chosen, effort.started))
+    temperatures = np.geomspace(effort.hot, effort.cold, effort.passes + 1)
+    bounds = np.linspace(effort.started, 1.0, effort.passes + 1)
+    best, least = labels, table.loss(labels)
+    for number, (heat, part) in enumerate(zip(pairwise(temperatures.tolist()), pairwise(bounds.tolist()), strict=True)):
+        steps, pass_seed = effort.steps(len(table)), _mixed(seed, number)
+        labels = table.improve(labels, effort, steps, heat, pass_seed, stretch(progress, *part))
+        if (loss := table.loss(labels)) < least:
             best, least = labels, loss
     return best
 
 
-def _best_share(cloth: Cloth, effort: Effort, seed: int, tell: Progress) -> float:
-    """Return the share of t which cells should use up: the one that loses least after a short refinement."""
+def _best_share(table: WeaveTable, effort: Effort, seed: int, progress: Progress) -> float:
+    """Return the share of t that cells should use up: the share with the least loss after a short improvement."""
     if len(effort.shares) == 1:
         return effort.shares[0]
-    if len(cloth) > effort.sample:
-        chosen = np.random.default_rng(seed).choice(len(cloth), effort.sample, replace=False)
-        cloth = cloth.only(np.sort(chosen))
-    losses, ends = [], np.linspace(0.0, 1.0, 2 * len(effort.shares) + 1).tolist()
+    if len(table) > effort.sample:
+        chosen = np.random.default_rng(seed).choice(len(table), effort.sample, replace=False)
+        table = table.part(np.sort(chosen))
+    losses, bounds = [], np.linspace(0.0, 1.0, 2 * len(effort.shares) + 1).tolist()
     for number, share in enumerate(effort.shares):
-        before, between, after = ends[2 * number : 2 * number + 3]
-        labels = cloth.start(share, effort, _part_of(tell, before, between))
-        steps, heat = TRIAL * effort.steps(len(cloth)), (effort.hot / 10, effort.cold)
-        labels = cloth.refine(labels, effort, steps, heat, _mixed(seed, 0), _part_of(tell, between, after))
-        losses.append(cloth.loss(labels))
+        before, between, after = bounds[2 * number : 2 * number + 3]
+        labels = table.form_classes(share, effort, stretch(progress, before, between))
+        steps, heat = TRIAL * effort.steps(len(table)), (effort.hot / 10, effort.cold)
+        labels = table.improve(labels, effort, steps, heat, _mixed(seed, 0), stretch(progress, between, after))
+        losses.append(table.loss(labels))
     return effort.shares[int(np.argmin(losses))]
 
 
-def _silent(done: float) -> None:
-    pass
-
-
-def _part_of(tell: Progress, low: float, high: float) -> Progress:
-    """Return how to tell the progress of a part of the work, which reaches from low to high."""
-    return lambda done: tell(low + (high - low) * done)
-
-
-def _mixed(seed: int, turn: int) -> int:
-    return int(np.random.default_rng([seed, turn]).integers(2**62))
+def _mixed(seed: int, number: int) -> int:
+    """Return the seed of one pass."""
+    return int(np.random.default_rng([seed, number]).integers(2**62))
 
 
 def _check(problem: Problem, labels: Ints) -> None:
     """Judge every class by the distances themselves."""
     if len(labels) and np.bincount(labels).min() < problem.k:
         raise InternalError("weave made a class with fewer than k rows")
-    for one in problem.sensitive:
-        if not replace(one, models=()).admitted(labels).all():
+    for attribute in problem.sensitive:
+        if not replace(attribute, models=()).admitted(labels).all():
             raise InternalError("weave made a class that is not within t")

@@ -11,6 +11,7 @@ from tclose.partition.fragmentation.boxes import Box, BoxSearch, find_fragmentat
 from tclose.partition.fragmentation.plan import Plan
 from tclose.partition.fragmentation.strategy import Strategy
 from tclose.partition.problem import Problem
+from tclose.partition.shared.pulse import Pulse
 from tclose.types import Ints
 
 
@@ -24,7 +25,7 @@ def common_divisor(sizes: list[int], k: int = 1) -> int:
     return max((d for d in range(1, most + 1) if most % d == 0 and rows // d >= k), default=1)
 
 
-def as_printed(problem: Problem, bound: str, strategy: Strategy) -> Plan | None:
+def as_printed(problem: Problem, bound: str, strategy: Strategy, pulse: Pulse) -> Plan | None:
     """Return the plan of the first acceptable fragmentation, or None for one class of all rows.
 
     Cutting further never raises the common divisor, so the search ends as soon as that is 1.
@@ -33,15 +34,17 @@ def as_printed(problem: Problem, bound: str, strategy: Strategy) -> Plan | None:
     if not attributes:
         return plan_of([np.arange(problem.rows)], problem)
     search = BoxSearch(attributes)
-    boxes = find_fragmentation(search, [one.t - one.apart for one in attributes], strategy, _hopeless)
+    boxes = find_fragmentation(
+        search, [attribute.t - attribute.apart for attribute in attributes], strategy, _hopeless, pulse
+    )
     return plan_of([box.rows for box in boxes if len(box.rows)], problem) if boxes else None
 
 
 def finest(problem: Problem, attributes: tuple[Attribute, ...]) -> Plan | None:
     """Return the plan of ⊥, one fragment per combination of values: exact, whatever t is."""
-    if gcd(*(int(count) for one in attributes for count in one.here)) == 1:
+    if gcd(*(int(count) for attribute in attributes for count in attribute.row_counts)) == 1:
         return None
-    codes = np.stack([one.codes for one in attributes], axis=1)
+    codes = np.stack([attribute.codes for attribute in attributes], axis=1)
     _, fragments = np.unique(codes, axis=0, return_inverse=True)
     order = np.argsort(fragments, kind="stable")
     return plan_of(np.split(order, np.flatnonzero(np.diff(fragments[order])) + 1), problem)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tclose.partition.fragmentation import cells
 from tclose.partition.fragmentation.plan import Plan
-from tclose.types import Floats, Ints
+from tclose.types import Floats, Ints, Progress, silent
 
 RowDistance = Callable[[Floats, Floats], Floats]  # (points, one point) → the distance of each of them from it
 
@@ -29,17 +29,17 @@ def euclidean(points: Floats, point: Floats) -> Floats:
     return np.asarray(np.sqrt(((points - point) ** 2).sum(axis=1)))
 
 
-def generate_classes(points: Floats, plan: Plan, distance: RowDistance, seed: int) -> Ints:
+def generate_classes(points: Floats, plan: Plan, distance: RowDistance, seed: int, progress: Progress = silent) -> Ints:
     """Return a class label per row, in which every class takes rows as the plan says."""
     layered = np.flatnonzero(plan.fragments < len(plan.layers))
     if distance is euclidean:
-        members = _bisect_along_axes(points, plan, layered, seed)
+        members = _bisect_along_axes(points, plan, layered, seed, progress)
     else:
-        members = _bisect_between_poles(points, plan, layered, distance)
+        members = _bisect_between_poles(points, plan, layered, distance, progress)
     return _labels(points, plan, members)
 
 
-def _bisect_along_axes(points: Floats, plan: Plan, layered: Ints, seed: int) -> Ints:
+def _bisect_along_axes(points: Floats, plan: Plan, layered: Ints, seed: int, progress: Progress) -> Ints:
     """Bisect along coordinates, then exchange rows; of several ways to bisect keep what leaves the shortest ranges."""
     fragments = plan.fragments[layered]
     axes = [points[layered, q] for q in range(points.shape[1])] or [np.zeros(len(layered))]
@@ -48,20 +48,23 @@ def _bisect_along_axes(points: Floats, plan: Plan, layered: Ints, seed: int) -> 
     random = np.random.default_rng(seed).integers(plan.cells, size=DRAWS)
     best: Ints = orders[0]
     shortest = np.inf
-    for shares in SHARES:
+    for number, shares in enumerate(SHARES):
+        progress(number / len(SHARES))
         members = cells.bisect(points, orders.copy(), plan.layers, plan.cells, np.array(shares))
+        progress((number + 0.5) / len(SHARES))
         left_over = cells.exchange(points, members, fragment_of, WINDOW, ENOUGH, random)
         if left_over < shortest:
             best, shortest = members, left_over
     return best
 
 
-def _bisect_between_poles(points: Floats, plan: Plan, layered: Ints, distance: RowDistance) -> Ints:
+def _bisect_between_poles(points: Floats, plan: Plan, layered: Ints, distance: RowDistance, progress: Progress) -> Ints:
     """Bisect by nearness to one of two rows that are far apart: all that a row distance alone can tell."""
     members = np.empty((plan.cells, int(plan.layers.sum())), dtype=np.int64)
     stack = [(layered[np.argsort(plan.fragments[layered], kind="stable")], 0)]
     while stack:
         rows, first = stack.pop()
+        progress(first / plan.cells)
         count = len(rows) // members.shape[1]
         if count == 1:
             members[first] = rows

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.distance import Ratios
-from tclose.distance.exact import combine, largest_of, widened
+from tclose.distance.ratios import combine, largest_of, widened
 
 sizes_of = st.sampled_from([10, 10**6, 10**12, 10**18])
 

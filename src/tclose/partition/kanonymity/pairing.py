@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from tclose.errors import InternalError, MissingExtra, Unsuited
+from tclose.partition.shared.pulse import QUIET, Pulse, waited_for
 from tclose.types import Floats, Ints
 
 MOST_TYPES = 1000
@@ -25,7 +26,7 @@ TINY = 1e-7  # what the solver calls zero
 BATCH = 2000  # triples taken in at once
 
 
-def two_diverse(columns: Ints, values: Ints) -> Ints:
+def two_diverse(columns: Ints, values: Ints, pulse: Pulse = QUIET) -> Ints:
     """Return a class per row, given rows × columns and a sensitive value per row, none in more than half of them."""
     types, type_of = np.unique(np.column_stack([columns, values]), axis=0, return_inverse=True)
     if len(types) > MOST_TYPES:
@@ -34,7 +35,7 @@ def two_diverse(columns: Ints, values: Ints) -> Ints:
             f"there are {len(types):,}"
         )
     rows = np.bincount(type_of.reshape(-1))
-    edges, times = _Cover(types[:, :-1], types[:, -1], rows).best()
+    edges, times = _Cover(types[:, :-1], types[:, -1], rows, pulse).best()
     return _dealt(type_of.reshape(-1), rows, edges, times)
 
 
@@ -44,9 +45,9 @@ def _dealt(type_of: Ints, rows: Ints, edges: Ints, times: Ints) -> Ints:
     given = np.cumsum(rows) - rows
     labels, classes = np.full(len(type_of), -1, dtype=np.int64), 0
     for edge, many in zip(edges.tolist(), times.tolist(), strict=True):
-        for one in set(edge):
-            labels[order[given[one] : given[one] + many]] = np.arange(classes, classes + many)
-            given[one] += many
+        for kind in set(edge):
+            labels[order[given[kind] : given[kind] + many]] = np.arange(classes, classes + many)
+            given[kind] += many
         classes += many
     if labels.min() < 0:
         raise InternalError("the programme left a row without a class")
@@ -60,6 +61,7 @@ class _Cover:
     columns: Ints
     values: Ints
     rows: Ints
+    pulse: Pulse
 
     @cached_property
     def masks(self) -> list[Ints]:
@@ -87,6 +89,7 @@ class _Cover:
         """Return all triples with different values that cost at most so much more than the prices of their types."""
         found = [np.zeros((0, 3), dtype=np.int64)]
         for i in range(len(self.values) - 2):
+            self.pulse.beat()
             others = i + 1 + np.flatnonzero(self.values[i + 1 :] != self.values[i])
             j, k = (others[end] for end in np.triu_indices(len(others), 1))
             stars = sum((ONES[word[i, j] | word[i, k]] for word in self.masks), np.zeros(len(j), dtype=np.int64))
@@ -123,7 +126,9 @@ class _Cover:
         alone = np.full(len(self.values), 3.0 * self.columns.shape[1] + 1)  # of a row in no edge, for a start
         while True:
             costs = np.concatenate([self.costs(edges), alone])
-            solved = linprog(costs, A_eq=self.matrix(edges, alone=True), b_eq=self.rows, method="highs")
+            matrix = self.matrix(edges, alone=True)
+            solve = partial(linprog, costs, A_eq=matrix, b_eq=self.rows, method="highs")
+            solved = waited_for(solve, self.pulse)
             if solved.status != 0:
                 raise InternalError(f"the relaxed programme of pairs and triples was not solved: {solved.message}")
             prices = np.asarray(solved.eqlin.marginals, dtype=np.float64)
@@ -138,13 +143,15 @@ class _Cover:
 
         if not len(edges):
             return None
-        solved = milp(
+        solve = partial(
+            milp,
             self.costs(edges),
             constraints=LinearConstraint(self.matrix(edges), self.rows, self.rows),
             integrality=np.ones(len(edges)),
             bounds=Bounds(0, np.inf),
             options={"mip_rel_gap": 0},
         )
+        solved = waited_for(solve, self.pulse)
         if solved.status == 2:
             return None
         if solved.status != 0:

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Distance, Line, Metric
-from tclose.distance.exact import widened
+from tclose.distance.ratios import widened
 from tclose.errors import Unsuited
+from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.types import Ints
 
 Integers = NDArray[Any]
@@ -166,7 +167,7 @@ def ground_of(distance: Distance, counts: Ints) -> Ground:
     return (StarGround if geometry.is_star else TreeGround)(counts, geometry.below_root)
 
 
-def bucketize(ground: Ground, rows: int, room: Fraction) -> list[Ints]:
+def bucketize(ground: Ground, rows: int, room: Fraction, pulse: Pulse = QUIET) -> list[Ints]:
     """Return buckets of values whose Σ Δ is at most `room`, by greedy splits, in the order of their values."""
     place = count()
 
@@ -179,6 +180,7 @@ def bucketize(ground: Ground, rows: int, room: Fraction) -> list[Ints]:
     heap = [entry(ground.whole())]
     total, limit = heap[0][4], room * ground.unit * rows
     while total > limit:
+        pulse.beat()
         gain, _, _, parts, _ = heapq.heappop(heap)
         total += gain
         for part in parts:

@@ -1,0 +1,69 @@
+"""How numba compiles kernels: one version of each function, and machine code for whole kernels only.
+
+numba optimizes every function and turns it into machine code, and does the same again for every function that calls it.
+For the parts of a kernel that wastes time. Here they are optimized once, together with their kernel.
+"""
+
+# mypy: allow-untyped-calls
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+
+
+def widen_arguments(compiled: Any) -> None:
+    """Make calls from other kernels share one version: constants and small integers count as integers of 64 bits.
+
+    numba would compile a function again for every constant and every size of integer that it is called with.
+    """
+    resolve = compiled.get_call_template
+
+    def resolve_widened(arguments: Any, keywords: Any) -> Any:
+        return resolve(tuple(map(_widened, arguments)), keywords)
+
+    compiled.get_call_template = resolve_widened
+
+
+def _widened(argument: Any) -> Any:
+    plain: Any = types.unliteral(argument)
+    return types.int64 if isinstance(plain, types.Integer) and plain.signed else plain  # type: ignore[attr-defined]
+
+
+class PartCompiler(Compiler):
+    """Compiles a function that only kernels call."""
+
+    def define_pipelines(self) -> Any:
+        """Give the function a library of its own kind; all passes are numba's."""
+        self.state.library = _PartLibrary(self.state.targetctx.codegen(), "part")
+        return super().define_pipelines()
+
+
+class _PartLibrary(JITCodeLibrary):
+    """The code of a part, neither optimized nor turned into machine code before it is linked to its kernel."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return no address: there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What numba hands a function's Python objects to; a part has none."""
+        return _NoEnvironments()
+
+
+class _NoEnvironments:
+    def set_env(self, name: str, environment: Any) -> None:
+        pass

@@ -1,0 +1,77 @@
+"""Compile every kernel of every method ahead, so that no later run has to wait for the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tclose.distance import Distance, Equal, Matrix, Ordered
+from tclose.partition import Problem, Sensitive, method_named
+from tclose.partition.shared.kernels import KERNELS, is_ready, seconds_to_compile
+from tclose.privacy import BetaLikeness
+from tclose.types import Progress, silent
+
+VALUES = 6  # of the sensitive attribute of every tiny table
+COSTS = np.abs(np.arange(VALUES)[:, None] - np.arange(VALUES)[None, :]).astype(np.int64)
+
+LINE, STAR, METRIC = Ordered(VALUES), Equal(), Matrix(COSTS)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A method with some options on a tiny table."""
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    rows: int = 24
+    distance: Distance = LINE
+    beta: bool = False  # whether the table asks for β-likeness instead of t
+
+    def __call__(self) -> None:
+        """Run the method; the classes do not matter."""
+        method_named(self.method)(self.problem, seed=0, progress=silent, **self.options)
+
+    @property
+    def problem(self) -> Problem:
+        """A tiny table."""
+        numbers = np.arange(self.rows)
+        codes, points = numbers % VALUES, np.stack([numbers * 7 % self.rows, numbers * 5 % self.rows], axis=1)
+        reference = np.bincount(codes, minlength=VALUES).astype(np.int64)
+        t, models = (None, (BetaLikeness(Fraction(2)),)) if self.beta else (Fraction(1, 2), ())
+        attribute = Sensitive(codes, reference, self.distance, t, models=models)
+        return Problem(points / self.rows, (attribute,), 2)
+
+
+RUNS = (  # together they use every kernel
+    Run("weave", {"effort": "fast"}, rows=240),
+    Run("fragmentation"),
+    Run("fragmentation", {"bound": "published", "sizing": "gcd"}),
+    Run("fragmentation", distance=STAR),
+    Run("fragmentation", distance=METRIC),
+    Run("sabre", {"near": "hilbert"}),
+    Run("sabre", {"near": "nearest"}),
+    Run("burel", beta=True),
+    Run("microaggregation", {"variant": "first"}),
+    Run("microaggregation", {"variant": "swap"}),
+    Run("microaggregation", {"variant": "merge"}),
+    Run("clustering"),
+    Run("exact", rows=8),
+)
+
+
+def warm(progress: Progress = silent) -> int:
+    """Compile every kernel that is not on disk by running every method that has any; return how many were compiled."""
+    for run in RUNS:
+        method_named(run.method)
+    missing = sum(not is_ready(kernel) for kernel in KERNELS)
+    for number, run in enumerate(RUNS):
+        seconds = seconds_to_compile()
+        left = f" (all kernels: about {seconds:.0f} s left)" if seconds else ""
+        progress(number / len(RUNS), f"compiling {run.method}{left}")
+        run()
+    progress(1.0, "compiled")
+    return missing

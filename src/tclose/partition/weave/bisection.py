@@ -1,0 +1,351 @@
+"""Bisect the rows into cells, each of which could be a class, with as few strata as the exact test needs.
+
+A cut without strata is Mondrian's (LeFevre et al. 2006). A cut with strata sends the same share of every stratum of the
+sensitive values to both sides, as the fragmentation methods do. Every part is cut with the fewest strata for which both
+sides are within the limits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tclose.partition.shared.kernels import kernel, part, slow_kernel
+from tclose.partition.shared.loss import MEAN, SET, TREE, LossTable
+from tclose.partition.shared.structs import array, kernel_struct
+from tclose.partition.shared.workers import Flag, in_parallel, raised
+from tclose.partition.weave.limits import Limits
+from tclose.partition.weave.transport import allowed_work, class_work, count_beyond_edges
+from tclose.types import Bools, Floats, Ints, Progress, SmallInts
+
+DEPTH = 8  # times that the sensitive values are halved into strata, at most
+STRATA_STEP = 2  # halvings that are added when no cut passes
+
+
+def orders_of(table: LossTable) -> SmallInts:
+    """Return the rows in the order of each quasi-identifier in turn; the quasi-identifiers after it break ties."""
+    columns = len(table.columns)
+    keys = [table.codes[:, q] for q in range(columns)]
+    orders = [np.lexsort([keys[(q + step) % columns] for step in range(columns)][::-1]) for q in range(columns)]
+    return np.array(orders or [np.arange(len(table.codes))], dtype=np.int32)
+
+
+def ranks_of(orders: SmallInts) -> SmallInts:
+    """Return the place of each row in each order."""
+    ranks = np.empty_like(orders)
+    np.put_along_axis(ranks, orders, np.arange(orders.shape[1], dtype=np.int32)[None, :], axis=1)
+    return ranks
+
+
+def strata_of(limits: Limits) -> SmallInts:
+    """Return a number per row; its first bits are the half, quarter, … of the sensitive values that the row is in."""
+    rows, attributes = limits.codes.shape
+    strata = np.zeros(rows, dtype=np.int32)
+    if not attributes:
+        return strata
+    orders = [np.argsort(column, kind="stable") for column in limits.codes.T]
+    for level in range(DEPTH):
+        sizes = np.bincount(strata, minlength=1 << level)
+        _halve_strata(strata, orders[level % attributes], sizes, np.zeros(1 << level, dtype=np.int64))
+    return strata
+
+
+@kernel
+def _halve_strata(strata: SmallInts, order: Ints, sizes: Ints, seen: Ints) -> None:
+    """Halve every stratum in the order of one attribute."""
+    for i in range(len(order)):
+        row = order[i]
+        stratum = strata[row]
+        strata[row] = 2 * stratum + (1 if 2 * seen[stratum] >= sizes[stratum] else 0)
+        seen[stratum] += 1
+
+
+@kernel_struct
+class Sides:
+    """Which rows go to the right; a part of the bisection writes to its own rows only."""
+
+    tried: Bools = array(np.bool_)
+    chosen: Bools = array(np.bool_)
+
+
+@kernel_struct
+class CutRoom:
+    """Memory for judging one cut."""
+
+    strata: Ints = array(np.int64)  # per stratum: rows that still go left
+    sizes: Ints = array(np.int64)  # per side
+    values: Ints = array(np.int64, 2)  # sides × values of the attributes
+    counts: SmallInts = array(np.int32, 2)  # sides × edges
+    shares: Floats = array(np.float64, 2)  # sides × values of a quasi-identifier, missing values last
+
+
+def _cut_room(table: LossTable, limits: Limits) -> CutRoom:
+    return CutRoom(
+        np.empty(1 << DEPTH, dtype=np.int64),
+        np.empty(2, dtype=np.int64),
+        np.empty((2, int(limits.attributes["values"].sum())), dtype=np.int64),
+        np.empty((2, len(limits.edges)), dtype=np.int32),
+        np.empty((2, int(table.columns["leaves"].max(initial=0)) + 1)),
+    )
+
+
+_Part = tuple[SmallInts, int]  # the rows in every order; halvings of the sensitive values that its cut needed
+
+
+def cells_of(
+    table: LossTable,
+    limits: Limits,
+    orders: SmallInts,
+    k: int,
+    largest: int,
+    share: float,
+    progress: Progress,
+    stop: Flag,
+) -> list[SmallInts]:
+    """Return the rows of each cell, in the first order.
+
+    A cell has up to `largest` rows, or more where no cut leaves k rows within `share` of every limit on both sides.
+    """
+    strata, rows = strata_of(limits), len(table.codes)
+    sides = Sides(np.zeros(rows, dtype=np.bool_), np.zeros(rows, dtype=np.bool_))
+    cells: list[SmallInts] = []
+    parts: list[_Part] = [(orders, 0)]
+
+    def halves(part: _Part) -> list[_Part]:
+        orders, depth = part
+        if orders.shape[1] <= largest:
+            return [part]
+        depth = _cut(table, limits, orders, strata, depth, k, share, sides, _cut_room(table, limits), stop)
+        return [part] if depth < 0 else [(half, depth) for half in _divide(orders, sides.chosen)]
+
+    while parts:
+        size = max(orders.shape[1] for orders, _ in parts)
+        done = 1.0 - np.log2(max(size / largest, 1.0)) / max(np.log2(rows / largest), 1.0)
+        divided = list(in_parallel(halves, parts, lambda share, phase="", done=done: progress(done, phase), stop))
+        cells += [result[0][0][0] for result in divided if len(result) == 1]
+        parts = [half for result in divided if len(result) == 2 for half in result]
+    return cells
+
+
+def _divide(orders: SmallInts, right: Bools) -> tuple[SmallInts, SmallInts]:
+    """Return the left and the right rows in every order."""
+    views, rows = orders.shape
+    count = int(np.count_nonzero(right[orders[0]]))
+    halves = np.empty((views, rows - count), dtype=np.int32), np.empty((views, count), dtype=np.int32)
+    _copy_sides(orders, right, *halves)
+    return halves
+
+
+@kernel
+def _copy_sides(orders: SmallInts, right: Bools, left_half: SmallInts, right_half: SmallInts) -> None:
+    for q in range(orders.shape[0]):
+        copied = 0
+        for i in range(orders.shape[1]):
+            row = orders[q, i]
+            if right[row]:
+                right_half[q, copied] = row
+                copied += 1
+            else:
+                left_half[q, i - copied] = row
+
+
+@slow_kernel(2.3)
+def _cut(
+    table: LossTable,
+    limits: Limits,
+    orders: SmallInts,
+    strata: SmallInts,
+    depth: int,
+    k: int,
+    share: float,
+    sides: Sides,
+    room: CutRoom,
+    stop: Flag,
+) -> int:
+    """Choose the rows that go right; return the halvings of the sensitive values that it took, -1 if no cut passes."""
+    least = np.inf
+    for bits in range(depth, DEPTH + 1, STRATA_STEP):
+        for q in range(len(orders)):
+            if raised(stop):
+                return -1
+            _send(table, orders, q, strata, bits, sides.tried, room.strata)
+            if _passes(limits, orders, sides.tried, k, share, room):
+                scatter = _scatter(table, orders, sides.tried, room)
+                if scatter < least:
+                    least = scatter
+                    for i in range(orders.shape[1]):
+                        sides.chosen[orders[0, i]] = sides.tried[orders[0, i]]
+        if least < np.inf:
+            return bits
+    return -1
+
+
+@part
+def _send(table: LossTable, orders: SmallInts, q: int, strata: SmallInts, bits: int, right: Bools, left: Ints) -> None:
+    """Send the later half of every stratum, in one order, to the right."""
+    rows, shift = orders.shape[1], DEPTH - bits
+    if bits == 0:
+        middle = _label_change(table, orders, q) if len(table.columns) else rows // 2
+        for i in range(rows):
+            right[orders[q, i]] = i >= middle
+        return
+    for stratum in range(1 << bits):
+        left[stratum] = 0
+    for i in range(rows):
+        left[strata[orders[q, i]] >> shift] += 1
+    odd = 0
+    for stratum in range(1 << bits):
+        if left[stratum] > 0:
+            left[stratum] = (left[stratum] + odd) // 2
+            odd = 1 - odd
+    for i in range(rows):
+        row = orders[q, i]
+        stratum = strata[row] >> shift
+        left[stratum] -= 1
+        right[row] = left[stratum] < 0
+
+
+@part
+def _label_change(table: LossTable, orders: SmallInts, q: int) -> int:
+    """Return the place within the middle half, nearest to its centre, where the highest label changes or the value."""
+    rows = orders.shape[1]
+    best, highest, centre = rows // 2, -1, rows // 2
+    for step in range(rows // 4):
+        for side in range(2):
+            i = centre + step if side else centre - step
+            height = _changed_height(table, q, orders[q, i - 1], orders[q, i])
+            if height > highest:
+                best, highest = i, height
+    return int(best)
+
+
+@part
+def _changed_height(table: LossTable, q: int, row: int, next_row: int) -> int:
+    """Return the greatest height at which two rows have different labels: 0 for the value itself, -1 for none."""
+    column = table.columns[q]
+    before, after = table.codes[row, q], table.codes[next_row, q]
+    if before == after:
+        return -1
+    height = 0
+    if column.kind == TREE and before >= 0:
+        for h in range(1, column.depth):
+            level = column.start + h * column.leaves
+            if table.nodes[level + before].node != table.nodes[level + after].node:
+                height = h
+    return height
+
+
+@part
+def _passes(limits: Limits, orders: SmallInts, right: Bools, k: int, share: float, room: CutRoom) -> bool:
+    """Tell whether both sides have k rows and are within their share of every limit."""
+    values, sizes = room.values, room.sizes
+    for side in range(2):
+        sizes[side] = 0
+        for v in range(values.shape[1]):
+            values[side, v] = 0
+    for i in range(orders.shape[1]):
+        row = orders[0, i]
+        side = 1 if right[row] else 0
+        sizes[side] += 1
+        for a in range(len(limits.attributes)):
+            values[side, limits.attributes[a].value + limits.codes[row, a]] += 1
+    if sizes[0] < k or sizes[1] < k:
+        return False
+    for side in range(2):
+        count_beyond_edges(limits, values, room.counts, side)
+        for a in range(len(limits.attributes)):
+            work = class_work(limits, room.counts, side, sizes[side], a)
+            if work > share * allowed_work(limits, sizes[side], a):
+                return False
+    return True
+
+
+@part
+def _scatter(table: LossTable, orders: SmallInts, right: Bools, room: CutRoom) -> float:
+    """Return the mean loss of two random rows of the same side, summed over all rows."""
+    scatter = 0.0
+    for q in range(len(table.columns)):
+        column = table.columns[q]
+        _share_values(table, orders, right, q, room.shares)
+        for side in range(2):
+            size = room.sizes[side]
+            if column.kind == SET:
+                same = 0.0
+                for v in range(column.leaves):
+                    same += room.shares[side, v] * room.shares[side, v]
+                scatter += size * (1.0 - same) / column.steps
+            elif column.kind == TREE:
+                scatter += size * _label_scatter(table, q, room.shares, side)
+            elif column.kind == MEAN:
+                scatter += size * _variance(table, q, room.shares, side)
+            else:
+                scatter += size * _mean_distance(table, q, room.shares, side)
+    return scatter
+
+
+@part
+def _share_values(table: LossTable, orders: SmallInts, right: Bools, q: int, shares: Floats) -> None:
+    """Set the share of each value among the rows of each side; missing values come last."""
+    leaves = table.columns[q].leaves
+    for side in range(2):
+        for v in range(leaves + 1):
+            shares[side, v] = 0.0
+    for i in range(orders.shape[1]):
+        row = orders[0, i]
+        x = int(table.codes[row, q])
+        shares[1 if right[row] else 0, x if x >= 0 else leaves] += 1.0
+    for side in range(2):
+        size = 0.0
+        for v in range(leaves + 1):
+            size += shares[side, v]
+        for v in range(leaves + 1):
+            shares[side, v] /= size
+
+
+@part
+def _variance(table: LossTable, q: int, shares: Floats, side: int) -> float:
+    """Return the mean squared distance to the mean."""
+    column = table.columns[q]
+    mean, variance = 0.0, 0.0
+    for v in range(column.leaves):
+        mean += shares[side, v] * table.places[column.start + v].low
+    for v in range(column.leaves):
+        away = table.places[column.start + v].low - mean
+        variance += shares[side, v] * (away * away)
+    return variance
+
+
+@part
+def _mean_distance(table: LossTable, q: int, shares: Floats, side: int) -> float:
+    """Return the mean distance of two random values on a line."""
+    column = table.columns[q]
+    distance, below = 0.0, 0.0
+    for v in range(column.start, column.start + column.leaves - 1):
+        below += shares[side, v - column.start]
+        distance += 2 * below * (1 - below) * (table.places[v + 1].low - table.places[v].low)
+    return distance
+
+
+@part
+def _label_scatter(table: LossTable, q: int, shares: Floats, side: int) -> float:
+    """Return the mean share of leaves below the lowest label of two random values."""
+    column = table.columns[q]
+    scatter = 0.0
+    for h in range(1, column.depth):
+        level = column.start + h * column.leaves
+        meet_at = _meetings(table, q, level, level, shares, side)
+        meet_below = _meetings(table, q, level - column.leaves, level, shares, side)
+        scatter += meet_at - meet_below
+    return scatter
+
+
+@part
+def _meetings(table: LossTable, q: int, nodes: int, level: int, shares: Floats, side: int) -> float:
+    """Return how often two random values have the same node, weighted by the share of their label at a level."""
+    leaves = table.columns[q].leaves
+    meetings, mass = 0.0, 0.0
+    for v in range(leaves):
+        mass += shares[side, v]
+        if v == leaves - 1 or table.nodes[nodes + v + 1].node != table.nodes[nodes + v].node:
+            meetings += table.nodes[level + v].share * mass * mass
+            mass = 0.0
+    return meetings

@@ -1,0 +1,123 @@
+"""All limits on classes as kernels read them: trees, the counts of the table, and the work that is allowed.
+
+The work of a class on a tree is Σ weight·|N·C − s·R|, an integer. t allows so much work per row of the class, rounded
+down to what 64 bits can hold. A rule allows no work: its work is the number of rows by which a class breaks it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.partition.problem import Sensitive
+from tclose.partition.shared.structs import array, kernel_struct
+from tclose.partition.weave.trees import LimitTree, limit_trees
+from tclose.privacy.rule import Rule
+from tclose.types import SmallInts
+
+Records = NDArray[np.void]
+
+SAFE = 2**61  # sums and products of two such numbers fit into 64 bits
+
+ATTRIBUTE = np.dtype(
+    [
+        ("kind", "i8"),  # PATH, BUSH or RULE
+        ("edge", "i8"),  # the first of its edges
+        ("edge_end", "i8"),
+        ("value", "i8"),  # the first of its values
+        ("values", "i8"),  # how many
+        ("above", "i8"),  # of a bush: where the edges above its first value begin in `above`
+        ("depth", "i8"),  # of a bush: the edges above each value
+        ("total", "i8"),  # rows of the table
+        ("allowed", "i8"),  # work allowed per row of a class: allowed / allowed_per
+        ("allowed_per", "i8"),
+        ("scale", "f8"),  # the work per row of a distance of 1
+        ("free_size", "i8"),  # rows from which on a class is admitted whatever its work
+        ("distinct", "i8"),  # of a rule: least number of different values
+        ("entropy", "f8"),  # of a rule: least entropy in nats, 0 for none
+        ("c", "i8"),  # of a rule: recursive (c/c_per, l)-diversity, l = 0 for none
+        ("c_per", "i8"),
+        ("l", "i8"),
+    ],
+    align=True,
+)
+EDGE = np.dtype([("reference", "i8"), ("weight", "i8")], align=True)
+SHARE = np.dtype([("most", "i8"), ("most_per", "i8"), ("least", "i8"), ("least_per", "i8")], align=True)
+
+
+@kernel_struct
+class Limits:
+    """The limits of all attributes; `attributes` says where each attribute's part of the other arrays begins."""
+
+    attributes: Records = array(ATTRIBUTE)
+    codes: SmallInts = array(np.int32, 2)  # rows × attributes
+    edges: Records = array(EDGE)
+    shares: Records = array(SHARE)  # per edge: the largest and smallest share of a class that a rule allows
+    above: SmallInts = array(np.int32)  # the edges above each value of a bush
+
+
+def limits_of(sensitive: tuple[Sensitive, ...], rows: int) -> Limits:
+    """Lay the limits of all attributes out in arrays."""
+    trees = limit_trees(sensitive)
+    attributes, above = np.zeros(len(trees), ATTRIBUTE), [np.zeros(0, np.int32)]
+    codes = np.empty((rows, len(trees)), dtype=np.int32)
+    edge = value = 0
+    for a, tree in enumerate(trees):
+        codes[:, a] = tree.codes
+        attributes[a] = _attribute(tree, edge, value, sum(map(len, above)), rows)
+        above.append((tree.above + edge).astype(np.int32).ravel())
+        edge += len(tree.weight)
+        value += len(tree.above)
+    edges = [pair for tree in trees for pair in zip(tree.reference, _scaled(tree, rows).weights, strict=True)]
+    shares = [bounds for tree in trees for bounds in _share_bounds(tree, rows)]
+    return Limits(attributes, codes, np.array(edges, EDGE), np.array(shares, SHARE), np.concatenate(above))
+
+
+def _attribute(tree: LimitTree, edge: int, value: int, above: int, rows: int) -> tuple[float, ...]:
+    """Return the ATTRIBUTE of a limit whose edges, values and edges above values begin at these places."""
+    scaled, rule = _scaled(tree, rows), tree.rule or Rule()
+    c, l = rule.recursive or (Fraction(1), 0)  # noqa: E741 - the paper's letter
+    return (
+        *(tree.kind, edge, edge + len(tree.weight), value, len(tree.above), above, tree.above.shape[1]),
+        *(tree.total, scaled.level.numerator, scaled.level.denominator, scaled.scale, tree.free_size),
+        *(rule.distinct, rule.entropy, c.numerator, c.denominator, l),
+    )
+
+
+class _Scaled(NamedTuple):
+    weights: list[int]
+    level: Fraction  # work allowed per row of a class
+    scale: float
+
+
+def _scaled(tree: LimitTree, rows: int) -> _Scaled:
+    """Return weights and allowed work that 64 bits can hold; they never allow more than t does."""
+    whole = tree.unit * tree.total
+    shrink = -(-whole * (rows + tree.total) // SAFE)
+    level = tree.t * Fraction(whole, shrink)
+    if level.numerator * rows >= SAFE:
+        finest = max(1, SAFE // (rows * (math.floor(level) + 1)))
+        level = Fraction(math.floor(level * finest), finest)
+    return _Scaled([-(-weight // shrink) for weight in tree.weight], level, max(whole / shrink, 1.0))
+
+
+def _share_bounds(tree: LimitTree, rows: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the largest and the smallest share of a class per value: 1 and 0 where no rule limits it."""
+    rule, count = tree.rule or Rule(), len(tree.weight)
+    most, least = rule.most or [Fraction(1)] * count, rule.least or [Fraction(0)] * count
+    for high, low in zip(most, least, strict=True):
+        upper, lower = _fitted(min(high, Fraction(1)), rows, math.floor), _fitted(low, rows, math.ceil)
+        yield upper.numerator, upper.denominator, lower.numerator, lower.denominator
+
+
+def _fitted(share: Fraction, rows: int, rounded: Callable[[Fraction], int]) -> Fraction:
+    """Return a share that 64 bits can hold when multiplied by rows, rounded to the strict side."""
+    if share.numerator * rows < SAFE and share.denominator < SAFE:
+        return share
+    finest = max(1, SAFE // (2 * rows))
+    return Fraction(rounded(share * finest), finest)

@@ -1,0 +1,87 @@
+"""The classes of some rows while rows are exchanged between them, and everything that is derived from their members."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.partition.shared.kernels import kernel, part
+from tclose.partition.shared.loss import Extents, LossTable, class_loss, clear_extent, empty_extents, extend
+from tclose.partition.shared.structs import array, kernel_struct, structure
+from tclose.partition.weave.limits import Limits
+from tclose.partition.weave.transport import class_work, count_row
+from tclose.types import Floats, Ints, SmallInts
+
+
+@kernel_struct
+class ClassState:
+    """Per row its class and place; per class its members, counts, work, extent and loss. A class may be empty."""
+
+    label: SmallInts = array(np.int32)  # the class of each row
+    place: SmallInts = array(np.int32)  # of each row among the members of its class
+    members: SmallInts = array(np.int32, 2)  # classes × places
+    size: Ints = array(np.int64)
+    counts: SmallInts = array(np.int32, 2)  # classes × edges: rows beyond the edge
+    work: Ints = array(np.int64, 2)  # classes × attributes
+    extents: Extents = structure(Extents)
+    loss: Floats = array(np.float64)  # per row of the class
+
+
+def state_of(table: LossTable, limits: Limits, labels: NDArray[np.signedinteger], spare: int) -> ClassState:
+    """Return the state of the classes 0, 1, 2, … and of some spare classes without rows."""
+    sizes = np.bincount(labels)
+    classes, largest = len(sizes) + spare, int(sizes.max())
+    state = ClassState(
+        labels.astype(np.int32),
+        np.empty(len(labels), dtype=np.int32),
+        np.empty((classes, largest + largest // 2 + 8), dtype=np.int32),
+        np.zeros(classes, dtype=np.int64),
+        np.zeros((classes, len(limits.edges)), dtype=np.int32),
+        np.empty((classes, len(limits.attributes)), dtype=np.int64),
+        empty_extents(table, classes),
+        np.empty(classes),
+    )
+    _fill(table, limits, state)
+    return state
+
+
+@kernel
+def _fill(table: LossTable, limits: Limits, state: ClassState) -> None:
+    for row in range(len(state.label)):
+        join(limits, state, row, int(state.label[row]))
+    for c in range(len(state.size)):
+        derive(table, limits, state, c)
+
+
+@part
+def join(limits: Limits, state: ClassState, row: int, c: int) -> None:
+    """Put a row into a class."""
+    size = state.size[c]
+    state.label[row] = c
+    state.place[row] = size
+    state.members[c, size] = row
+    state.size[c] = size + 1
+    count_row(limits, state.counts, c, row, 1)
+
+
+@part
+def leave(limits: Limits, state: ClassState, row: int) -> None:
+    """Take a row out of its class."""
+    c, place = int(state.label[row]), state.place[row]
+    state.size[c] -= 1
+    last = state.members[c, state.size[c]]
+    state.members[c, place] = last
+    state.place[last] = place
+    count_row(limits, state.counts, c, row, -1)
+
+
+@part
+def derive(table: LossTable, limits: Limits, state: ClassState, c: int) -> None:
+    """Derive the extent, the loss and the work of a class from its members and counts."""
+    size = state.size[c]
+    clear_extent(state.extents, c)
+    for i in range(size):
+        extend(table, state.extents, c, int(state.members[c, i]))
+    state.loss[c] = class_loss(table, state.extents, c, -1, -1)
+    for a in range(len(limits.attributes)):
+        state.work[c, a] = class_work(limits, state.counts, c, size, a)

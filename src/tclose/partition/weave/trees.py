@@ -1,0 +1,173 @@
+"""The tree in which weave measures an attribute's distance: the earth mover's distance is a sum over its edges.
+
+A line is a path, a hierarchy its own tree, and the equal distance a star. A matrix, and a line of very many values, are
+replaced by a tree in which no distance is smaller. So a class within t by the tree is within t by the distance itself.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from tclose.distance import Line, Tree
+from tclose.partition.problem import Sensitive
+from tclose.privacy.rule import Rule
+from tclose.types import Ints, SmallInts
+
+NEVER = 2**61  # as a number of rows: more than any class has
+PATH, BUSH, RULE = 0, 1, 2
+LONGEST_PATH = 2048  # values; of a longer line, neighbouring edges are joined
+MOST_RULE_VALUES = 256  # of an attribute with rules: every test of a class looks at all values
+
+
+@dataclass(frozen=True, eq=False)
+class LimitTree:
+    """One limit of an attribute: t on a tree of distances, or the rule of its further models.
+
+    The distance of a class is Σ weight·|N·C − s·R| / (unit·s·N) over all edges: C and R are the rows of the class and
+    of the table beyond an edge, s and N the rows of the class and of the table.
+    """
+
+    kind: int
+    codes: Ints
+    above: SmallInts  # values × depth: the edges between a value and the root; a path needs none
+    reference: list[int]  # per edge: the rows of the table beyond it
+    weight: list[int]  # per edge
+    unit: int
+    total: int  # the rows of the table
+    t: Fraction
+    rule: Rule | None = None
+    free_size: int = NEVER  # rows from which on a class is admitted whatever its distance: n of (n,t)
+
+
+def limit_trees(sensitive: tuple[Sensitive, ...]) -> list[LimitTree]:
+    """Return every limit on the classes; t = 1 limits nothing, and rules on very many values are left to merging."""
+    distances = [
+        replace(_distance_tree(attribute, attribute.t), free_size=attribute.n or NEVER)
+        for attribute in sensitive
+        if attribute.t is not None and attribute.t < 1
+    ]
+    few_values = [a for a in sensitive if a.models and len(a.reference) <= MOST_RULE_VALUES]
+    return distances + [_rule_tree(a, rule) for a in few_values if (rule := a.rule) is not None]
+
+
+def _distance_tree(attribute: Sensitive, t: Fraction) -> LimitTree:
+    geometry = attribute.geometry
+    if isinstance(geometry, Line):
+        return _path(attribute, [int(gap) for gap in np.diff(geometry.positions)], t)
+    if isinstance(geometry, Tree):
+        return _bush(attribute, geometry.below_root or geometry.levels, t)
+    return _tree_of_matrix(attribute, t)
+
+
+def _path(attribute: Sensitive, gaps: list[int], t: Fraction) -> LimitTree:
+    """Return the line; where it has very many values, with runs of edges joined to one edge each.
+
+    Within a run, running sums differ from those at its first edge by no more than the rows in the run. Over all runs of
+    several edges that adds up to at most the longest of them, once for the class and once for the table; t shrinks by
+    as much.
+    """
+    length, edges = max(sum(gaps), 1), np.arange(len(gaps))
+    if len(attribute.reference) > LONGEST_PATH:
+        edges = _runs(gaps, length)
+    bounds = [*edges.tolist(), len(gaps)]
+    weights = [sum(gaps[low:high]) for low, high in pairwise(bounds)]
+    joined = [weight for weight, (low, high) in zip(weights, pairwise(bounds), strict=True) if high - low > 1]
+    t = max(t - Fraction(2 * max(joined, default=0), length), Fraction(0))
+    codes = np.searchsorted(edges, attribute.codes)
+    no_edges = np.zeros((len(edges) + 1, 0), dtype=np.int32)
+    below = np.cumsum(attribute.reference)
+    return LimitTree(PATH, codes, no_edges, [int(below[e]) for e in edges], weights, length, int(below[-1]), t)
+
+
+def _runs(gaps: list[int], length: int) -> Ints:
+    """Return where runs of edges begin: each is a single edge of any length, or short compared with the line."""
+    firsts, reached, longest = [0], gaps[0], 2 * length // LONGEST_PATH
+    for e in range(1, len(gaps)):
+        reached += gaps[e]
+        if reached > longest:
+            firsts.append(e)
+            reached = gaps[e]
+    return np.array(firsts, dtype=np.int64)
+
+
+def _bush(attribute: Sensitive, levels: tuple[Ints, ...], t: Fraction) -> LimitTree:
+    """Return a tree of edges of length 1: half the work that crosses them, over the height, is the distance."""
+    above, counts, first = [], [], 0
+    for level in levels:
+        above.append(level + first)
+        nodes = np.zeros(int(level[-1]) + 1, dtype=np.int64)
+        np.add.at(nodes, level, attribute.reference)
+        counts += nodes.tolist()
+        first += len(nodes)
+    edges_above = np.stack(above, axis=1).astype(np.int32)
+    total = int(attribute.reference.sum())
+    return LimitTree(BUSH, attribute.codes, edges_above, counts, [1] * len(counts), 2 * len(levels), total, t)
+
+
+def _tree_of_matrix(attribute: Sensitive, t: Fraction) -> LimitTree:
+    """Return a tree in which no two values are nearer than in the matrix: a star, or the shortest spanning tree.
+
+    Costs are a metric, so a path along edges that are costs is never shorter than the cost between its ends. Of the
+    trees, the one in which two random rows of the table are nearest is the least strict.
+    """
+    values = range(len(attribute.reference))
+    between = [[attribute.distance.between(i, j) for j in values] for i in values]
+    counts = [int(count) for count in attribute.reference]
+    trees = [*_stars(between, counts), _spanning_tree(between)]
+    above, weights = min(trees, key=lambda tree: _mean_distance(tree, counts))
+    common = math.lcm(*(weight.denominator for weight in weights))
+    depth = max(map(len, above), default=0) or 1
+    padding = len(weights)  # an edge of no length, for values that are nearer to the root than others
+    edges_above = np.array([[padding] * (depth - len(edges)) + edges for edges in above], dtype=np.int32)
+    beyond = [sum(counts[v] for v in values if e in above[v]) for e in range(padding)]
+    whole = [int(weight * common) for weight in weights]
+    return LimitTree(
+        BUSH, attribute.codes, edges_above.reshape(-1, depth), [*beyond, 0], [*whole, 0], common, sum(counts), t
+    )
+
+
+_Edges = tuple[list[list[int]], list[Fraction]]  # the edges between each value and the root; the lengths of all edges
+
+
+def _stars(between: list[list[Fraction]], counts: list[int]) -> list[_Edges]:
+    """Return a star around the value that is nearest to all rows, and one with rays of equal length."""
+    centre = min(between, key=lambda row: sum((n * cost for n, cost in zip(counts, row, strict=True)), Fraction(0)))
+    edges = [[v] for v in range(len(between))]
+    return [(edges, centre), (edges, [max(map(max, between)) / 2] * len(between))]
+
+
+def _spanning_tree(between: list[list[Fraction]]) -> _Edges:
+    """Return the shortest spanning tree (Prim 1957), with the value that is least far from any other as its root."""
+    root = min(range(len(between)), key=lambda v: max(between[v]))
+    above: list[list[int]] = [[] for _ in between]
+    weights: list[Fraction] = []
+    nearest = dict.fromkeys(set(range(len(between))) - {root}, root)
+    while nearest:
+        value = min(nearest, key=lambda v: (between[v][nearest[v]], v))
+        parent = nearest.pop(value)
+        above[value] = [len(weights), *above[parent]]
+        weights.append(between[value][parent])
+        nearest = {v: value if between[v][value] < between[v][other] else other for v, other in nearest.items()}
+    return above, weights
+
+
+def _mean_distance(tree: _Edges, counts: list[int]) -> Fraction:
+    """Return the mean distance of two random rows in a tree, times the square of the rows."""
+    above, weights = tree
+    total, beyond = sum(counts), [0] * len(weights)
+    for edges, count in zip(above, counts, strict=True):
+        for e in edges:
+            beyond[e] += count
+    return sum((2 * n * (total - n) * weight for n, weight in zip(beyond, weights, strict=True)), Fraction(0))
+
+
+def _rule_tree(attribute: Sensitive, rule: Rule) -> LimitTree:
+    """Return one edge per value; a class may not break the rule by a single row."""
+    values = len(attribute.reference)
+    edges_above = np.arange(values, dtype=np.int32).reshape(-1, 1)
+    return LimitTree(RULE, attribute.codes, edges_above, [0] * values, [0] * values, 1, 1, Fraction(0), rule)
