@@ -65,7 +65,7 @@ def test_a_page_of_compared_methods(folder: Path, capsys: pytest.CaptureFixture[
     out = folder / "c.html"
     assert call(folder, "compare", "--methods", "mondrian:strict", "--out", str(out), "--levels", "1", "--json") == 0
     assert len(json.loads(capsys.readouterr().out)["tradeoff"]) == 1
-    assert "mondrian:strict keeps most detail" in out.read_text(encoding="utf-8")
+    assert "mondrian:strict keeps the most detail" in out.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tclose.measure import information
 from tclose.measure.correlations import correlation
-from tclose.measure.detail import ExactColumn, VisibleColumn, joint
-from tclose.measure.information import mutual_information
+from tclose.measure.detail import Detail, ExactColumn, VisibleColumn, joint
+from tclose.measure.information import (
+    Occurring,
+    believed_dense,
+    believed_sparse,
+    information_between,
+    mutual_information,
+)
+from tclose.measure.linkage import Links, packed
 from tclose.measure.marginals import of_column
 
 COUNTS = st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=5).filter(
@@ -65,3 +73,33 @@ def test_correlation_agrees_with_numpy(data: list[tuple[int, int]]) -> None:
         assert found == pytest.approx(np.corrcoef(one, other)[0, 1])
     else:
         assert found is None
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 10_000), rows=st.integers(1, 60), classes=st.integers(1, 12), values=st.integers(1, 30))
+def test_both_ways_to_look_at_all_pairs_agree(seed: int, rows: int, classes: int, values: int) -> None:
+    """Rows against all classes, or only against the classes that show the row's value."""
+    chance = np.random.default_rng(seed)
+    cells, covers = chance.integers(0, 4, (2, rows)), chance.random((2, classes, 5)) < 0.6
+    fits = [packed(column, np.arange(classes)) for column in covers]
+    labels = np.unique(chance.integers(0, classes, rows), return_inverse=True)[1]
+    people = Links.of(list(cells), fits, np.ones(classes, dtype=np.int64))
+    attribute = ExactColumn("s", chance.integers(0, values, rows), chance.integers(0, values, rows), values, None)
+    occurring = Occurring.of(Detail((), (attribute,), labels, people), attribute)
+    weights = chance.random(len(occurring.class_number))
+    dense, sparse = (way(people, occurring, weights) for way in (believed_dense, believed_sparse))
+    assert sparse == pytest.approx(dense)
+    for row, classes_of_row in enumerate(people.fitting(slice(0, len(people.rows)))):
+        fit = people.fit(np.full(classes, row), np.arange(classes))
+        assert fit.tolist() == classes_of_row.tolist()
+
+
+def test_values_in_stretches_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(3)
+    texts, values = chance.integers(0, 3, 90), chance.integers(0, 7, 90)
+    column = VisibleColumn("q", texts, texts, np.eye(3), np.ones(3), None, None)
+    attribute = ExactColumn("s", values, values, 7, None)
+    whole = mutual_information(joint(column, attribute, after=True))
+    monkeypatch.setattr(information, "VALUES", 2)
+    for after in (False, True):
+        assert information_between(column, attribute, after=after) == pytest.approx(whole)

@@ -68,7 +68,7 @@ def test_every_figure_has_its_heading_and_its_meaning(policy: Policy, text_of: T
 
 def test_several_tables_are_never_the_best(policy: Policy, text_of: Text) -> None:
     text = text_of(page(policy, trial("anatomy", 0), trial("weave", 0.3)))
-    assert "weave keeps the most detail" in text
+    assert "weave keeps the most detail of the methods that publish one table." in text
     assert "Note: anatomy: a release of several tables" in text
     assert "What protection costs" not in text
 

@@ -59,8 +59,8 @@ CORRELATIONS = DetailMeasure(
     name="correlations",
     title="mean change of a correlation",
     short="correlations",
-    meaning="How far Pearson's r of two numeric columns moves between the table and the release, in size; the mean "
-    "over all pairs with a quasi-identifier.",
+    meaning="How much Pearson's r of two numeric columns changes from the table to the release; the mean over all "
+    "pairs with a quasi-identifier.",
     better="lower",
     low=0.0,
     high=2.0,

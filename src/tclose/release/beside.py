@@ -1,7 +1,7 @@
-"""A release beside its original, made once: what attacks, measures of detail kept and the report read.
+"""A release beside its original, made once: attacks, measures of detail kept and the page read it.
 
-The published table is read as its readers do, matched with the people of the original, and refused when it cannot be
-theirs.
+The published table is read as any reader reads it and matched with the people of the original. A release that cannot
+be a release of the table is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tclose.words import counted
 
 @dataclass(frozen=True, eq=False)
 class CellPair:
-    """One sensitive column of a table and of its release, numbered alike; a missing cell is a value like others."""
+    """One sensitive column of a table and of its release: equal cells have equal numbers, missing cells as well."""
 
     before: Ints  # per row of the table
     after: Ints  # per row of the release
@@ -40,7 +40,7 @@ class CellPair:
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """A published table beside its original: classes, codes and sensitive cells, and which people fit which class."""
+    """A published table beside its original: their codes and sensitive cells, and which people fit which class."""
 
     original: CodedTable  # less the rows that are withheld for a missing value
     published: CodedTable
@@ -82,15 +82,15 @@ def read_published(frame: Any, original: CodedTable, what: str = "the release") 
 
 
 def _cells(original: CodedTable, published: CodedTable, name: str, what: str) -> CellPair:
-    """Give numbers to the cells of a sensitive column; none can be published more often than the table has it."""
+    """Give numbers to the cells of a column; refuse a release that shows a value more often than the table does."""
     after = published.values(name)
     before_texts, before_codes = original.values(name).texts, original.values(name).codes
     if original.policy.sensitive[name].publish == "bin":
         before_texts, before_codes = original.sensitive[name].labels, original.sensitive[name].codes
-    alike = values_of(pl.Series([*before_texts, *after.texts], dtype=pl.String), ())  # 1.0 is 1
-    missing = len(alike.texts)
-    numbers = np.append(alike.codes[: len(before_texts)], missing), np.append(alike.codes[len(before_texts) :], missing)
-    worth = worth_of(alike.domain)
+    both = values_of(pl.Series([*before_texts, *after.texts], dtype=pl.String), ())  # equal by size: 1.0 is 1
+    missing = len(both.texts)
+    numbers = np.append(both.codes[: len(before_texts)], missing), np.append(both.codes[len(before_texts) :], missing)
+    worth = worth_of(both.domain)
     pair = CellPair(
         numbers[0][before_codes], numbers[1][after.codes], None if worth is None else np.append(worth, np.nan)
     )
@@ -104,7 +104,7 @@ def _cells(original: CodedTable, published: CodedTable, name: str, what: str) ->
 
 
 def coverings(original: CodedTable, published: CodedTable, register: pl.DataFrame | None = None) -> list[Covering]:
-    """Read what the classes of a published table show, against the rows of the original or of a register."""
+    """Read which cells of the original, or of a register, the published texts of each column cover."""
     policy, first_rows = original.policy, published.visible[published.classes.rows[published.classes.starts]]
     return [
         covering(
@@ -118,13 +118,13 @@ def coverings(original: CodedTable, published: CodedTable, register: pl.DataFram
 
 
 def linked(columns: Sequence[Covering], sizes: Ints) -> Links:
-    """Match a register with classes, column by column."""
+    """Find the people of a register that fit each class."""
     fits = [packed(column.covers, column.text_of_class) for column in columns]
     return Links.of([column.cell_of_row for column in columns], fits, sizes)
 
 
 def register_of(given: Any, policy: Policy) -> pl.DataFrame:
-    """Read a register; it must have the columns by which people are known."""
+    """Read a register; it must have the quasi-identifiers and the kept columns."""
     frame = to_polars(given)
     for name in policy.visible:
         if name not in frame.columns:

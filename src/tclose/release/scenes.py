@@ -1,4 +1,4 @@
-"""Tables as an adversary meets them: what turns coded tables into the scenes that attacks are played on."""
+"""Tables as an adversary sees them: coded tables become the scenes that attacks look at."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tclose.types import Ints
 
 @dataclass(frozen=True, eq=False)
 class Adversary:
-    """Somebody who knows the people of the table, or those of a register, and looks at tables."""
+    """An adversary who knows the quasi-identifiers of the people in the table, or in a register."""
 
     original: CodedTable
     register: pl.DataFrame | None = None
 
     @property
     def crowd(self) -> int:
-        """How many people everybody should be able to hide among: k, and two at least."""
+        """How many people everyone should be able to hide among: k, but at least two."""
         return max(self.original.policy.k, 2)
 
     @property
@@ -34,14 +34,14 @@ class Adversary:
         return len(self.original) if self.register is None else self.register.height
 
     def raw(self) -> Scene:
-        """Look at the table as it is, less the identifiers."""
+        """Return the raw table, without its identifiers."""
         table = self.original
         cells = {name: _numbered(table, name) for name in table.policy.sensitive}
         people = table.classes.sizes if self.register is None else equal_people(table, self.register)
         return Scene(table.classes.labels_by_row(), _secrets(table, cells), self.crowd, people)
 
     def published(self, beside: Beside) -> Scene:
-        """Look at a published table."""
+        """Return a published table."""
         links = beside.people
         if self.register is not None:
             links = linked(coverings(self.original, beside.published, self.register), beside.people.sizes)
@@ -49,13 +49,13 @@ class Adversary:
         return Scene(beside.labels, _secrets(beside.published, cells), self.crowd, links.people, beside.people)
 
     def several_rows(self) -> bool:
-        """Tell whether some person has more than one row."""
+        """Say whether some person has more than one row."""
         persons = self.original.persons
         return persons is not None and int(persons.max()) + 1 < len(self.original)
 
 
 def _numbered(table: CodedTable, name: str) -> Ints:
-    """Give numbers to the different cells of a column; a missing cell is one of them."""
+    """Give numbers to the different cells of a column; a missing cell has a number, too."""
     values = table.values(name)
     return np.where(values.codes < 0, len(values.texts), values.codes)
 

@@ -20,9 +20,7 @@ def attack_section(attacks: Attacks, canvas: Canvas, *, public: bool) -> Section
     headings = {RELEASE: headings[RELEASE]} if public else {table: headings[table] for table in attacks.tables}
     lead = "Each attack is something that an adversary may try who has the release and knows people in it."
     if not public:
-        lead += (
-            f" The same attacks on the raw table, and on a table that is only {attacks.k}-anonymous, stand beside it."
-        )
+        lead += f" For comparison, the raw table and a table that is only {attacks.k}-anonymous are attacked, too."
     parts = [
         element("p", lead),
         _chart(attacks.results, headings, canvas),

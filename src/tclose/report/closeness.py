@@ -55,7 +55,8 @@ def _attribute(figures: AttributeFigures, claim: AttributeClaim, canvas: Canvas)
     words = (
         f"The worst class is class {figures.worst.number:,} with {counted(figures.worst.rows, 'row')}. Its distance "
         f"from the whole table is {_level(claim.closeness)} (exactly {claim.closeness_exact}){limit}. Half of the "
-        f"classes are within {number(figures.typical.closeness)}. In this distance, {DISTANCES[figures.distance].near}."
+        f"classes are within {number(figures.typical.closeness)}. With this distance, "
+        f"{DISTANCES[figures.distance].near}."
     )
     pair = element("div", _distribution(figures, canvas), *_moves(figures, canvas), class_="pair")
     return element(

@@ -59,10 +59,11 @@ def _header(trials: Sequence[Trial], released: Sequence[Trial]) -> list[Html]:
     if not released:
         return [kicker, element("h1", "No method can publish this table under its policy.")]
     best, quickest = released[0], min(released, key=lambda trial: trial.seconds or 0.0)
-    title = f"{best.name} keeps the most detail of this table."
+    among = " of the methods that publish one table" if any(map(_several_tables, released)) else " of this table"
+    title = f"{best.name} keeps the most detail{among}."
     lead = (
         f"{len(released)} of {counted(len(trials), 'method')} gave a release that meets the policy. {best.name} loses "
-        f"{number(_lost(best))} of the detail, in {counted(best.classes or 0, 'class')} (0: nothing, 1: everything)."
+        f"{number(_lost(best))} of the detail (0 is nothing, 1 is everything) in {counted(best.classes or 0, 'class')}."
     )
     figures = {
         "methods tried": str(len(trials)),

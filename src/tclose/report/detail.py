@@ -102,8 +102,8 @@ class DetailSection:
         rows = [
             (figure.measure.title, figure.words, figure.measure.scale, figure.measure.meaning) for figure in self.kept
         ]
-        table = listing("Detail kept for analysts", ("measure", "figure", "scale", "meaning"), rows, numbers=0)
-        return element("div", element("h3", "Detail kept for analysts"), element("p", READER, " ", tag()), table)
+        table = listing("Measures of detail kept", ("measure", "figure", "scale", "meaning"), rows, numbers=0)
+        return element("div", element("h3", "Detail kept for analysts"), element("p", tag(), " ", READER), table)
 
 
 def _before_after(column: BeforeAfter, canvas: Canvas) -> Html:

@@ -26,9 +26,9 @@ def run(scene: Scene) -> Finding:
         fewest.append(int(distinct.min()) - 1)
     finding = finding_of(scene, min(fewest), exposures)
     if not finding.rows:
-        return finding.saying("Excluding one value makes no person's value certain.")
+        return finding.saying("Excluding one value leaves no class with a single value.")
     affected = rows_of(finding.rows, finding.of)
-    return finding.saying(f"For {affected}, excluding one value of {names_of(exposures)} makes the other one certain.")
+    return finding.saying(f"For {affected}, excluding one value of {names_of(exposures)} leaves a single value.")
 
 
 ATTACK = Attack(
