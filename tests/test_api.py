@@ -168,4 +168,4 @@ def test_a_release_says_how_large_it_is_and_how_it_was_made(policy_file: Path) -
 def test_a_comparison_writes_a_page(policy_file: Path, tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="pip install 'tclose[report]'")
     tclose.compare(TABLE, policy_file, methods=["mondrian:strict"]).report(tmp_path / "c.html")
-    assert "mondrian:strict keeps most detail" in (tmp_path / "c.html").read_text(encoding="utf-8")
+    assert "mondrian:strict keeps the most detail" in (tmp_path / "c.html").read_text(encoding="utf-8")

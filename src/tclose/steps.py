@@ -30,7 +30,8 @@ from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import unguarded
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
-from tclose.release.files import check_targets, format_of
+from tclose.release.files import check_targets
+from tclose.release.formats import format_of
 from tclose.release.layouts import possible_marks, sibling
 from tclose.release.release import Release, WrittenRelease
 from tclose.release.scenes import Adversary

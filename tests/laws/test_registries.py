@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,8 +25,10 @@ from tclose.partition.options import checked
 from tclose.policy import Policy, Sensitive
 from tclose.privacy import KAnonymity, Model, Rule, models_of
 from tclose.privacy.registry import MODELS
-from tclose.release.files import FORMATS
+from tclose.release.formats import FORMATS, OutputFormat, format_of
 from tclose.release.layouts import LAYOUTS
+from tclose.table.sources import SOURCES, parse
+from tclose.table.sources.base import Source
 
 SHAPES = {"line": Line, "tree": Tree, "metric": Metric}
 SIGNS = {"≥": "higher", "≤": "lower", "<": "lower"}
@@ -287,8 +292,21 @@ def test_every_method_of_several_tables_has_a_layout() -> None:
     assert {name for name, method in METHODS.items() if method.tables == "several"} <= set(LAYOUTS)
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_a_file_format_has_a_suffix_and_a_name(suffix: str) -> None:
-    assert suffix.startswith(".")
-    assert suffix == suffix.lower()
-    assert FORMATS[suffix]
+@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
+def test_what_a_format_writes_can_be_read_back(kind: OutputFormat) -> None:
+    table, file = pl.DataFrame({"age": ["[20, 30]", "x, y"], "pay": ["1.10", ""]}), io.BytesIO()
+    kind.write(table, file)
+    assert parse(file.getvalue()).equals(table)
+    for suffix in kind.suffixes:
+        assert suffix.startswith(".")
+        assert format_of(Path(f"r{suffix.upper()}")) is kind
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_a_source_has_a_name_and_a_reader(source: Source) -> None:
+    assert source.name
+    assert callable(source.read)
+
+
+def test_only_the_last_source_takes_any_file() -> None:
+    assert [source.begins == b"" for source in SOURCES] == [False] * (len(SOURCES) - 1) + [True]

@@ -13,13 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from tclose import InputError
-from tclose.release.files import check_targets, fingerprint, format_of, pending, sha256, write_table
+from tclose.release.files import check_targets, pending, sha256
+from tclose.release.formats import fingerprint, format_of, write_table
 from tclose.table.sources import parse
 
 
 def written(frame: pl.DataFrame, kind: str) -> bytes:
     file = io.BytesIO()
-    write_table(frame, kind, file)
+    write_table(frame, format_of(Path(f"r.{kind}")), file)
     return file.getvalue()
 
 
@@ -86,7 +87,7 @@ def test_no_text_of_other_rows_gets_into_a_file(kind: str) -> None:
 
 def test_formats_go_by_the_ending() -> None:
     names = ["r.csv", "r.CSV", "r.parquet", "r.arrow", "r.feather", "r.ipc"]
-    assert [format_of(Path(name)) for name in names] == ["csv", "csv", "parquet", "arrow", "arrow", "arrow"]
+    assert [format_of(Path(name)).name for name in names] == ["CSV", "CSV", "Parquet", "Arrow", "Arrow", "Arrow"]
     for name in ("r.xlsx", "r", "csv"):
         with pytest.raises(InputError, match=r"a release is written as \.csv, \.parquet, "):
             format_of(Path(name))
@@ -96,7 +97,7 @@ def test_formats_go_by_the_ending() -> None:
 def test_fingerprints(kind: str) -> None:
     frame = pl.DataFrame({"a": [str(number) for number in range(50_000)], "b": range(50_000)})
     assert sha256(b"abc").startswith("ba7816bf8f01cfea")
-    assert fingerprint(frame, kind) == sha256(written(frame, kind))
+    assert fingerprint(frame, format_of(Path(f"r.{kind}"))) == sha256(written(frame, kind))
 
 
 # What may be written where

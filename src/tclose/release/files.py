@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import io
 import os
-import re
 import secrets
 import signal
 import sys
@@ -15,16 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import polars as pl
+from typing import BinaryIO
 
 from tclose.errors import InputError
 
-FORMATS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows knows no SIGHUP
-MARKS = ',;\t"\r\n'
-NANOSECONDS = pl.Datetime("ns")
 
 
 def check_targets(targets: Sequence[Path], sources: Sequence[Path] = ()) -> None:
@@ -48,88 +41,9 @@ def _same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
 
 
-def format_of(path: Path) -> str:
-    """Return the format that a release's name asks for."""
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"a release is written as {', '.join(FORMATS)}, not as '{path.suffix}'")
-    return FORMATS[path.suffix.lower()]
-
-
-def write_table(frame: pl.DataFrame, kind: str, file: BinaryIO) -> None:
-    """Write a published table; the bytes depend on the frame alone."""
-    try:
-        _WRITERS[kind](frame, file)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"the release cannot be written: {_reason(error)}") from None
-
-
-def _write_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
-    file.write(_header(frame.columns))
-    _as_cells(frame).write_csv(file, include_header=False)
-
-
-def _write_arrow(frame: pl.DataFrame, file: BinaryIO) -> None:
-    frame.write_ipc(file, compat_level=pl.CompatLevel.oldest())  # newer columns of text may carry other rows' text
-
-
-_WRITERS: dict[str, Callable[[pl.DataFrame, BinaryIO], None]] = {
-    "csv": _write_csv,
-    "parquet": lambda frame, file: frame.write_parquet(file),
-    "arrow": _write_arrow,
-}
-
-
-def _reason(error: Exception) -> str:
-    """Say what the system said; polars wraps it up in many ways, and its own words could quote cells."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    number = re.search(r"\(os error (\d+)\)", str(error))
-    return os.strerror(int(number[1])) if number else "is there space left on the disk?"
-
-
-def _header(names: Sequence[str]) -> bytes:
-    """Spell the header; a name that holds any separator is quoted, or it would be taken for several."""
-    quoted = ('"' + name.replace('"', '""') + '"' if any(mark in name for mark in MARKS) else name for name in names)
-    return (",".join(quoted) + "\n").encode()
-
-
-def _as_cells(frame: pl.DataFrame) -> pl.DataFrame:
-    """Spell moments as they are read back, and empty text as nothing; where that is all of a record, as ""."""
-    if frame.width == 1:
-        return frame.select(pl.all().cast(pl.String).fill_null(""))
-    text = pl.col(pl.String)
-    cells = frame.with_columns(pl.when(text != "").then(text).name.keep())
-    return cells.with_columns(_moments(cells[name]) for name, dtype in cells.schema.items() if dtype == NANOSECONDS)
-
-
-def _moments(column: pl.Series) -> pl.Series:
-    """Drop the nanoseconds of pandas where they say nothing."""
-    short = column.cast(pl.Datetime("us"))
-    return short if (short.cast(NANOSECONDS) == column).all() else column
-
-
 def sha256(data: bytes | memoryview) -> str:
     """Return the fingerprint of a file's bytes."""
     return hashlib.sha256(data).hexdigest()
-
-
-def fingerprint(frame: pl.DataFrame, kind: str) -> str:
-    """Return the fingerprint of the file that a table would make, without the file."""
-    digest = _Digest()
-    write_table(frame, kind, digest)  # type: ignore[arg-type]
-    return digest.sha256.hexdigest()
-
-
-class _Digest(io.RawIOBase):
-    def __init__(self) -> None:
-        self.sha256 = hashlib.sha256()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self.sha256.update(data)
-        return len(data)
 
 
 def give_back_memory() -> None:

@@ -20,17 +20,8 @@ from tclose.privacy.results import CheckResult
 from tclose.recode.guard import guarded, unguarded
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
-from tclose.release.files import (
-    Pending,
-    check_targets,
-    fingerprint,
-    format_of,
-    give_back_memory,
-    pending,
-    publish,
-    sha256,
-    write_table,
-)
+from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
+from tclose.release.formats import CSV, fingerprint, format_of, write_table
 from tclose.release.layouts import About, Layout, WrittenFile, sibling
 from tclose.release.layouts.projections import marks_of
 from tclose.table import encode_quietly, to_polars
@@ -186,7 +177,7 @@ class Release:
         """What was proved, with the fingerprint that the release has as CSV."""
         names = [sibling(UNNAMED, mark).name for mark in self.layout.marks]
         files = [
-            WrittenFile(name, fingerprint(frame, "csv")) for name, frame in zip(names, self.layout.frames, strict=True)
+            WrittenFile(name, fingerprint(frame, CSV)) for name, frame in zip(names, self.layout.frames, strict=True)
         ]
         return self.layout.certificate(self.prepared.about, self.results, files)
 

@@ -1,7 +1,7 @@
 """How numba compiles kernels: one version of each function, and machine code for whole kernels only.
 
 numba optimizes every function and turns it into machine code, and does the same again for every function that calls it.
-For the parts of a kernel that is wasted time: here they are optimized once, as parts of their kernel.
+For the parts of a kernel that wastes time. Here they are optimized once, together with their kernel.
 """
 
 # mypy: allow-untyped-calls

@@ -27,7 +27,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 PREFIXES = {False: "tclose-kernels-", True: "tclose-checked-kernels-"}  # without and with bounds checks
 PACKAGE = Path(__file__).parent.parent
 OWN = PACKAGE / "__pycache__"
-USUAL_SECONDS = 0.4  # to compile a kernel, on one core of a machine of 2020
+USUAL_SECONDS = 0.4  # to compile a kernel, in CPU seconds, measured on the machine of decision 028
 KERNELS: list[Any] = []  # those of all modules that are loaded
 _seconds: dict[int, float] = {}
 
@@ -101,7 +101,7 @@ def compiling(begin: Callable[[], None], end: Callable[[], None]) -> Iterator[No
 
 
 class _Listener(event.Listener):
-    """Hears of the outermost of compilations within each other; numba's lock lets one thread compile at a time."""
+    """Reports the outermost compilation only; numba's lock lets a single thread compile at a time."""
 
     def __init__(self, begin: Callable[[], None], end: Callable[[], None]) -> None:
         self._begin, self._end, self._depth = begin, end, 0
@@ -119,7 +119,7 @@ class _Listener(event.Listener):
 
 @cache
 def _folder() -> Path | None:
-    """Return where machine code is kept; nothing where no place can be written in, so that it is not kept."""
+    """Return where machine code is kept, or None if no folder can be written to; then it is not kept."""
     prefix = PREFIXES[bool(numba.config.BOUNDSCHECK)]  # type: ignore[attr-defined]
     name = prefix + _fingerprint()
     for place in _places():
@@ -143,15 +143,15 @@ def _remove_stale(prefix: str, name: str) -> None:
 
 
 def _places() -> list[Path]:
-    """Return the folders to try, the first that can be written in being the one."""
-    asked = os.environ.get("NUMBA_CACHE_DIR")
+    """Return the folders to try; the first that can be written to is used."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    return [Path(asked)] if asked else [OWN, home / "tclose"]
+    return [Path(chosen)] if chosen else [OWN, home / "tclose"]
 
 
 def _fingerprint() -> str:
     """Return a name for all sources of this package and the numba that compiles them."""
-    found = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(numba.__version__.encode())
     for path in sorted(PACKAGE.rglob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -46,11 +46,13 @@ def kernel_struct(cls: Class) -> Class:
     """Make a class of array fields a frozen dataclass that kernels can take as an argument."""
     cls.__post_init__ = _write_block  # type: ignore[attr-defined]
     made: Any = dataclass(frozen=True, eq=False)(cls)
-    made._numba_type_ = StructType(made.__qualname__, {one.name: _field_type(one.metadata) for one in fields(made)})
+    made._numba_type_ = StructType(
+        made.__qualname__, {member.name: _member_type(member.metadata) for member in fields(made)}
+    )
     return made  # type: ignore[no-any-return]
 
 
-def _field_type(declared: Mapping[str, Any]) -> Any:
+def _member_type(declared: Mapping[str, Any]) -> Any:
     if "structure" in declared:
         return declared["structure"]._numba_type_
     dtype, dimensions = declared["array"]

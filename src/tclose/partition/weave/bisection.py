@@ -332,7 +332,6 @@ def _label_scatter(table: LossTable, q: int, shares: Floats, side: int) -> float
     scatter = 0.0
     for h in range(1, column.depth):
         level = column.start + h * column.leaves
-        meet_at, meet_below = 0.0, 0.0
         meet_at = _meetings(table, q, level, level, shares, side)
         meet_below = _meetings(table, q, level - column.leaves, level, shares, side)
         scatter += meet_at - meet_below

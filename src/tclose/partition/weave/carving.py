@@ -152,7 +152,7 @@ def _grow(
     room: CarvingRoom,
     stop: Flag,
 ) -> int:
-    """Move a class to the end of the rows that are left; return its size, 0 if none was found.
+    """Move a class to the end of the rows that are left; return its size, 0 if no class came about.
 
     The counts of the rest are restored afterwards.
     """

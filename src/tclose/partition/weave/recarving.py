@@ -103,25 +103,25 @@ def _free_classes(state: ClassState, free: Ints) -> int:
 @part
 def _neighbours(state: ClassState, orders: SmallInts, ranks: SmallInts, order: int, row: int, classes: Ints) -> int:
     """Gather the classes of the rows around a row, as many as can be carved together; return how many there are."""
-    found, rank = 0, int(ranks[order, row])
+    gathered, rank = 0, int(ranks[order, row])
     for step in range(NEIGHBOURHOOD * len(classes)):
         near = rank + (step // 2 + 1 if step % 2 else -(step // 2))
         if near < 0 or near >= orders.shape[1]:
             continue
         c = int(state.label[orders[order, near]])
-        known = False
-        for i in range(found):
-            known = known or classes[i] == c
-        if not known:
-            classes[found] = c
-            found += 1
-            if found == len(classes):
+        listed = False
+        for i in range(gathered):
+            listed = listed or classes[i] == c
+        if not listed:
+            classes[gathered] = c
+            gathered += 1
+            if gathered == len(classes):
                 break
-    few, rows = 0, 0
-    while few < found and rows + state.size[classes[few]] <= MOST_ROWS:
-        rows += state.size[classes[few]]
-        few += 1
-    return few
+    fitting, rows = 0, 0
+    while fitting < gathered and rows + state.size[classes[fitting]] <= MOST_ROWS:
+        rows += state.size[classes[fitting]]
+        fitting += 1
+    return fitting
 
 
 @part

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -10,9 +9,11 @@ from pathlib import Path
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.table.sources import csv as delimited
+from tclose.table.sources.base import Source
+from tclose.table.sources.columnar import ARROW_FILE, ARROW_STREAM, PARQUET
+from tclose.table.sources.csv import CSV
 
-PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+SOURCES: tuple[Source, ...] = (PARQUET, ARROW_FILE, ARROW_STREAM, CSV)  # the first whose bytes fit reads a file
 
 
 def read(path: str | Path) -> pl.DataFrame:
@@ -48,17 +49,5 @@ def read_bytes(path: str | Path) -> bytes:
 
 def parse(data: bytes, *, repeated: Collection[str] = ()) -> pl.DataFrame:
     """Return the table that these bytes hold; a CSV's columns named in `repeated` come as categories."""
-    try:
-        if data.startswith(PARQUET):
-            return pl.read_parquet(io.BytesIO(data))
-        if data.startswith(ARROW_FILE):
-            return pl.read_ipc(io.BytesIO(data))
-        if data.startswith(ARROW_STREAM):
-            return pl.read_ipc_stream(io.BytesIO(data))
-    except pl.exceptions.DuplicateError:
-        raise InputError("a column name stands in the table twice: rename one") from None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        raise InputError(
-            "the table looks like Parquet or Arrow but cannot be read: it is damaged, or a column is of an unusual type"
-        ) from None
-    return delimited.parse(data, repeated=repeated)
+    source = next(source for source in SOURCES if data.startswith(source.begins))
+    return source.read(data, repeated)

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import InputError
+from tclose.table.sources.base import Source
 from tclose.types import Ints
 from tclose.words import counted
 
@@ -167,3 +168,6 @@ def _check_quotes(whole: Bytes, start: int, quoted: bool, separator: int, ends: 
         raise InputError(
             f"{where} has a quote in the middle of a field: put the whole field in quotes, and double those inside it"
         )
+
+
+CSV = Source("CSV", b"", lambda data, repeated: parse(data, repeated=repeated))

@@ -1,0 +1,109 @@
+"""The formats in which a release is written; each declares its file endings and how it writes a table."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from tclose.errors import InputError
+
+MARKS = ',;\t"\r\n'
+NANOSECONDS = pl.Datetime("ns")
+
+
+@dataclass(frozen=True)
+class OutputFormat:
+    """A format of published tables: its name, the endings of its files, and how it is written."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    write: Callable[[pl.DataFrame, BinaryIO], object]  # the bytes depend on the frame alone
+
+
+def _write_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
+    file.write(_header(frame.columns))
+    _as_cells(frame).write_csv(file, include_header=False)
+
+
+def _write_arrow(frame: pl.DataFrame, file: BinaryIO) -> None:
+    frame.write_ipc(file, compat_level=pl.CompatLevel.oldest())  # newer columns of text may carry other rows' text
+
+
+FORMATS = (
+    OutputFormat("CSV", (".csv",), _write_csv),
+    OutputFormat("Parquet", (".parquet",), lambda frame, file: frame.write_parquet(file)),
+    OutputFormat("Arrow", (".arrow", ".feather", ".ipc"), _write_arrow),
+)
+CSV = FORMATS[0]
+
+
+def format_of(path: Path) -> OutputFormat:
+    """Return the format that a release's name asks for."""
+    known = {suffix: each for each in FORMATS for suffix in each.suffixes}
+    if path.suffix.lower() not in known:
+        raise InputError(f"a release is written as {', '.join(known)}, not as '{path.suffix}'")
+    return known[path.suffix.lower()]
+
+
+def write_table(frame: pl.DataFrame, kind: OutputFormat, file: BinaryIO) -> None:
+    """Write a published table."""
+    try:
+        kind.write(frame, file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"the release cannot be written: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """Say what the system said; polars wraps it up in many ways, and its own words could quote cells."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    return os.strerror(int(number[1])) if number else "is there space left on the disk?"
+
+
+def _header(names: Sequence[str]) -> bytes:
+    """Spell the header; a name that holds any separator is quoted, or it would be taken for several."""
+    quoted = ('"' + name.replace('"', '""') + '"' if any(mark in name for mark in MARKS) else name for name in names)
+    return (",".join(quoted) + "\n").encode()
+
+
+def _as_cells(frame: pl.DataFrame) -> pl.DataFrame:
+    """Spell moments as they are read back, and empty text as nothing; where that is all of a record, as ""."""
+    if frame.width == 1:
+        return frame.select(pl.all().cast(pl.String).fill_null(""))
+    text = pl.col(pl.String)
+    cells = frame.with_columns(pl.when(text != "").then(text).name.keep())
+    return cells.with_columns(_moments(cells[name]) for name, dtype in cells.schema.items() if dtype == NANOSECONDS)
+
+
+def _moments(column: pl.Series) -> pl.Series:
+    """Drop the nanoseconds of pandas where they say nothing."""
+    short = column.cast(pl.Datetime("us"))
+    return short if (short.cast(NANOSECONDS) == column).all() else column
+
+
+def fingerprint(frame: pl.DataFrame, kind: OutputFormat) -> str:
+    """Return the fingerprint of the file that a table would make, without the file."""
+    digest = _Digest()
+    write_table(frame, kind, digest)  # type: ignore[arg-type]
+    return digest.sha256.hexdigest()
+
+
+class _Digest(io.RawIOBase):
+    def __init__(self) -> None:
+        self.sha256 = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.sha256.update(data)
+        return len(data)
