@@ -17,8 +17,8 @@ import polars as pl
 import tclose
 from tclose.measure.attack import Finding, Scene, Secret
 from tclose.measure.attack.similarity import run
-from tclose.partition import METHODS, Problem, Sensitive
-from tclose.partition.shared.axes import Tree
+from tclose.partition import METHODS, Attribute, Problem
+from tclose.partition.shared.axes import LabelAxis
 from tclose.privacy.judge import distance_of
 from tclose.privacy.ldiversity import EntropyL
 from tclose.table import CodedTable, encode
@@ -102,9 +102,9 @@ def minimal_tables(adult: pl.DataFrame) -> Bar:
     problem = Problem(
         points=np.stack([one.points() for one in trees], axis=1),
         sensitive=(
-            Sensitive(column.codes, column.reference, distance_of(column), None, None, (EntropyL(Fraction(2)),)),
+            Attribute(column.codes, column.reference, distance_of(column), None, None, (EntropyL(Fraction(2)),)),
         ),
-        axes=tuple(Tree(one.codes, one.hierarchy.levels) for one in trees),
+        axes=tuple(LabelAxis(one.codes, one.hierarchy.levels) for one in trees),
     )
     found = [similar(table, labels_at(problem, heights)) for heights in minimal_solutions(problem)]
     still_open = sum(one.rows > 0 for one in found)

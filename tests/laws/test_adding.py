@@ -23,7 +23,7 @@ import pytest
 import tclose
 from tclose.distance import Counts, Distance, Hierarchical, Matrix, Ratios, Value
 from tclose.errors import Unsuited
-from tclose.partition import METHODS, Problem, Sensitive, merged, method_named
+from tclose.partition import METHODS, Attribute, Problem, merged, method_named
 from tclose.privacy import Judgement, Rule, Sign
 from tclose.types import Ints
 
@@ -256,7 +256,7 @@ ONE_TABLE = [name for name, method in METHODS.items() if method.tables == "one"]
 def problem(distance: Distance, rows: int, *models: ToyModel) -> Problem:
     random = np.random.default_rng(3)
     codes = random.integers(0, 4, size=rows)
-    attribute = Sensitive(codes, np.bincount(codes, minlength=4), distance, Fraction(1, 4), models=models)
+    attribute = Attribute(codes, np.bincount(codes, minlength=4), distance, Fraction(1, 4), models=models)
     return Problem(random.random((rows, 2)), (attribute,), 2)
 
 

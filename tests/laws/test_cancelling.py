@@ -9,7 +9,7 @@ import pytest
 
 from tclose.distance import Counts, Ordered
 from tclose.errors import Cancelled
-from tclose.partition import METHODS, Problem, Sensitive, method_named
+from tclose.partition import METHODS, Attribute, Problem, method_named
 from tclose.partition.burel import SLICE
 from tclose.partition.fragmentation import cells
 from tclose.partition.shared import redistribution
@@ -37,7 +37,7 @@ def problem(method: str) -> Problem:
     codes = np.arange(rows) % 5
     points = random.integers(0, 4, size=(rows, 2)) / 3
     t = None if models else Fraction(1, 4)
-    attribute = Sensitive(codes, np.bincount(codes).astype(np.int64), Ordered(5), t, models=models)
+    attribute = Attribute(codes, np.bincount(codes).astype(np.int64), Ordered(5), t, models=models)
     return Problem(points, (attribute,), 2)
 
 
@@ -82,7 +82,7 @@ def test_buckets_are_the_same_in_slices(monkeypatch: pytest.MonkeyPatch) -> None
 
     counts = np.random.default_rng(1).integers(1, 50, size=200)
     codes = np.repeat(np.arange(200), counts)
-    attribute = Sensitive(codes, counts, Ordered(200), None, models=(BetaLikeness(Fraction(3)),))
+    attribute = Attribute(codes, counts, Ordered(200), None, models=(BetaLikeness(Fraction(3)),))
     whole = burel.bucketize(attribute)
     assert len(counts) < SLICE
     monkeypatch.setattr(burel, "SLICE", 7)

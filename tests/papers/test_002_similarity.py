@@ -19,9 +19,9 @@ import pytest
 import tclose
 from tclose.measure.attack import Finding, Scene, Secret
 from tclose.measure.attack.similarity import run
-from tclose.partition import Problem, Sensitive
+from tclose.partition import Attribute, Problem
 from tclose.partition.incognito import labels_at, minimal_solutions
-from tclose.partition.shared.axes import Tree
+from tclose.partition.shared.axes import LabelAxis
 from tclose.privacy.judge import distance_of
 from tclose.privacy.ldiversity import EntropyL
 from tclose.table import CodedTable, encode
@@ -105,7 +105,7 @@ def problem_of(adult: pl.DataFrame, table: CodedTable) -> Problem:
     return Problem(
         points=np.stack([one.points() for one in trees], axis=1),
         sensitive=(
-            Sensitive(column.codes, column.reference, distance_of(column), None, models=(EntropyL(Fraction(2)),)),
+            Attribute(column.codes, column.reference, distance_of(column), None, models=(EntropyL(Fraction(2)),)),
         ),
-        axes=tuple(Tree(one.codes, one.hierarchy.levels) for one in trees),
+        axes=tuple(LabelAxis(one.codes, one.hierarchy.levels) for one in trees),
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tclose.distance import Distance, Equal, Hierarchical, Ordered
 from tclose.errors import Infeasible
-from tclose.partition import Problem, Sensitive
+from tclose.partition import Attribute, Problem
 from tclose.partition.anatomy import most_groups, partition
 from tclose.privacy.alpha import Alpha
 from tclose.privacy.base import Model
@@ -24,13 +24,13 @@ def attribute(
     *models: Model,
     distance: Distance | None = None,
     n: int | None = None,
-) -> Sensitive:
+) -> Attribute:
     found = np.unique(codes, return_inverse=True)[1].astype(np.int64)
     reference = np.bincount(found)
-    return Sensitive(found, reference, distance or Equal(), None if t is None else Fraction(t), n, models)
+    return Attribute(found, reference, distance or Equal(), None if t is None else Fraction(t), n, models)
 
 
-def problem(*sensitive: Sensitive, k: int = 1) -> Problem:
+def problem(*sensitive: Attribute, k: int = 1) -> Problem:
     return Problem(np.zeros((len(sensitive[0].codes), 1)), sensitive, k)
 
 

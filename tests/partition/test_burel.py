@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tclose.distance import Counts, Equal, Ordered
 from tclose.errors import Infeasible, PolicyError, Unsuited
 from tclose.partition.burel import bucketize, limits_of, partition
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.redistribution import NEARS, leaves
 from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
 
@@ -28,12 +28,12 @@ models = st.one_of(
 counts = st.lists(st.integers(0, 30), min_size=2, max_size=7).filter(any)
 
 
-def attribute(here: list[int], asked: tuple[BetaLikeness | EnhancedBetaLikeness, ...]) -> Sensitive:
+def attribute(here: list[int], asked: tuple[BetaLikeness | EnhancedBetaLikeness, ...]) -> Attribute:
     codes = np.repeat(np.arange(len(here)), here)
-    return Sensitive(codes, np.array(here), Equal(), None, models=asked)
+    return Attribute(codes, np.array(here), Equal(), None, models=asked)
 
 
-def admitted(one: Sensitive, dense: list[int]) -> bool:
+def admitted(one: Attribute, dense: list[int]) -> bool:
     judged = [model.judge(Counts.from_dense([dense]), one.reference) for model in one.models]
     return all(judgement.satisfied for judgement in judged)
 
@@ -108,7 +108,7 @@ def test_every_class_is_within_beta_and_t(near: str, data: st.DataObject) -> Non
     codes = random.choice(6, rows, p=random.dirichlet(np.ones(6)))
     reference = np.bincount(codes, minlength=6) + random.integers(0, 3, 6)  # the rows may be a part of the table
     t = data.draw(st.sampled_from([None, Fraction(0), Fraction(1, 10), Fraction(1, 3)]))
-    one = Sensitive(codes, reference, Ordered(6), t, models=data.draw(models))
+    one = Attribute(codes, reference, Ordered(6), t, models=data.draw(models))
     problem = Problem(random.random((rows, 2)), (one,), data.draw(st.integers(1, min(rows, 5))))
     if not problem.admitted(np.zeros(rows, dtype=np.int64)).all():
         with pytest.raises(Infeasible):
@@ -122,7 +122,7 @@ def test_every_class_is_within_beta_and_t(near: str, data: st.DataObject) -> Non
 def test_more_beta_gives_smaller_classes_and_t_larger_ones() -> None:
     random = np.random.default_rng(5)
     codes = np.minimum(random.geometric(0.3, 3000) - 1, 7)
-    one = Sensitive(codes, np.bincount(codes), Ordered(8), None)
+    one = Attribute(codes, np.bincount(codes), Ordered(8), None)
     problem = Problem(random.random((3000, 2)), (one,))
 
     def classes(beta: str, t: Fraction | None) -> int:

@@ -13,7 +13,7 @@ from tclose.distance import Equal, Ordered
 from tclose.partition import pca
 from tclose.partition.clustering import clusters, partition
 from tclose.partition.clustering.clusters import Clusters
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.embedding import Embedding
 
 VALUES = 40
@@ -22,7 +22,7 @@ VALUES = 40
 def problem_of(columns: np.ndarray, t: str = "1", k: int = 1, points: np.ndarray | None = None) -> Problem:
     """One ordered attribute per column."""
     guarded = tuple(
-        Sensitive(codes, np.bincount(codes, minlength=VALUES), Ordered(VALUES), Fraction(t)) for codes in columns.T
+        Attribute(codes, np.bincount(codes, minlength=VALUES), Ordered(VALUES), Fraction(t)) for codes in columns.T
     )
     places = np.linspace(0, 1, len(columns))[:, None] if points is None else points
     return Problem(places, guarded, k)
@@ -54,7 +54,7 @@ def test_groups_that_lie_apart_are_found() -> None:
 
 def test_a_common_value_gets_clusters_in_proportion() -> None:
     codes = np.repeat([0, 1, 2], [50, 30, 20])
-    one = Sensitive(codes, np.bincount(codes), Equal(), Fraction(1))
+    one = Attribute(codes, np.bincount(codes), Equal(), Fraction(1))
     found = clustered(Problem(np.zeros((100, 1)), (one,)), 10)
     assert len(set(zip(codes.tolist(), found.tolist(), strict=True))) == 10
 

@@ -16,8 +16,8 @@ from tclose.errors import GapWarning, Infeasible, MissingExtra, PolicyError, Uns
 from tclose.partition import METHODS, method_named
 from tclose.partition.exact import partition, solve
 from tclose.partition.exact.network import network_of
-from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.shared.axes import Line, Set, Tree
+from tclose.partition.problem import Attribute, Problem
+from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
 from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.shared.stars import columns_of, star_cost
 from tclose.privacy.alpha import Alpha
@@ -37,9 +37,9 @@ DISTANCES: list[Distance] = [
 LEVELS = ["0", "1/10", "1/5", "1/4", "1/3", "2/5", "1/2", "1"]
 
 
-def guarded(codes: Ints, distance: Distance, t: str | None, **more: object) -> Sensitive:
+def guarded(codes: Ints, distance: Distance, t: str | None, **more: object) -> Attribute:
     level = None if t is None else Fraction(t)
-    return Sensitive(codes, np.bincount(codes, minlength=5), distance, level, **more)  # type: ignore[arg-type]
+    return Attribute(codes, np.bincount(codes, minlength=5), distance, level, **more)  # type: ignore[arg-type]
 
 
 def small_problem(
@@ -49,9 +49,9 @@ def small_problem(
     rows = int(random.integers(least, most_rows + 1))
     places = np.sort(random.random(6))
     axes = (
-        Line(random.integers(-1, 6, rows), places - 0.05, places + 0.05),
-        Tree(random.integers(-1, 5, rows), TREE),
-        Set(random.integers(0, 3, rows), 3),
+        NumberAxis(random.integers(-1, 6, rows), places - 0.05, places + 0.05),
+        LabelAxis(random.integers(-1, 5, rows), TREE),
+        SetAxis(random.integers(0, 3, rows), 3),
     )
     attributes = []
     for _ in range(int(random.integers(1, 3))):
@@ -105,7 +105,7 @@ def test_the_recursion_is_as_good_as_the_best_of_all_partitions(loss: str) -> No
 
 def test_a_column_without_any_value_loses_nothing() -> None:
     nowhere = np.full(4, -1)
-    axes = (Line(nowhere, np.zeros(0), np.zeros(0)), Tree(nowhere, TREE), Set(np.arange(4), 4))
+    axes = (NumberAxis(nowhere, np.zeros(0), np.zeros(0)), LabelAxis(nowhere, TREE), SetAxis(np.arange(4), 4))
     assert solve(Problem(np.zeros((4, 3)), (), 2, axes)).cost == pytest.approx(4 / 3)
 
 
@@ -159,7 +159,7 @@ def test_linear_models_join_the_programme(model: Alpha | BetaLikeness) -> None:
     differs = 0
     for _ in range(15):
         codes = np.arange(10) % 4
-        axes = tuple(Set(random.integers(0, 2, 10), 2) for _ in range(3))
+        axes = tuple(SetAxis(random.integers(0, 2, 10), 2) for _ in range(3))
         free = Problem(np.zeros((10, 3)), (guarded(codes, Equal(), None),), 1, axes)
         problem = Problem(np.zeros((10, 3)), (guarded(codes, Equal(), None, models=(model,)),), 1, axes)
         found = solve(problem, loss="stars", way="programme")
@@ -171,7 +171,7 @@ def test_linear_models_join_the_programme(model: Alpha | BetaLikeness) -> None:
 def on_the_line(t: str, k: int = 1) -> Problem:
     """Two pairs of equal quasi-identifiers; each pair lies exactly 1/4 from the table (equal distance)."""
     codes = np.array([0, 1, 0, 2])
-    axes = (Set(np.array([0, 0, 1, 1]), 2), Set(np.array([0, 0, 1, 1]), 2))
+    axes = (SetAxis(np.array([0, 0, 1, 1]), 2), SetAxis(np.array([0, 0, 1, 1]), 2))
     return Problem(np.zeros((4, 2)), (guarded(codes, Equal(), t),), k, axes)
 
 
@@ -184,7 +184,7 @@ def test_a_class_exactly_at_t_is_one(way: str, t: str, stars: int) -> None:
 @pytest.mark.parametrize("way", ["recursion", "programme"])
 def test_a_t_of_nought_splits_where_shares_are_equal(way: str) -> None:
     codes, places = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    problem = Problem(np.zeros((4, 1)), (guarded(codes, Ordered(5), "0"),), 1, (Set(places, 2),))
+    problem = Problem(np.zeros((4, 1)), (guarded(codes, Ordered(5), "0"),), 1, (SetAxis(places, 2),))
     found = solve(problem, loss="stars", way=way)  # type: ignore[arg-type]
     assert found.cost == 0
     assert sorted(np.bincount(found.labels)) == [2, 2]
@@ -193,7 +193,7 @@ def test_a_t_of_nought_splits_where_shares_are_equal(way: str) -> None:
 @pytest.mark.parametrize("way", ["recursion", "programme"])
 def test_k_alone(way: str) -> None:
     """Three rows alike and two that differ: with k = 2 the two differ in one column only, so they are a class."""
-    axes = (Set(np.array([0, 0, 0, 1, 1]), 2), Set(np.array([0, 0, 0, 1, 2]), 3))
+    axes = (SetAxis(np.array([0, 0, 0, 1, 1]), 2), SetAxis(np.array([0, 0, 0, 1, 2]), 3))
     costs = {k: solve(Problem(np.zeros((5, 2)), (), k, axes), loss="stars", way=way).cost for k in (1, 2, 3)}  # type: ignore[arg-type]
     assert costs == {1: 0, 2: 2, 3: 10}
 
@@ -205,7 +205,7 @@ PRINTED += ["97427 33 b", "96552 54 b", "97017 69 d", "97023 55 m", "97009 62 b"
 def printed(t: str, k: int) -> Problem:
     """Table 1 of 003: each digit is a quasi-identifier."""
     letters = np.array([[ord(letter) for letter in row.replace(" ", "")] for row in PRINTED])
-    axes = tuple(Set(column - column.min(), 256) for column in letters.T)
+    axes = tuple(SetAxis(column - column.min(), 256) for column in letters.T)
     return Problem(np.zeros((10, 8)), (guarded(np.array([0, 1, 1, 2, 0, 0, 1, 2, 2, 2]), Equal(), t),), k, axes)
 
 
@@ -223,7 +223,7 @@ def test_the_printed_partitions_are_not_better(t: str, k: int, shown: list[int])
 
 def larger_problem(rows: int = 40, columns: int = 3, **more: object) -> Problem:
     random = np.random.default_rng(2)
-    axes = tuple(Set(random.integers(0, 3, rows), 3) for _ in range(columns))
+    axes = tuple(SetAxis(random.integers(0, 3, rows), 3) for _ in range(columns))
     return Problem(
         np.zeros((rows, columns)), (guarded(random.integers(0, 5, rows), Ordered(5), "1/5", **more),), 1, axes
     )
@@ -262,7 +262,7 @@ def test_the_reach_is_named() -> None:
         solve(larger_problem(columns=13), loss="stars")
     with pytest.raises(Unsuited, match="50,000 variables"):
         solve(larger_problem(200, columns=12), loss="stars")
-    unlike = Sensitive(np.arange(14), np.ones(14, dtype=np.int64), Matrix(1 - np.eye(14, dtype=np.int64)), Fraction(1))
+    unlike = Attribute(np.arange(14), np.ones(14, dtype=np.int64), Matrix(1 - np.eye(14, dtype=np.int64)), Fraction(1))
     with pytest.raises(Unsuited, match="judges 10,000 different counts; there are 16,384"):
         solve(Problem(np.zeros((14, 1)), (unlike,)))
     with pytest.raises(Unsuited, match="counts stars"):
@@ -306,6 +306,6 @@ def test_the_shortest_way_through_a_network_is_the_distance(distance: Distance) 
 @pytest.mark.parametrize("way", ["recursion", "programme"])
 def test_tiny_tables(rows: int, way: str) -> None:
     codes = np.zeros(rows, dtype=np.int64)
-    problem = Problem(np.zeros((rows, 1)), (guarded(codes, Equal(), "0"),), 1, (Set(np.arange(rows), rows),))
+    problem = Problem(np.zeros((rows, 1)), (guarded(codes, Equal(), "0"),), 1, (SetAxis(np.arange(rows), rows),))
     found = solve(problem, loss="stars", way=way)  # type: ignore[arg-type]
     assert found.labels.tolist() == list(range(rows))

@@ -15,7 +15,7 @@ from tclose.partition.fragmentation.attribute import judged
 from tclose.partition.fragmentation.boxes import BoxSearch
 from tclose.partition.fragmentation.conformance import relaxed_bound
 from tclose.partition.fragmentation.strategy import STRATEGIES
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 
 slow_to_draw = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
@@ -47,7 +47,7 @@ def attributes(draw, rows, whole_table):
     reference = np.bincount(codes, minlength=values).astype(np.int64)
     if not whole_table:
         reference += np.array(draw(st.lists(st.integers(0, 5), min_size=values, max_size=values)))
-    return Sensitive(codes, reference, draw(distances(values)), Fraction(draw(st.integers(0, 20)), 20))
+    return Attribute(codes, reference, draw(distances(values)), Fraction(draw(st.integers(0, 20)), 20))
 
 
 @st.composite
@@ -118,7 +118,7 @@ def test_spare_rows_keep_their_classes_within_t(rows, attributes, fortieths, val
     problem = Problem(
         random.random((rows, 1)),
         tuple(
-            Sensitive(codes, np.bincount(codes, minlength=values), Ordered(values), Fraction(fortieths, 40))
+            Attribute(codes, np.bincount(codes, minlength=values), Ordered(values), Fraction(fortieths, 40))
             for codes in columns
         ),
     )
@@ -218,7 +218,7 @@ def ordered(codes, t, k=1, points=None):
     reference = np.bincount(codes).astype(np.int64)
     threshold = None if t is None else Fraction(t)
     points = np.linspace(0, 1, len(codes))[:, None] if points is None else points
-    return Problem(points, (Sensitive(codes, reference, Ordered(len(reference)), threshold),), k)
+    return Problem(points, (Attribute(codes, reference, Ordered(len(reference)), threshold),), k)
 
 
 def classes(problem, **options):
@@ -269,7 +269,7 @@ def test_the_line_itself_is_within_t_and_a_hair_below_is_not():
 def test_values_beyond_64_bits_are_judged_exactly():
     far = Value(np.array([0, 1, 2**80, 2**80 + 1], dtype=object))
     codes = np.array([0, 1, 2, 3])
-    one = Sensitive(codes, np.ones(4, dtype=np.int64), far, Fraction(2, 4 * (2**80 + 1)))
+    one = Attribute(codes, np.ones(4, dtype=np.int64), far, Fraction(2, 4 * (2**80 + 1)))
     assert classes(Problem(np.zeros((4, 1)), (one,))) == 2
 
 
@@ -277,7 +277,7 @@ def test_three_attributes_of_ten_thousand_values_each():
     random = np.random.default_rng(5)
     rows = 10_000
     sensitive = tuple(
-        Sensitive(random.permutation(rows), np.ones(rows, dtype=np.int64), Ordered(rows), Fraction(1, 5))
+        Attribute(random.permutation(rows), np.ones(rows, dtype=np.int64), Ordered(rows), Fraction(1, 5))
         for _ in range(3)
     )
     assert classes(Problem(random.random((rows, 2)), sensitive)) > 100

@@ -8,7 +8,7 @@ import pytest
 
 from tclose.distance import Counts, Ordered
 from tclose.partition.fragmentation import partition
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def scaled(column):
 
 def sensitive(column, t):
     values, codes = np.unique(column.to_numpy(), return_inverse=True)
-    return Sensitive(codes.astype(np.int64), np.bincount(codes).astype(np.int64), Ordered(len(values)), Fraction(t))
+    return Attribute(codes.astype(np.int64), np.bincount(codes).astype(np.int64), Ordered(len(values)), Fraction(t))
 
 
 def gcp(points, labels):

@@ -11,7 +11,7 @@ from tclose.partition.fragmentation.attribute import judged
 from tclose.partition.fragmentation.boxes import Box, BoxCut, BoxSearch, aggregate, find_fragmentation
 from tclose.partition.fragmentation.printed import common_divisor
 from tclose.partition.fragmentation.strategy import STRATEGIES
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 
 TABLE = np.array([[15, 75, 0], [15, 0, 15], [30, 30, 45], [15, 30, 30]])  # 001, figure 1
 CLASS = np.array([[3, 3, 0], [1, 0, 4], [0, 4, 0], [1, 1, 3]])
@@ -22,7 +22,7 @@ def problem_of(matrix, *thresholds, k=1):
     cells = np.repeat(np.argwhere(matrix >= 0), matrix.ravel(), axis=0)
     axes = [tuple(b for b in range(matrix.ndim) if b != a) for a in range(matrix.ndim)]
     sensitive = tuple(
-        Sensitive(cells[:, a], matrix.sum(axis=axes[a]), Ordered(matrix.shape[a]), Fraction(t))
+        Attribute(cells[:, a], matrix.sum(axis=axes[a]), Ordered(matrix.shape[a]), Fraction(t))
         for a, t in enumerate(thresholds)
     )
     return Problem(np.linspace(0, 1, len(cells))[:, None], sensitive, k)

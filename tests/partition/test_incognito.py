@@ -19,8 +19,8 @@ from tclose.partition import incognito
 from tclose.partition.incognito import labels_at, minimal_solutions, partition, tops
 from tclose.partition.incognito.frequencies import Frequencies, numbered
 from tclose.partition.incognito.ladder import Ladder
-from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.shared.axes import Line, Set, Tree
+from tclose.partition.problem import Attribute, Problem
+from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
 from tclose.privacy import EntropyL, Model
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.int64))
@@ -32,16 +32,16 @@ def problems(draw: st.DrawFn) -> Problem:
     rows, random = draw(st.integers(1, 60)), np.random.default_rng(draw(st.integers(0, 2**32)))
     spread = draw(st.integers(1, 6))
     axes = (
-        Line(random.integers(-1, 3, rows), np.array([0, 0.4, 0.5]), np.array([0, 0.5, 1])),
-        Tree(random.integers(-1, spread, rows), LEVELS),
-        Set(random.integers(0, min(spread, 3), rows), 3),
+        NumberAxis(random.integers(-1, 3, rows), np.array([0, 0.4, 0.5]), np.array([0, 0.5, 1])),
+        LabelAxis(random.integers(-1, spread, rows), LEVELS),
+        SetAxis(random.integers(0, min(spread, 3), rows), 3),
     )
     t = draw(st.sampled_from([None, "0", "0.1", "1/4", "0.6", "1"]))
     codes = random.integers(0, 3, rows)
     reference = np.bincount(codes, minlength=3).astype(np.int64)
     models: tuple[Model, ...] = (EntropyL(Fraction("1.5")),) if draw(st.booleans()) else ()
-    one = Sensitive(codes, reference, Ordered(3), None if t is None else Fraction(t), draw(st.sampled_from([None, 9])))
-    other = Sensitive(codes[::-1].copy(), reference, Equal(), None, None, models)
+    one = Attribute(codes, reference, Ordered(3), None if t is None else Fraction(t), draw(st.sampled_from([None, 9])))
+    other = Attribute(codes[::-1].copy(), reference, Equal(), None, None, models)
     return Problem(np.zeros((rows, 3)), (one, other), draw(st.integers(1, min(rows, 4))), axes)
 
 
@@ -83,8 +83,8 @@ def lost(problem: Problem, labels: np.ndarray) -> float:
 def test_the_minimal_solution_that_loses_least_is_taken(t: str) -> None:
     random = np.random.default_rng(1)
     codes = random.integers(0, 4, 200)
-    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(t))
-    axes = (Line.of_points(random.random(200)), Set(random.integers(0, 3, 200), 3))
+    guarded = Attribute(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(t))
+    axes = (NumberAxis.of_points(random.random(200)), SetAxis(random.integers(0, 3, 200), 3))
     problem = Problem(np.zeros((200, 2)), (guarded,), 2, axes)
     losses = [lost(problem, labels_at(problem, node)) for node in minimal_solutions(problem)]
     assert len(losses) > 1
@@ -96,31 +96,34 @@ def test_the_minimal_solution_that_loses_least_is_taken(t: str) -> None:
 
 
 def test_numbers_climb_by_widths_that_double() -> None:
-    ladder = Ladder.of(Line.of_points(np.array([0, 0.01, 0.2, 0.3, 0.6, 1.0])))
+    ladder = Ladder.of(NumberAxis.of_points(np.array([0, 0.01, 0.2, 0.3, 0.6, 1.0])))
     shown = [level[ladder.codes].tolist() for level in ladder.levels]
     assert [len(set(level)) for level in shown] == [6, 5, 4, 2, 1]  # 32nds and 16ths part no more than 8ths
     assert shown[1:] == [[0, 0, 1, 2, 4, 7], [0, 0, 0, 1, 2, 3], [0, 0, 0, 0, 1, 1], [0] * 6]
 
 
 def test_hierarchies_climb_by_their_own_levels_and_missing_values_join_at_the_top() -> None:
-    ladder = Ladder.of(Tree(np.array([0, -1, 5]), LEVELS))
+    ladder = Ladder.of(LabelAxis(np.array([0, -1, 5]), LEVELS))
     assert ladder.top == 3
     assert [level[ladder.codes].tolist() for level in ladder.levels] == [[0, 6, 5], [0, 3, 2], [0, 2, 1], [0, 0, 0]]
 
 
 def test_sets_are_all_or_nothing() -> None:
-    ladder = Ladder.of(Set(np.array([2, 0]), 3))
+    ladder = Ladder.of(SetAxis(np.array([2, 0]), 3))
     assert [level.tolist() for level in ladder.levels] == [[0, 1, 2], [0, 0, 0]]
-    assert Ladder.of(Set(np.array([0, 0]), 1)).top == 0
+    assert Ladder.of(SetAxis(np.array([0, 0]), 1)).top == 0
 
 
 @pytest.mark.parametrize("codes", [[-1, -1], [-1, 0], [0, 0]])
 def test_ladders_of_next_to_nothing(codes: list[int]) -> None:
-    for axis in (Line(np.array(codes), np.zeros(1), np.zeros(1)), Tree(np.array(codes), (np.zeros(1, dtype=int),))):
+    for axis in (
+        NumberAxis(np.array(codes), np.zeros(1), np.zeros(1)),
+        LabelAxis(np.array(codes), (np.zeros(1, dtype=int),)),
+    ):
         ladder = Ladder.of(axis)
         assert not ladder.levels[-1].any()
         assert len(np.unique(ladder.levels[0][ladder.codes])) == len(set(codes))
-    assert Ladder.of(Line(np.array([-1, -1]), np.zeros(0), np.zeros(0))).levels[-1].tolist() == [0]
+    assert Ladder.of(NumberAxis(np.array([-1, -1]), np.zeros(0), np.zeros(0))).levels[-1].tolist() == [0]
 
 
 # --- how it searches --------------------------------------------------------------------------------------------------
@@ -129,8 +132,8 @@ def test_ladders_of_next_to_nothing(codes: list[int]) -> None:
 def test_rolled_up_counts_are_those_of_the_rows() -> None:
     random = np.random.default_rng(5)
     codes = random.integers(0, 7, 300)
-    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1))
-    axes = (Line.of_points(random.integers(0, 20, 300) / 20), Tree(random.integers(-1, 6, 300), LEVELS))
+    guarded = Attribute(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1))
+    axes = (NumberAxis.of_points(random.integers(0, 20, 300) / 20), LabelAxis(random.integers(-1, 6, 300), LEVELS))
     problem = Problem(np.zeros((300, 2)), (guarded,), 1, axes)
     ladders = [Ladder.of(axis) for axis in axes]
     rolled = Frequencies.of(problem, ladders)
@@ -151,9 +154,9 @@ def test_properties_prune_and_rows_are_read_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Frequencies, "of", lambda *given: scans.append(1) or scan(*given))
     random = np.random.default_rng(2)
     codes = np.arange(400) % 4
-    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1, 5))
-    others = [Tree(random.integers(0, 6, 400), LEVELS) for _ in range(3)]
-    problem = Problem(np.zeros((400, 4)), (guarded,), 1, (Set(codes, 4), *others))
+    guarded = Attribute(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1, 5))
+    others = [LabelAxis(random.integers(0, 6, 400), LEVELS) for _ in range(3)]
+    problem = Problem(np.zeros((400, 4)), (guarded,), 1, (SetAxis(codes, 4), *others))
     assert all(node[0] == 1 for node in minimal_solutions(problem))
     assert len(scans) == 1
     assert len(judged) < 60  # of 375 nodes in all subsets
@@ -162,8 +165,11 @@ def test_properties_prune_and_rows_are_read_once(monkeypatch: pytest.MonkeyPatch
 def test_what_memory_does_not_hold_is_rolled_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(8)
     codes = random.integers(0, 3, 200)
-    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1, 5))
-    axes = (Line.of_points(random.random(200)), *(Tree(random.integers(-1, 6, 200), LEVELS) for _ in range(2)))
+    guarded = Attribute(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1, 5))
+    axes = (
+        NumberAxis.of_points(random.random(200)),
+        *(LabelAxis(random.integers(-1, 6, 200), LEVELS) for _ in range(2)),
+    )
     problem = Problem(np.zeros((200, 3)), (guarded,), 2, axes)
     found = minimal_solutions(problem)
     assert len(found) > 1
@@ -182,7 +188,7 @@ def test_very_many_combinations_of_values_get_numbers_of_their_own() -> None:
 
 
 def test_too_large_a_lattice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    axes = tuple(Set(np.arange(2), 2) for _ in range(3))
+    axes = tuple(SetAxis(np.arange(2), 2) for _ in range(3))
     monkeypatch.setattr(incognito, "MOST_NODES", 26)
     with pytest.raises(Unsuited, match="search 27 generalisations and stops at 26"):
         partition(Problem(np.zeros((2, 3)), (), 1, axes))
@@ -195,7 +201,7 @@ def test_no_quasi_identifier_leaves_one_class() -> None:
 
 def test_progress_only_grows() -> None:
     shares: list[float] = []
-    axes = tuple(Set(np.arange(8) % n, n) for n in (2, 3, 4))
+    axes = tuple(SetAxis(np.arange(8) % n, n) for n in (2, 3, 4))
     partition(Problem(np.zeros((8, 3)), (), 2, axes), progress=lambda share, phase="": shares.append(share))
     assert shares == sorted(shares)
     assert shares[-1] == 1.0

@@ -19,8 +19,8 @@ from tclose.errors import Infeasible, MissingExtra, Unsuited
 from tclose.partition.kanonymity import partition
 from tclose.partition.kanonymity.approximation import approximate
 from tclose.partition.kanonymity.pairing import MOST_TYPES, two_diverse
-from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.shared.axes import Set
+from tclose.partition.problem import Attribute, Problem
+from tclose.partition.shared.axes import SetAxis
 from tclose.partition.shared.stars import star_cost
 from tclose.privacy import Alpha, DistinctL, Model
 
@@ -172,8 +172,8 @@ def test_more_columns_than_a_word_has_bits() -> None:
 
 def problem(*models: Model, t: Fraction | None = None, k: int = 2, codes: str = "0011") -> Problem:
     values = np.array(list(map(int, codes)))
-    guarded = Sensitive(values, np.bincount(values).astype(np.int64), Equal(), t, None, models)
-    axes = (Set(np.arange(len(codes)) % 2, 2),)
+    guarded = Attribute(values, np.bincount(values).astype(np.int64), Equal(), t, None, models)
+    axes = (SetAxis(np.arange(len(codes)) % 2, 2),)
     return Problem(np.zeros((len(codes), 1)), (guarded,), k, axes)
 
 

@@ -20,7 +20,7 @@ from tclose.partition.microaggregation.first import strata_needed, strata_of, st
 from tclose.partition.microaggregation.mdav import mdav, standardised
 from tclose.partition.microaggregation.merge import excess, joined
 from tclose.partition.microaggregation.swap import swapped
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 1, 2]), np.array([0, 0, 0, 0, 0, 1]), np.zeros(6, dtype=np.int64))
 DISTANCES: dict[str, Distance] = {
@@ -56,7 +56,7 @@ def census(pytestconfig: pytest.Config) -> pl.DataFrame:
 
 def taxes(census: pl.DataFrame, name: str, t: str) -> Problem:
     values, codes = np.unique(census[name].to_numpy(), return_inverse=True)
-    one = Sensitive(codes.astype(np.int64), np.bincount(codes), Ordered(len(values)), Fraction(t))
+    one = Attribute(codes.astype(np.int64), np.bincount(codes), Ordered(len(values)), Fraction(t))
     return Problem(census.select("TAXINC", "POTHVAL").to_numpy().astype(np.float64), (one,), 2)
 
 
@@ -157,7 +157,7 @@ def test_values_that_all_differ_need_no_merging_where_strata_come_out_even(class
     """The paper's bound is a theorem there."""
     random = np.random.default_rng(seed)
     rows = classes * 20
-    one = Sensitive(random.permutation(rows), np.ones(rows, dtype=np.int64), Ordered(rows), Fraction(t))
+    one = Attribute(random.permutation(rows), np.ones(rows, dtype=np.int64), Ordered(rows), Fraction(t))
     strata = strata_needed(rows, 1, Fraction(t))
     if rows % strata == 0:
         assert partition(Problem(random.random((rows, 2)), (one,))).max() + 1 == rows // strata
@@ -168,14 +168,14 @@ def test_swaps_bring_groups_nearer() -> None:
     codes = random.integers(0, 6, 300)
     points = standardised(np.stack((codes + random.random(300), random.random(300)), axis=1))
     for kind in ("ordered", "value", "equal", "hierarchical"):
-        one = Sensitive(codes, np.bincount(codes, minlength=6), DISTANCES[kind], Fraction(1, 4))
+        one = Attribute(codes, np.bincount(codes, minlength=6), DISTANCES[kind], Fraction(1, 4))
         beyond = [
             (excess(labels, (one,)) > 0).sum() for labels in (mdav(points, 6, silent), swapped(points, 6, one, silent))
         ]
         assert beyond[1] < beyond[0] / 2
 
 
-def by_the_book(points: np.ndarray, k: int, one: Sensitive) -> list[set[int]]:
+def by_the_book(points: np.ndarray, k: int, one: Attribute) -> list[set[int]]:
     """Algorithm 2 word by word, on fractions: every row in turn, every member as the one to leave."""
     left, groups, origin = set(range(len(points))), [], points[0]
     while len(left) >= 2 * k:
@@ -201,7 +201,7 @@ def by_the_book(points: np.ndarray, k: int, one: Sensitive) -> list[set[int]]:
 def test_swaps_are_those_of_the_paper(seed: int) -> None:
     random = np.random.default_rng(seed)
     places = np.sort(random.choice(10**6, 40, replace=False))
-    one = Sensitive(random.permutation(40), np.ones(40, dtype=np.int64), Value(places - places[0]), Fraction(1, 8))
+    one = Attribute(random.permutation(40), np.ones(40, dtype=np.int64), Value(places - places[0]), Fraction(1, 8))
     points = random.random((40, 2))
     labels = swapped(points, 4, one, silent)
     assert [set(np.flatnonzero(labels == g)) for g in range(labels.max() + 1)] == by_the_book(points, 4, one)
@@ -210,14 +210,14 @@ def test_swaps_are_those_of_the_paper(seed: int) -> None:
 def test_swaps_keep_groups_that_are_within_t() -> None:
     codes = np.tile([0, 1, 2, 3, 4, 5], 20)
     points = np.repeat(np.arange(20.0), 6)[:, None]
-    one = Sensitive(codes, np.bincount(codes), Ordered(6), Fraction(0))
+    one = Attribute(codes, np.bincount(codes), Ordered(6), Fraction(0))
     labels = swapped(points, 6, one, silent)
     assert all(len(set(labels[i : i + 6])) == 1 for i in range(0, 120, 6))
 
 
 def test_merging_joins_the_worst_with_the_nearest() -> None:
     codes = np.array([0, 0, 1, 1, 0, 1, 0, 1])
-    one = Sensitive(codes, np.array([4, 4]), Equal(), Fraction(0))
+    one = Attribute(codes, np.array([4, 4]), Equal(), Fraction(0))
     points = np.array([[0.0], [0.0], [1.0], [1.0], [5.0], [5.0], [9.0], [9.0]])
     labels = joined(points, np.array([0, 0, 1, 1, 2, 2, 3, 3]), (one,), silent)
     assert [labels[0], labels[4], labels[6]] == [labels[2], labels[5], labels[7]]
@@ -235,7 +235,7 @@ def test_every_class_is_within_t(variant: str, kind: str, data: st.DataObject) -
     rows = data.draw(st.integers(1, 90))
     codes = random.choice(6, rows, p=random.dirichlet(np.ones(6)))
     reference = np.bincount(codes, minlength=6) + random.integers(0, 3, 6)  # the rows may be a part of the table
-    one = Sensitive(codes, reference, DISTANCES[kind], data.draw(levels))
+    one = Attribute(codes, reference, DISTANCES[kind], data.draw(levels))
     problem = Problem(random.integers(0, 5, (rows, 2)) / 4, (one,), data.draw(st.integers(1, min(rows, 5))))
     if one.t is not None and one.emd_of(codes, reference) > one.t:
         with pytest.raises(Infeasible):
@@ -249,7 +249,7 @@ def test_every_class_is_within_t(variant: str, kind: str, data: st.DataObject) -
 def test_merging_serves_several_attributes() -> None:
     random = np.random.default_rng(8)
     both = tuple(
-        Sensitive(codes, np.bincount(codes, minlength=6), DISTANCES[kind], Fraction(1, 5))
+        Attribute(codes, np.bincount(codes, minlength=6), DISTANCES[kind], Fraction(1, 5))
         for kind, codes in (("ordered", random.integers(0, 6, 400)), ("hierarchical", random.integers(0, 6, 400)))
     )
     problem = Problem(random.random((400, 3)), both, 3)
@@ -260,7 +260,7 @@ def test_merging_serves_several_attributes() -> None:
 
 def test_what_it_cannot_serve_is_refused() -> None:
     codes = np.arange(6)
-    one = Sensitive(codes, np.ones(6, dtype=np.int64), Ordered(6), Fraction(1))
+    one = Attribute(codes, np.ones(6, dtype=np.int64), Ordered(6), Fraction(1))
     problem = Problem(np.zeros((6, 1)), (one,))
     with pytest.raises(Unsuited, match="'merge' it serves any number"):
         partition(replace(problem, sensitive=(one, one)))
@@ -276,7 +276,7 @@ def test_what_it_cannot_serve_is_refused() -> None:
 def test_progress_only_grows(variant: str) -> None:
     random = np.random.default_rng(4)
     codes = random.integers(0, 6, 200)
-    one = Sensitive(codes, np.bincount(codes), Ordered(6), Fraction(1, 8))
+    one = Attribute(codes, np.bincount(codes), Ordered(6), Fraction(1, 8))
     told: list[float] = []
     partition(
         Problem(random.random((200, 2)), (one,), 2),
@@ -291,7 +291,7 @@ def test_equally_spaced_numbers_are_served_as_ranks_are() -> None:
     random = np.random.default_rng(4)
     codes, points = random.integers(0, 6, size=200), random.random((200, 2))
     ranks, numbers = (
-        Problem(points, (Sensitive(codes, np.bincount(codes), distance, Fraction(1, 8)),), 2)
+        Problem(points, (Attribute(codes, np.bincount(codes), distance, Fraction(1, 8)),), 2)
         for distance in (Ordered(6), Value(np.arange(6)))
     )
     assert partition(numbers).tolist() == partition(ranks).tolist()

@@ -15,8 +15,8 @@ from tclose import Policy, anonymize, check
 from tclose.distance import Equal, Ordered
 from tclose.errors import Infeasible, PolicyError
 from tclose.partition.mondrian import partition
-from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.shared.axes import Axis, Line, Set, Tree
+from tclose.partition.problem import Attribute, Problem
+from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
 from tclose.privacy import DistinctL
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.int64))
@@ -28,9 +28,9 @@ def free(*axes: Axis, k: int = 1) -> Problem:
     return Problem(np.zeros((len(axes[0].codes), len(axes))), (), k, axes)
 
 
-def ordered(codes: np.ndarray, t: str, n: int | None = None, models: tuple[DistinctL, ...] = ()) -> Sensitive:
+def ordered(codes: np.ndarray, t: str, n: int | None = None, models: tuple[DistinctL, ...] = ()) -> Attribute:
     reference = np.bincount(codes).astype(np.int64)
-    return Sensitive(codes, reference, Ordered(len(reference)), Fraction(t), n, models)
+    return Attribute(codes, reference, Ordered(len(reference)), Fraction(t), n, models)
 
 
 def groups(labels: np.ndarray) -> set[tuple[int, ...]]:
@@ -38,12 +38,15 @@ def groups(labels: np.ndarray) -> set[tuple[int, ...]]:
 
 
 def test_the_widest_axis_is_cut_at_its_median() -> None:
-    wide, narrow = Line.of_points(np.array([0.0, 0.1, 0.2, 1.0])), Line.of_points(np.array([0.4, 0.1, 0.3, 0.0]))
+    wide, narrow = (
+        NumberAxis.of_points(np.array([0.0, 0.1, 0.2, 1.0])),
+        NumberAxis.of_points(np.array([0.4, 0.1, 0.3, 0.0])),
+    )
     assert groups(partition(free(narrow, wide, k=2))) == {(0, 1), (2, 3)}
 
 
 def test_strict_cuts_keep_equal_values_together_and_relaxed_ones_share_them_out() -> None:
-    places = Line.of_points(np.array([0.0, 0.5, 0.5, 0.5, 0.5, 1.0]))
+    places = NumberAxis.of_points(np.array([0.0, 0.5, 0.5, 0.5, 0.5, 1.0]))
     assert groups(partition(free(places, k=2), cuts="strict")) == {(0, 1, 2, 3, 4, 5)}
     assert groups(partition(free(places, k=2), cuts="relaxed")) == {(0, 1, 2), (3, 4, 5)}
 
@@ -51,37 +54,40 @@ def test_strict_cuts_keep_equal_values_together_and_relaxed_ones_share_them_out(
 @pytest.mark.parametrize("cuts", CUTS)
 def test_hierarchies_are_cut_at_the_highest_label_that_changes(cuts: str) -> None:
     """The median lies between leaves 1 and 2, but the labels part leaves 0 to 3 from 4 and 5 first."""
-    tree = Tree(np.array([0, 0, 0, 1, 1, 1, 2, 3, 4, 4, 5]), LEVELS)
+    tree = LabelAxis(np.array([0, 0, 0, 1, 1, 1, 2, 3, 4, 4, 5]), LEVELS)
     labels = partition(free(tree, k=3), cuts=cuts)
     assert groups(labels) == {(0, 1, 2, 3, 4, 5, 6, 7), (8, 9, 10)}
     assert groups(partition(free(tree, k=2), cuts=cuts)) == {(0, 1, 2), (3, 4, 5), (6, 7), (8, 9, 10)}
 
 
 def test_missing_values_go_with_the_first_label_until_they_can_stand_alone() -> None:
-    tree = Tree(np.array([-1, -1, 0, 0, 4, 4]), LEVELS)
+    tree = LabelAxis(np.array([-1, -1, 0, 0, 4, 4]), LEVELS)
     assert groups(partition(free(tree, k=3))) == {(0, 1, 2, 3, 4, 5)}
     assert groups(partition(free(tree, k=2))) == {(0, 1), (2, 3), (4, 5)}
-    line = Line(np.array([-1, -1, 0, 0]), np.zeros(1), np.zeros(1))
+    line = NumberAxis(np.array([-1, -1, 0, 0]), np.zeros(1), np.zeros(1))
     assert groups(partition(free(line, k=2))) == {(0, 1), (2, 3)}
 
 
 def test_sets_are_cut_by_value() -> None:
-    assert groups(partition(free(Set(np.array([2, 0, 1, 0, 2, 1]), 3)))) == {(0, 4), (1, 3), (2, 5)}
+    assert groups(partition(free(SetAxis(np.array([2, 0, 1, 0, 2, 1]), 3)))) == {(0, 4), (1, 3), (2, 5)}
 
 
 def test_values_published_as_one_range_stay_together() -> None:
-    stepped = Line(np.array([0, 1, 2, 3]), np.array([0, 0, 0.5, 0.5]), np.array([0.5, 0.5, 1, 1]))
+    stepped = NumberAxis(np.array([0, 1, 2, 3]), np.array([0, 0, 0.5, 0.5]), np.array([0.5, 0.5, 1, 1]))
     assert groups(partition(free(stepped))) == {(0, 1), (2, 3)}
 
 
 def test_the_next_widest_axis_is_tried_where_a_cut_is_not_admitted() -> None:
-    wide, narrow = Line.of_points(np.array([0.0, 0.0, 1.0, 1.0])), Line.of_points(np.array([0.2, 0.6, 0.2, 0.6]))
+    wide, narrow = (
+        NumberAxis.of_points(np.array([0.0, 0.0, 1.0, 1.0])),
+        NumberAxis.of_points(np.array([0.2, 0.6, 0.2, 0.6])),
+    )
     told = ordered(np.array([0, 0, 1, 1]), "0.1")
     assert groups(partition(Problem(np.zeros((4, 2)), (told,), 2, (wide, narrow)))) == {(0, 2), (1, 3)}
 
 
 def test_further_models_forbid_cuts() -> None:
-    codes, places = np.array([0, 1, 0, 0]), (Line.of_points(np.arange(4) / 3),)
+    codes, places = np.array([0, 1, 0, 0]), (NumberAxis.of_points(np.arange(4) / 3),)
     assert len(groups(partition(Problem(np.zeros((4, 1)), (ordered(codes, "1"),), 2, places)))) == 2
     diverse = ordered(codes, "1", models=(DistinctL(2),))
     assert len(groups(partition(Problem(np.zeros((4, 1)), (diverse,), 2, places)))) == 1
@@ -89,7 +95,7 @@ def test_further_models_forbid_cuts() -> None:
 
 def test_large_classes_may_differ_under_n() -> None:
     """Two halves with one value each are far from the whole; with n = 4 rows each they are supersets of their own."""
-    codes, places = np.repeat([0, 1], 4), (Line.of_points(np.arange(8) / 7),)
+    codes, places = np.repeat([0, 1], 4), (NumberAxis.of_points(np.arange(8) / 7),)
     for n, classes in ((None, 1), (5, 1), (4, 2), (3, 2), (2, 4)):
         problem = Problem(np.zeros((8, 1)), (ordered(codes, "0.1", n),), 1, places)
         assert len(groups(partition(problem))) == classes
@@ -127,13 +133,13 @@ def test_no_quasi_identifier_leaves_one_class() -> None:
 def problems(draw: st.DrawFn) -> Problem:
     rows, random = draw(st.integers(1, 60)), np.random.default_rng(draw(st.integers(0, 2**32)))
     axes = (
-        Line.of_points(random.integers(0, 9, size=rows) / 8),
-        Tree(random.integers(-1, 6, size=rows), LEVELS),
-        Set(random.integers(0, 5, size=rows), 7),
+        NumberAxis.of_points(random.integers(0, 9, size=rows) / 8),
+        LabelAxis(random.integers(-1, 6, size=rows), LEVELS),
+        SetAxis(random.integers(0, 5, size=rows), 7),
     )
     t, n = draw(st.sampled_from(["0", "0.1", "1/4", "0.6"])), draw(st.sampled_from([None, None, 4, 20]))
     one = ordered(random.integers(0, 4, rows), t, n)
-    other = Sensitive(one.codes[::-1].copy(), one.reference, Equal(), Fraction(draw(st.sampled_from(["0.2", "1"]))))
+    other = Attribute(one.codes[::-1].copy(), one.reference, Equal(), Fraction(draw(st.sampled_from(["0.2", "1"]))))
     return Problem(np.zeros((rows, 3)), (one, other), draw(st.integers(1, min(rows, 4))), axes)
 
 
@@ -149,7 +155,7 @@ def test_every_class_is_admitted_and_no_allowed_cut_is_left(problem: Problem, cu
 
 def test_progress_only_grows() -> None:
     told: list[float] = []
-    partition(free(Line.of_points(np.arange(50) / 49), k=3), progress=lambda share, phase="": told.append(share))
+    partition(free(NumberAxis.of_points(np.arange(50) / 49), k=3), progress=lambda share, phase="": told.append(share))
     assert told == sorted(told)
     assert told[-1] == 1.0
 

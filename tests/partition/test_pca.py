@@ -12,7 +12,7 @@ import pytest
 import tclose
 from tclose.distance import Equal, Hierarchical, Ordered
 from tclose.partition.pca import cut, partition
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 TREE = (np.arange(6), np.array([0, 0, 1, 1, 1, 1]), np.zeros(6, dtype=np.int64))
@@ -21,7 +21,7 @@ TREE = (np.arange(6), np.array([0, 0, 1, 1, 1, 1]), np.zeros(6, dtype=np.int64))
 def ranks(rows: int, t: str, k: int) -> Problem:
     """Distinct values, in an order that has nothing to do with the quasi-identifier's."""
     codes = np.random.default_rng(rows).permutation(rows)
-    one = Sensitive(codes, np.ones(rows, dtype=np.int64), Ordered(rows), Fraction(t))
+    one = Attribute(codes, np.ones(rows, dtype=np.int64), Ordered(rows), Fraction(t))
     return Problem(np.linspace(0, 1, rows)[:, None], (one,), k)
 
 
@@ -51,7 +51,7 @@ def test_any_number_of_attributes_and_distances() -> None:
     random = np.random.default_rng(6)
     kinds = (Ordered(6), Equal(), Hierarchical(TREE))
     guarded = tuple(
-        Sensitive(codes, np.bincount(codes, minlength=6), kind, Fraction(1, 4))
+        Attribute(codes, np.bincount(codes, minlength=6), kind, Fraction(1, 4))
         for kind, codes in zip(kinds, random.integers(0, 6, (3, 300)), strict=True)
     )
     problem = Problem(random.random((300, 2)), guarded, 3)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tclose.distance import Distance, Equal, Ordered
 from tclose.errors import PolicyError, Unsuited
-from tclose.partition import DEFAULT_METHOD, Problem, Sensitive, method_named
+from tclose.partition import DEFAULT_METHOD, Attribute, Problem, method_named
 from tclose.partition.projections import associations, cramer, partition, projections
 
 CHANCE = np.random.default_rng(5)
@@ -19,12 +19,12 @@ ROWS = 2000
 A, B = CHANCE.integers(0, 6, ROWS), CHANCE.integers(0, 40, ROWS)
 
 
-def attribute(codes: np.ndarray, distance: Distance | None = None) -> Sensitive:
+def attribute(codes: np.ndarray, distance: Distance | None = None) -> Attribute:
     found = np.unique(codes, return_inverse=True)[1].astype(np.int64)
-    return Sensitive(found, np.bincount(found), distance or Equal(), Fraction(1, 5))
+    return Attribute(found, np.bincount(found), distance or Equal(), Fraction(1, 5))
 
 
-def line(codes: np.ndarray) -> Sensitive:
+def line(codes: np.ndarray) -> Attribute:
     return attribute(codes, Ordered(len(np.unique(codes))))
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, PolicyError, Unsuited
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.sabre import bound, partition
 from tclose.partition.sabre.bucketization import bucketize, ground_of
 from tclose.partition.shared.redistribution import NEARS, leaves
@@ -33,9 +33,9 @@ levels = st.sampled_from([Fraction(0), Fraction(1, 50), Fraction(1, 10), Fractio
 counts = st.lists(st.integers(0, 12), min_size=6, max_size=6).filter(any)
 
 
-def attribute(kind: str, here: list[int], t: Fraction | None) -> Sensitive:
+def attribute(kind: str, here: list[int], t: Fraction | None) -> Attribute:
     codes = np.repeat(np.arange(6), here)
-    return Sensitive(codes, np.array(here), DISTANCES[kind], t)
+    return Attribute(codes, np.array(here), DISTANCES[kind], t)
 
 
 def far_at_worst(distance: Distance, here: np.ndarray, values: np.ndarray) -> Fraction:
@@ -117,7 +117,7 @@ def test_every_class_is_within_t(kind: str, near: str, data: st.DataObject) -> N
     rows = data.draw(st.integers(1, 200))
     codes = random.choice(6, rows, p=random.dirichlet(np.ones(6)))
     reference = np.bincount(codes, minlength=6) + random.integers(0, 3, 6)  # the rows may be a part of the table
-    one = Sensitive(codes, reference, DISTANCES[kind], data.draw(levels))
+    one = Attribute(codes, reference, DISTANCES[kind], data.draw(levels))
     problem = Problem(random.random((rows, 2)), (one,), data.draw(st.integers(1, min(rows, 5))))
     if one.t is not None and one.emd_of(codes, reference) > one.t:
         with pytest.raises(Infeasible):
@@ -131,7 +131,7 @@ def test_every_class_is_within_t(kind: str, near: str, data: st.DataObject) -> N
 def test_a_common_divisor_is_used_to_the_full() -> None:
     """The thesis' example: buckets of 16, 32 and 64 rows in 16 classes, which are at distance 0."""
     codes = np.repeat([0, 1, 2], [16, 32, 64])
-    one = Sensitive(codes, np.bincount(codes), Ordered(3), Fraction(0))
+    one = Attribute(codes, np.bincount(codes), Ordered(3), Fraction(0))
     labels = partition(Problem(np.random.default_rng(0).random((112, 2)), (one,)))
     assert np.bincount(labels).tolist() == [7] * 16
 
@@ -159,7 +159,7 @@ def test_half_a_million_salaries(pytestconfig: pytest.Config) -> None:
     frame = pl.read_csv(file, columns=["age", "sex", "education", "salary_class"])
     points = frame.select("age", "sex", "education").to_numpy().astype(np.float64)
     codes = frame["salary_class"].to_numpy().astype(np.int64)
-    one = Sensitive(codes, np.bincount(codes), Ordered(50), Fraction("0.088"))
+    one = Attribute(codes, np.bincount(codes), Ordered(50), Fraction("0.088"))
     problem = Problem((points - points.min(axis=0)) / np.ptp(points, axis=0), (one,), 2)
     labels = partition(problem)
     assert problem.admitted(labels).all()

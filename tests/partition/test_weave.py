@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, PolicyError
-from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.shared.axes import Axis, Line, Set, Tree
+from tclose.partition.problem import Attribute, Problem
+from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
 from tclose.partition.shared.kernels import kernel
 from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.shared.workers import lowered_flag
@@ -47,17 +47,17 @@ def distance_named(kind: str, domain: int) -> Distance:
     return Equal()
 
 
-def sensitive(kind: str, codes: np.ndarray, t: Fraction | None, domain: int = 6) -> Sensitive:
+def sensitive(kind: str, codes: np.ndarray, t: Fraction | None, domain: int = 6) -> Attribute:
     reference = np.bincount(codes, minlength=domain).astype(np.int64)
-    return Sensitive(codes, reference, distance_named(kind, domain), t)
+    return Attribute(codes, reference, distance_named(kind, domain), t)
 
 
 def some_axes(random: np.random.Generator, rows: int) -> tuple[Axis, ...]:
     missing = random.integers(-1, 6, size=rows)
     return (
-        Line.of_points(random.integers(0, 9, size=rows) / 8),
-        Tree(missing, LEVELS),
-        Set(random.integers(0, 70, size=rows), 70),
+        NumberAxis.of_points(random.integers(0, 9, size=rows) / 8),
+        LabelAxis(missing, LEVELS),
+        SetAxis(random.integers(0, 70, size=rows), 70),
     )
 
 
@@ -93,7 +93,7 @@ def every_kind() -> list[Problem]:
     for rows, k, kinds in ((150, 3, ("ordered", "hierarchical")), (90, 2, ("matrix", "equal", "value")), (260, 1, ())):
         codes = [random.integers(0, 6, size=rows) for _ in kinds]
         guarded = tuple(sensitive(kind, column, Fraction(1, 4)) for kind, column in zip(kinds, codes, strict=True))
-        means = replace(Line.of_points(random.random(rows)), deviation=0.3)
+        means = replace(NumberAxis.of_points(random.random(rows)), deviation=0.3)
         found.append(Problem(np.zeros((rows, 4)), guarded, k, (*some_axes(random, rows), means)))
     rules = (
         DistinctL(3),
@@ -103,13 +103,13 @@ def every_kind() -> list[Problem]:
         DeltaDisclosure(Fraction(3)),
     )
     codes = random.integers(0, 6, size=200)
-    ruled = Sensitive(
+    ruled = Attribute(
         codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(1, 2), 50, (*rules, DeltaDisclosure(Fraction(3)))
     )
     single = replace(ruled, t=None, n=None, models=(RecursiveCL(Fraction(3), 1),))
     found.append(Problem(random.random((200, 2)), (ruled, single), 2))
-    long = Sensitive(random.permutation(2500), np.ones(2500, dtype=np.int64), Ordered(2500), Fraction(1, 5))
-    wide = Sensitive(random.permutation(4500), np.ones(4500, dtype=np.int64), Equal(), Fraction(4, 5))
+    long = Attribute(random.permutation(2500), np.ones(2500, dtype=np.int64), Ordered(2500), Fraction(1, 5))
+    wide = Attribute(random.permutation(4500), np.ones(4500, dtype=np.int64), Equal(), Fraction(4, 5))
     found += [Problem(random.random((2500, 1)), (long,), 2), Problem(random.random((4500, 1)), (wide,), 2)]
     return found
 
@@ -192,7 +192,11 @@ def test_few_and_many_values(t: Fraction, values: int) -> None:
 
 def test_one_row_repeated_loses_nothing() -> None:
     codes = np.arange(100) % 6
-    axes = (Line.of_points(np.zeros(100)), Tree(np.zeros(100, dtype=np.int64), LEVELS), Set(np.zeros(100, np.int64), 1))
+    axes = (
+        NumberAxis.of_points(np.zeros(100)),
+        LabelAxis(np.zeros(100, dtype=np.int64), LEVELS),
+        SetAxis(np.zeros(100, np.int64), 1),
+    )
     problem = Problem(np.zeros((100, 3)), (sensitive("equal", codes, Fraction(1, 10)),), 5, axes)
     judge(problem, partition(problem, effort="fast"))
 
@@ -217,7 +221,7 @@ def test_a_part_is_judged_against_the_whole() -> None:
 def test_very_many_values_are_judged_in_stretches() -> None:
     random = np.random.default_rng(2)
     codes = random.permutation(6000)
-    guarded = Sensitive(codes, np.ones(6000, dtype=np.int64), Ordered(6000), Fraction(1, 10))
+    guarded = Attribute(codes, np.ones(6000, dtype=np.int64), Ordered(6000), Fraction(1, 10))
     problem = Problem(random.random((6000, 2)), (guarded,), 2)
     labels = partition(problem, effort="fast")
     judge(problem, labels)
@@ -239,7 +243,7 @@ def test_large_k(k: int) -> None:
 def test_very_many_values_without_an_order_end_soon() -> None:
     """A class within 1/2 needs half of all values; carving and exchanging would take minutes."""
     random = np.random.default_rng(2)
-    guarded = Sensitive(random.permutation(20_000), np.ones(20_000, dtype=np.int64), Equal(), Fraction(4, 5))
+    guarded = Attribute(random.permutation(20_000), np.ones(20_000, dtype=np.int64), Equal(), Fraction(4, 5))
     problem = Problem(random.random((20_000, 2)), (guarded,), 2)
     labels = partition(problem)
     judge(problem, labels)
@@ -264,7 +268,7 @@ def test_t_of_nothing_is_decided_at_once() -> None:
     codes = np.random.default_rng(1).integers(0, 3, 30_011)
     reference = np.bincount(codes).astype(np.int64)
     problem = Problem(
-        np.random.default_rng(2).random((30_011, 2)), (Sensitive(codes, reference, Equal(), Fraction(0)),)
+        np.random.default_rng(2).random((30_011, 2)), (Attribute(codes, reference, Equal(), Fraction(0)),)
     )
     assert partition(problem).max() == 0
 
@@ -273,7 +277,7 @@ def test_huge_magnitudes_stay_exact() -> None:
     random = np.random.default_rng(2)
     positions = np.array([0, 1, 10**6, 10**12, 10**17], dtype=object)
     codes = random.integers(0, 5, 400)
-    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Value(positions), Fraction(1, 10))
+    guarded = Attribute(codes, np.bincount(codes).astype(np.int64), Value(positions), Fraction(1, 10))
     problem = Problem(random.random((400, 2)), (guarded,), 2)
     labels = partition(problem, effort="fast")
     judge(problem, labels)
@@ -344,7 +348,7 @@ def test_the_loss_of_means_is_the_squared_distance_to_them(seed: int) -> None:
     random = np.random.default_rng(seed)
     points = random.integers(0, 9, size=40) / 8
     labels = random.integers(0, 5, size=40)
-    axis = replace(Line.of_points(points), deviation=float(points.std()))
+    axis = replace(NumberAxis.of_points(points), deviation=float(points.std()))
     scores = (points - points.mean()) / points.std()
     squares = sum(((scores[labels == c] - scores[labels == c].mean()) ** 2).sum() for c in np.unique(labels))
     axes = loss_table((axis,), 40)
@@ -356,7 +360,7 @@ def test_where_means_are_published_the_squared_distances_are_lowered() -> None:
     points, codes = random.lognormal(size=(1500, 2)), random.integers(0, 6, size=1500)
     points /= points.max(axis=0)
     guarded = (sensitive("ordered", codes, Fraction(1, 10)),)
-    ranges = tuple(Line.of_points(column) for column in points.T)
+    ranges = tuple(NumberAxis.of_points(column) for column in points.T)
     means = tuple(replace(axis, deviation=float(points[:, q].std())) for q, axis in enumerate(ranges))
     squares = {}
     for name, axes in (("ranges", ranges), ("means", means)):
@@ -372,7 +376,7 @@ def test_a_line_of_very_many_uneven_values_keeps_its_t() -> None:
     random = np.random.default_rng(3)
     values = np.sort(np.unique(np.append((random.lognormal(10, 1, 4000) * 100).astype(np.int64), 10**12)))
     codes = random.permutation(len(values))
-    guarded = Sensitive(codes, np.ones(len(values), dtype=np.int64), Value(values), Fraction(1, 10))
+    guarded = Attribute(codes, np.ones(len(values), dtype=np.int64), Value(values), Fraction(1, 10))
     problem = Problem(random.random((len(values), 2)), (guarded,), 5)
     labels = partition(problem, effort="fast")
     judge(problem, labels)
@@ -385,8 +389,8 @@ def test_a_matrix_that_is_a_line_is_as_good_as_one() -> None:
     shuffled = random.permutation(40)
     costs = np.abs(places[:, None] - places[None, :])[np.ix_(shuffled, shuffled)]
     points, reference = random.random((1000, 2)), np.bincount(codes, minlength=40).astype(np.int64)
-    line = Sensitive(shuffled[codes], reference[np.argsort(shuffled)], Ordered(40), Fraction(1, 10))
-    matrix = Sensitive(codes, reference, Matrix(costs), Fraction(1, 10))
+    line = Attribute(shuffled[codes], reference[np.argsort(shuffled)], Ordered(40), Fraction(1, 10))
+    matrix = Attribute(codes, reference, Matrix(costs), Fraction(1, 10))
     losses = []
     for one in (line, matrix):
         problem = Problem(points, (one,), 3)
@@ -403,7 +407,7 @@ def test_a_class_of_n_rows_need_not_be_near_the_table() -> None:
     reference = np.bincount(codes).astype(np.int64)
     losses = []
     for n in (None, 100):
-        problem = Problem(points, (Sensitive(codes, reference, Ordered(6), Fraction(1, 20), n),), 3)
+        problem = Problem(points, (Attribute(codes, reference, Ordered(6), Fraction(1, 20), n),), 3)
         labels = partition(problem, seed=1)
         assert problem.admitted(labels).all()
         losses.append(total_loss(loss_table(problem.all_axes, 1200), labels))

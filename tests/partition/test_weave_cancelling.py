@@ -10,9 +10,9 @@ import pytest
 
 from tclose.distance import Equal, Ordered
 from tclose.errors import Cancelled
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared import workers
-from tclose.partition.shared.axes import Line
+from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.weave import partition
 from tclose.partition.weave.bisection import cells_of, orders_of, ranks_of
 from tclose.partition.weave.effort import EFFORTS
@@ -28,7 +28,7 @@ from tclose.types import silent
 def large_problem(rows: int = 20_000) -> Problem:
     random = np.random.default_rng(1)
     codes = random.integers(0, 30, rows)
-    guarded = Sensitive(codes, np.bincount(codes, minlength=30).astype(np.int64), Ordered(30), Fraction(1, 10))
+    guarded = Attribute(codes, np.bincount(codes, minlength=30).astype(np.int64), Ordered(30), Fraction(1, 10))
     return Problem(random.random((rows, 2)), (guarded,), 2)
 
 
@@ -86,8 +86,8 @@ def test_a_raised_flag_stops_the_kernels_at_the_next_step() -> None:
 def test_a_raised_flag_stops_the_search_for_the_smallest_size() -> None:
     codes = np.zeros(7, dtype=np.int64)
     codes[0] = 1
-    guarded = Sensitive(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(0))
-    table = WeaveTable.of(Problem(np.zeros((7, 1)), (guarded,), axes=(Line.of_points(np.zeros(7)),)), silent)
+    guarded = Attribute(codes, np.bincount(codes).astype(np.int64), Equal(), Fraction(0))
+    table = WeaveTable.of(Problem(np.zeros((7, 1)), (guarded,), axes=(NumberAxis.of_points(np.zeros(7)),)), silent)
     assert table.k == 4  # no size below half of the rows will do
     table.stop[0] = 1
     assert smallest_class_size(table.limits, 1, 10**12, table.stop) == 1

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tclose.distance import Counts, Equal, Ordered
-from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.shared.axes import Line, Set
+from tclose.partition.problem import Attribute, Problem
+from tclose.partition.shared.axes import NumberAxis, SetAxis
 from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.weave import partition
 
@@ -45,12 +45,12 @@ def optimum(problem: Problem) -> float:
 
 
 def small_problem(random: np.random.Generator, rows: int) -> Problem:
-    numbers, text = Line.of_points(random.integers(0, 20, rows) / 19), Set(random.integers(0, 4, rows), 4)
+    numbers, text = NumberAxis.of_points(random.integers(0, 20, rows) / 19), SetAxis(random.integers(0, 4, rows), 4)
     guarded = []
     for distance, t in ((Ordered(5), random.integers(10, 40)), (Equal(), random.integers(20, 60))):
         if random.random() < 0.7:
             codes = random.integers(0, 5, rows)
-            guarded.append(Sensitive(codes, np.bincount(codes, minlength=5), distance, Fraction(int(t), 100)))
+            guarded.append(Attribute(codes, np.bincount(codes, minlength=5), distance, Fraction(int(t), 100)))
     return Problem(np.zeros((rows, 2)), tuple(guarded), int(random.integers(1, 4)), (numbers, text))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tclose.distance import Counts, Equal
 from tclose.errors import Infeasible
 from tclose.partition import merged
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.kernels import kernel
 from tclose.partition.weave import partition
 from tclose.partition.weave.limits import Limits, limits_of
@@ -57,14 +57,14 @@ models = st.one_of(
 tallies = st.lists(st.integers(0, 12), min_size=6, max_size=6).filter(any)
 
 
-def guarded(counts: list[int], others: list[int], asked: list[Model]) -> tuple[Sensitive, np.ndarray]:
+def guarded(counts: list[int], others: list[int], asked: list[Model]) -> tuple[Attribute, np.ndarray]:
     """Return an attribute of a table of which a class has some counts and the rest of the table others."""
     reference = np.add(counts, others).astype(np.int64)
     codes = np.repeat(np.arange(6), reference)
-    return Sensitive(codes, reference, Equal(), None, models=tuple(asked)), np.array([counts], dtype=np.int32)
+    return Attribute(codes, reference, Equal(), None, models=tuple(asked)), np.array([counts], dtype=np.int32)
 
 
-def kept(one: Sensitive, counts: np.ndarray) -> bool:
+def kept(one: Attribute, counts: np.ndarray) -> bool:
     dense = Counts.from_dense(counts.astype(np.int64))
     return all(model.judge(dense, one.reference).satisfied for model in one.models)
 
@@ -100,7 +100,9 @@ def test_every_class_keeps_every_rule_and_t(rows: int, seed: int, asked: list) -
     codes = random.integers(0, 4, size=rows)
     reference = np.bincount(codes, minlength=4).astype(np.int64)
     problem = Problem(
-        random.random((rows, 2)), (Sensitive(codes, reference, Equal(), Fraction(1, 2), models=tuple(asked)),), 1
+        random.random((rows, 2)),
+        (Attribute(codes, reference, Equal(), Fraction(1, 2), models=tuple(asked)),),
+        1,
     )
     try:
         labels = partition(problem, effort="fast", seed=1)
@@ -117,8 +119,8 @@ def test_rules_while_weaving_lose_less_than_merging_afterwards(model: Model) -> 
     random = np.random.default_rng(2)
     points, codes = random.random((2000, 2)), random.integers(0, 6, size=2000)
     reference = np.bincount(codes).astype(np.int64)
-    asked = Problem(points, (Sensitive(codes, reference, Equal(), None, models=(model,)),), 3)
-    free = Problem(points, (Sensitive(codes, reference, Equal(), None),), 3)
+    asked = Problem(points, (Attribute(codes, reference, Equal(), None, models=(model,)),), 3)
+    free = Problem(points, (Attribute(codes, reference, Equal(), None),), 3)
     woven = partition(asked, seed=1)
     joined = merged(
         partition(free, seed=1), np.zeros(2000, dtype=np.int64), points, lambda labels: ~asked.admitted(labels)
@@ -132,6 +134,6 @@ def _loss(points: np.ndarray, labels: np.ndarray) -> float:
 
 def test_very_many_values_are_left_to_merging() -> None:
     codes = np.arange(5000)
-    one = Sensitive(codes, np.ones(5000, dtype=np.int64), Equal(), None, models=(DistinctL(4),))
+    one = Attribute(codes, np.ones(5000, dtype=np.int64), Equal(), None, models=(DistinctL(4),))
     problem = Problem(np.random.default_rng(1).random((5000, 2)), (one,), 2)
     assert problem.admitted(partition(problem, effort="fast")).all()

@@ -7,12 +7,21 @@ from importlib import import_module
 from typing import Any
 
 from tclose.errors import PolicyError, did_you_mean
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.registry import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.shared.merging import merged
 from tclose.types import Ints
 
-__all__ = ["DEFAULT_METHOD", "METHODS", "Method", "Problem", "Sensitive", "merged", "method_called", "method_named"]
+__all__ = [
+    "DEFAULT_METHOD",
+    "METHODS",
+    "Attribute",
+    "Method",
+    "Problem",
+    "merged",
+    "method_called",
+    "method_named",
+]
 
 
 def method_called(name: str) -> Method:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Metric
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.exchanging import Exchange, strains
 from tclose.partition.shared.merging import along_curve
 from tclose.partition.shared.pulse import Pulse
@@ -197,7 +197,7 @@ def _places(problem: Problem) -> Floats:
     return np.stack([_middles(attribute)[attribute.codes] for attribute in problem.sensitive], axis=1)
 
 
-def _middles(attribute: Sensitive) -> Floats:
+def _middles(attribute: Attribute) -> Floats:
     counts = attribute.reference  # whose values stand in order, those of a hierarchy in the order of the tree
     return (np.cumsum(counts) - counts / 2) / max(int(counts.sum()), 1)
 

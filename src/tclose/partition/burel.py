@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.errors import Unsuited
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.kernels import kernel
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.pulse import QUIET, Pulse
@@ -67,7 +67,7 @@ class Buckets:
         return max(Fraction(taken, size) - limit for taken, limit in zip(node, self.limits, strict=True))
 
 
-def bucketize(attribute: Sensitive, pulse: Pulse = QUIET) -> Buckets:
+def bucketize(attribute: Attribute, pulse: Pulse = QUIET) -> Buckets:
     """Return the fewest buckets of values with near frequencies; of several such, the one with most to spare."""
     counts, limits = attribute.row_counts, limits_of(attribute)
     values = np.array(sorted(limits, key=lambda value: (limits[value], counts[value], value)))
@@ -83,7 +83,7 @@ def bucketize(attribute: Sensitive, pulse: Pulse = QUIET) -> Buckets:
     return Buckets(of_value, sizes, tuple(limits[value] for value in values[begins].tolist()))
 
 
-def limits_of(attribute: Sensitive) -> dict[int, Fraction]:
+def limits_of(attribute: Attribute) -> dict[int, Fraction]:
     """Return f of every value that occurs: the largest share that it may have of a class, rounded down.
 
     All rows are within β, so each value may at least have the share that it has of them.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tclose.distance import Counts
 from tclose.errors import PolicyError, did_you_mean
 from tclose.partition.problem import Problem
-from tclose.partition.shared.axes import Axis, Line, Set, Tree, range_loss, set_loss
+from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis, range_loss, set_loss
 from tclose.partition.shared.pulse import Pulse
 from tclose.types import Floats, Ints, Progress, silent
 
@@ -119,7 +119,7 @@ def _cut(axes: tuple[Axis, ...], parts: Parts, axis_of: Ints, cuts: Cuts) -> Par
     for number, axis in enumerate(axes):
         on_axis = axis_of == number
         labels[np.repeat(on_axis, parts.sizes)] = _labels(axis, parts.only(on_axis))
-        shared |= on_axis & (cuts == "relaxed" and not isinstance(axis, Tree))
+        shared |= on_axis & (cuts == "relaxed" and not isinstance(axis, LabelAxis))
     order = np.argsort(part_of * (int(labels.max(initial=0)) + 1) + labels, kind="stable")
     borders = 1 + np.flatnonzero((np.diff(labels[order]) != 0) & (np.diff(part_of) == 0))
     middle = parts.starts + parts.sizes // 2
@@ -143,9 +143,9 @@ def _labels(axis: Axis, parts: Parts) -> Ints:
     them, and by themselves where there is but one leaf.
     """
     codes = axis.codes[parts.rows]
-    if isinstance(axis, Line):
+    if isinstance(axis, NumberAxis):
         return np.append(_published(axis), -1)[codes] + 1
-    if isinstance(axis, Set):
+    if isinstance(axis, SetAxis):
         return codes
     ends = _ends_of(codes, parts)
     below = np.repeat(np.maximum(_height(axis, ends) - 1, 0), parts.sizes)
@@ -157,12 +157,12 @@ def _labels(axis: Axis, parts: Parts) -> Ints:
 def _widths(axis: Axis, parts: Parts) -> Floats:
     """Return what each part would lose on an axis if it were a class; `UNCUT` where it shows only one value."""
     codes = axis.codes[parts.rows]
-    if isinstance(axis, Set):
+    if isinstance(axis, SetAxis):
         shown = np.unique(parts.of_row() * axis.domain_size + codes) // axis.domain_size
         different = np.bincount(shown, minlength=len(parts))
         return np.where(different > 1, set_loss(axis, different), UNCUT)
     ends = _ends_of(codes, parts)
-    if isinstance(axis, Line):
+    if isinstance(axis, NumberAxis):
         published = np.append(_published(axis), -1)
         several = published[ends.low] != published[ends.high]
     else:
@@ -172,7 +172,7 @@ def _widths(axis: Axis, parts: Parts) -> Floats:
     )
 
 
-def _published(axis: Line) -> Ints:
+def _published(axis: NumberAxis) -> Ints:
     """Give the same number to values that are published as the same range."""
     changes = (np.diff(axis.low) != 0) | (np.diff(axis.high) != 0)
     return np.concatenate(([0], np.cumsum(changes))).astype(np.int64)[: len(axis.low)]
@@ -193,7 +193,7 @@ def _ends_of(codes: Ints, parts: Parts) -> _Ends:
     return _Ends(np.where(high < 0, -1, present), high, least < 0)
 
 
-def _height(axis: Tree, ends: _Ends) -> Ints:
+def _height(axis: LabelAxis, ends: _Ends) -> Ints:
     """Return the height of the lowest node that covers each part."""
     height = np.zeros(len(ends.low), dtype=np.int64)
     for level in axis.levels[:-1]:

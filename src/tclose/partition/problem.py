@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance, Geometry
 from tclose.errors import Infeasible, InternalError
-from tclose.partition.shared.axes import Axis, Line, part_of
+from tclose.partition.shared.axes import Axis, NumberAxis, part_of
 from tclose.privacy.base import Model
 from tclose.privacy.rule import Rule, combined
 from tclose.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Sensitive:
+class Attribute:
     """One sensitive attribute: a code per row, judged against the whole table's `reference` counts.
 
     `t` is None where another model than t-closeness guards the attribute. With `n`, (n,t)-closeness is asked for: a
@@ -93,7 +93,7 @@ class Problem:
     """
 
     points: Floats
-    sensitive: tuple[Sensitive, ...]
+    sensitive: tuple[Attribute, ...]
     k: int = 1
     axes: tuple[Axis, ...] = ()
 
@@ -118,7 +118,7 @@ class Problem:
     @property
     def all_axes(self) -> tuple[Axis, ...]:
         """The quasi-identifiers with their losses."""
-        return self.axes or tuple(Line.of_points(column) for column in self.points.T)
+        return self.axes or tuple(NumberAxis.of_points(column) for column in self.points.T)
 
     def admitted(self, labels: Ints) -> NDArray[np.bool_]:
         """Tell, per class 0, 1, 2, …, whether it has k rows and every attribute admits it, exactly."""

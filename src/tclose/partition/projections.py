@@ -23,7 +23,7 @@ import numpy as np
 from tclose.distance import Line
 from tclose.errors import PolicyError, Unsuited
 from tclose.partition import DEFAULT_METHOD, METHODS, method_named
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.types import Floats, Ints, Progress, silent
 
 Groups = tuple[tuple[int, ...], ...]
@@ -47,7 +47,7 @@ def partition(
     return found(problem, seed=seed, progress=progress or silent, **options)
 
 
-def projections(sensitive: Sequence[Sensitive], *, tables: int | None = None, related: float = RELATED) -> Groups:
+def projections(sensitive: Sequence[Attribute], *, tables: int | None = None, related: float = RELATED) -> Groups:
     """Share out the attributes: those of each table, by their numbers, every attribute in exactly one table."""
     if not sensitive:
         raise Unsuited("projections share out sensitive attributes, and the policy names none")
@@ -73,7 +73,7 @@ def _between(strength: Floats, groups: Sequence[tuple[int, ...]], i: int, j: int
     return float(strength[np.ix_(groups[i], groups[j])].mean())
 
 
-def associations(sensitive: Sequence[Sensitive]) -> Floats:
+def associations(sensitive: Sequence[Attribute]) -> Floats:
     """Return how strongly each two attributes are related: 0 not at all, 1 as much as can be."""
     codes = [_coarse(attribute) for attribute in sensitive]
     strength = np.eye(len(codes))
@@ -82,7 +82,7 @@ def associations(sensitive: Sequence[Sensitive]) -> Floats:
     return strength
 
 
-def _coarse(attribute: Sensitive) -> Ints:
+def _coarse(attribute: Attribute) -> Ints:
     """Take numbers in tenths: with many values everything would seem related."""
     if not isinstance(attribute.geometry, Line):
         return attribute.codes

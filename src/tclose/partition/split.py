@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import InternalError
-from tclose.partition import Problem, Sensitive, merged, method_named
-from tclose.partition.shared.axes import Axis, Line, Set, Tree
+from tclose.partition import Attribute, Problem, merged, method_named
+from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
 from tclose.policy import Policy
 from tclose.policy import Sensitive as Asked
 from tclose.privacy import NTCloseness, TCloseness, models_of
@@ -79,7 +79,7 @@ def problem_of(table: CodedTable, policy: Policy) -> Problem:
     )
 
 
-def _sensitive(column: SensitiveColumn, spec: Asked, *, by_rows: bool) -> Sensitive:
+def _sensitive(column: SensitiveColumn, spec: Asked, *, by_rows: bool) -> Attribute:
     """Return an attribute with its models; those that count persons are left to the merging."""
     distance = distance_of(column)
     models = tuple(
@@ -87,7 +87,7 @@ def _sensitive(column: SensitiveColumn, spec: Asked, *, by_rows: bool) -> Sensit
         for model in models_of(spec, distance)
         if model.name not in ENSURED and (by_rows or not model.counts_persons)
     )
-    return Sensitive(column.codes, column.reference, distance, spec.t, spec.n, models)
+    return Attribute(column.codes, column.reference, distance, spec.t, spec.n, models)
 
 
 def _points(table: CodedTable) -> Floats:
@@ -101,11 +101,11 @@ def _axis(column: QuasiColumn) -> Axis:
     if isinstance(column, NumberColumn):
         ends = column.ends()
         deviation = float(column.points().std()) or 1.0 if column.spec.publish == "mean" else None
-        return Line(column.codes, ends.low, ends.high, deviation)
+        return NumberAxis(column.codes, ends.low, ends.high, deviation)
     if isinstance(column, LabelColumn):
-        return Tree(column.codes, column.hierarchy.levels)
+        return LabelAxis(column.codes, column.hierarchy.levels)
     missing = bool((column.codes < 0).any())
-    return Set(column.codes + missing, max(column.domain, len(column.values.texts) + missing))
+    return SetAxis(column.codes + missing, max(column.domain, len(column.values.texts) + missing))
 
 
 def _failing(labels: Ints, table: CodedTable, policy: Policy) -> Bools:

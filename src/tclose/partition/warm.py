@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tclose.distance import Distance, Equal, Matrix, Ordered
-from tclose.partition import Problem, Sensitive, method_named
+from tclose.partition import Attribute, Problem, method_named
 from tclose.partition.shared.kernels import KERNELS, is_ready, seconds_to_compile
 from tclose.privacy import BetaLikeness
 from tclose.types import Progress, silent
@@ -42,7 +42,7 @@ class Run:
         codes, points = numbers % VALUES, np.stack([numbers * 7 % self.rows, numbers * 5 % self.rows], axis=1)
         reference = np.bincount(codes, minlength=VALUES).astype(np.int64)
         t, models = (None, (BetaLikeness(Fraction(2)),)) if self.beta else (Fraction(1, 2), ())
-        attribute = Sensitive(codes, reference, self.distance, t, models=models)
+        attribute = Attribute(codes, reference, self.distance, t, models=models)
         return Problem(points / self.rows, (attribute,), 2)
 
 

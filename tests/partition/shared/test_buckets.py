@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tclose.distance import Equal, Ordered
 from tclose.errors import Infeasible, PolicyError
 from tclose.partition.pca import cut
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.buckets import ROUNDS, Verdicts, one_of_each, spread
 from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.privacy.ldiversity import DistinctL
@@ -47,7 +47,7 @@ def test_without_quasi_identifiers() -> None:
 
 def halves(rows: int, t: str = "0", k: int = 4) -> Problem:
     codes = np.arange(rows) % 2
-    one = Sensitive(codes, np.bincount(codes), Equal(), Fraction(t))
+    one = Attribute(codes, np.bincount(codes), Equal(), Fraction(t))
     return Problem(np.linspace(0, 1, rows)[:, None], (one,), k)
 
 
@@ -63,7 +63,7 @@ def test_stubborn_classes_are_united() -> None:
 def test_verdicts_are_those_of_the_problem() -> None:
     random = np.random.default_rng(4)
     codes = random.integers(0, 4, 60)
-    problem = Problem(random.random((60, 1)), (Sensitive(codes, np.bincount(codes), Ordered(4), Fraction(1, 5)),), 3)
+    problem = Problem(random.random((60, 1)), (Attribute(codes, np.bincount(codes), Ordered(4), Fraction(1, 5)),), 3)
     verdicts, labels = Verdicts(problem, 100), random.permutation(60)
     while labels.max():
         assert (verdicts.failing(labels) == ~problem.admitted(labels)).all()
@@ -74,7 +74,7 @@ def test_verdicts_are_those_of_the_problem() -> None:
 def test_the_size_that_loses_least_is_taken() -> None:
     """Two rows are nowhere within .05 of an even spread of ten values, so with k = 2 classes are joined at random."""
     codes = np.repeat(np.arange(10), 20)
-    one = Sensitive(codes, np.bincount(codes), Ordered(10), Fraction(1, 20))
+    one = Attribute(codes, np.bincount(codes), Ordered(10), Fraction(1, 20))
     problem = Problem(np.random.default_rng(1).random((200, 1)), (one,), 2)
     losses = []
     for size in ("k", "searched"):
@@ -94,7 +94,7 @@ def test_progress_ends_at_one() -> None:
 
 def test_what_cannot_be_reached_or_read() -> None:
     codes = np.zeros(4, dtype=np.int64)
-    problem = Problem(np.zeros((4, 1)), (Sensitive(codes, np.bincount(codes), Equal(), None, None, (DistinctL(2),)),))
+    problem = Problem(np.zeros((4, 1)), (Attribute(codes, np.bincount(codes), Equal(), None, None, (DistinctL(2),)),))
     with pytest.raises(Infeasible, match="of sensitive attribute 0 cannot be reached"):
         spread(problem, lambda buckets: cut(np.arange(4), buckets), "k", silent)
     with pytest.raises(PolicyError, match="did you mean 'searched'"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Value
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.embedding import LANDMARKS, Embedding, placed
 
 TREE = (np.arange(6), np.array([0, 0, 1, 1, 1, 2]), np.array([0, 0, 0, 0, 0, 1]), np.zeros(6, dtype=np.int64))
@@ -14,8 +14,8 @@ PLANE = np.array([[0, 0], [3, 0], [0, 4], [3, 4], [6, 8], [0, 8]])
 COSTS = np.rint(1000 * np.sqrt(((PLANE[:, None] - PLANE) ** 2).sum(axis=2))).astype(np.int64)
 
 
-def shown(distance: Distance, codes: np.ndarray, values: int = 6) -> Sensitive:
-    return Sensitive(codes, np.bincount(codes, minlength=values), distance, None)
+def shown(distance: Distance, codes: np.ndarray, values: int = 6) -> Attribute:
+    return Attribute(codes, np.bincount(codes, minlength=values), distance, None)
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.distance import Equal, Ordered
-from tclose.partition import Problem, Sensitive
+from tclose.partition import Attribute, Problem
 from tclose.partition.shared.exchanging import Exchange, strains
 from tclose.privacy.ldiversity import DistinctL
 
 
 def problem(rows: list[tuple[int, int]], t: str) -> Problem:
     first, second = (np.unique(column, return_inverse=True)[1] for column in np.array(rows).T)
-    numbers = Sensitive(first, np.bincount(first), Ordered(int(first.max()) + 1), Fraction(t))
-    names = Sensitive(second, np.bincount(second), Equal(), Fraction(t), None, (DistinctL(2),))
+    numbers = Attribute(first, np.bincount(first), Ordered(int(first.max()) + 1), Fraction(t))
+    names = Attribute(second, np.bincount(second), Equal(), Fraction(t), None, (DistinctL(2),))
     return Problem(np.zeros((len(rows), 1)), (numbers, names))
 
 

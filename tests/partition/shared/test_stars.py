@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tclose.partition.problem import Problem
-from tclose.partition.shared.axes import Line, Set, Tree
+from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
 from tclose.partition.shared.stars import columns_of, star_cost
 
 rows_in_classes = st.integers(1, 12).flatmap(
@@ -40,6 +40,9 @@ def test_no_columns_cost_nothing() -> None:
 
 
 def test_every_quasi_identifier_is_a_column() -> None:
-    line, tree = Line.of_points(np.array([0.0, 0.5, 0.0])), Tree(np.array([-1, 0, 1]), (np.arange(2), np.zeros(2, int)))
-    problem = Problem(np.zeros((3, 3)), (), 1, (line, tree, Set(np.array([1, 1, 1]), 2)))
+    line, tree = (
+        NumberAxis.of_points(np.array([0.0, 0.5, 0.0])),
+        LabelAxis(np.array([-1, 0, 1]), (np.arange(2), np.zeros(2, int))),
+    )
+    problem = Problem(np.zeros((3, 3)), (), 1, (line, tree, SetAxis(np.array([1, 1, 1]), 2)))
     assert columns_of(problem).tolist() == [[0, -1, 1], [1, 0, 1], [0, 1, 1]]

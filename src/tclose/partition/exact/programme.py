@@ -17,7 +17,7 @@ import numpy as np
 from tclose.errors import InternalError, MissingExtra, Unsuited
 from tclose.partition.exact.network import Network, network_of
 from tclose.partition.exact.patterns import Patterns, RowKinds, check_reach, patterns_of
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.pulse import Pulse, waited_for
 from tclose.partition.shared.stars import columns_of
 from tclose.privacy.rule import Rule
@@ -134,7 +134,7 @@ def _write_k(programme: Programme, rows: Ints, k: int, kinds: RowKinds, patterns
 
 
 def _write_t(
-    programme: Programme, rows: Ints, shown: Ints, attribute: Sensitive, t: Fraction, patterns: Patterns
+    programme: Programme, rows: Ints, shown: Ints, attribute: Attribute, t: Fraction, patterns: Patterns
 ) -> None:
     """Let a flow take N·c_i − s·n_i away from every value i, at a cost of at most t·s·N."""
     network, total = network_of(attribute.geometry), int(attribute.reference.sum())

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tclose.partition.problem import Problem, Sensitive
-from tclose.partition.shared.axes import Axis, Set, range_loss, set_loss
+from tclose.partition.problem import Attribute, Problem
+from tclose.partition.shared.axes import Axis, SetAxis, range_loss, set_loss
 from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.types import Bools, Floats, Ints
 
@@ -44,7 +44,7 @@ def admitted(problem: Problem, pulse: Pulse = QUIET) -> Bools:
     return found
 
 
-def _admitted_by(attribute: Sensitive, pulse: Pulse) -> Bools:
+def _admitted_by(attribute: Attribute, pulse: Pulse) -> Bools:
     """Judge one subset for all that show the same values equally often."""
     counts = attribute.row_counts
     place = np.concatenate(([1], np.cumprod(counts + 1)[:-1]))  # digits of a number that no two count vectors share
@@ -56,7 +56,7 @@ def _admitted_by(attribute: Sensitive, pulse: Pulse) -> Bools:
     return np.concatenate(([False], np.concatenate(verdicts)[which]))
 
 
-def _judged(attribute: Sensitive, subsets: Ints) -> Bools:
+def _judged(attribute: Attribute, subsets: Ints) -> Bools:
     labels, rows = np.nonzero(subsets[:, None] >> np.arange(len(attribute.codes)) & 1)
     return replace(attribute, codes=attribute.codes[rows]).admitted(labels)
 
@@ -85,7 +85,7 @@ def _ends(codes: Ints) -> tuple[Ints, Ints, Bools]:
 
 def _loss(axis: Axis) -> Floats:
     """Return what every subset loses on one quasi-identifier, a missing value nothing."""
-    if isinstance(axis, Set):
+    if isinstance(axis, SetAxis):
         shows = [folded((axis.codes == value).astype(np.int64), np.maximum, 0) for value in np.unique(axis.codes)]
         return set_loss(axis, np.sum(shows, axis=0))
     if not (axis.codes >= 0).any():

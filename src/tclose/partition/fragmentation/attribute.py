@@ -9,15 +9,15 @@ from functools import cached_property
 import numpy as np
 
 from tclose.partition.fragmentation.spread import AttributeSpread, spread_of
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.types import Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Attribute:
+class SpreadAttribute:
     """A sensitive attribute with a t, as the search for a fragmentation sees it."""
 
-    sensitive: Sensitive
+    sensitive: Attribute
     spread: AttributeSpread
     t: Fraction
 
@@ -51,16 +51,16 @@ class Attribute:
         return int(self.spread.worst(labels, self.codes[rows]).sum()) if len(rows) else 0
 
 
-def judged(problem: Problem, bound: str) -> tuple[Attribute, ...]:
+def judged(problem: Problem, bound: str) -> tuple[SpreadAttribute, ...]:
     """Return the attributes that constrain classes; one of a single value never does."""
     return tuple(
-        Attribute(attribute, spread_of(attribute.geometry, bound), attribute.t)
+        SpreadAttribute(attribute, spread_of(attribute.geometry, bound), attribute.t)
         for attribute in problem.sensitive
         if attribute.t is not None and len(attribute.reference) > 1
     )
 
 
-def orders(attributes: tuple[Attribute, ...]) -> tuple[Ints, ...]:
+def orders(attributes: tuple[SpreadAttribute, ...]) -> tuple[Ints, ...]:
     """Return the rows in the order of each attribute; the others break ties."""
     ranks = [attribute.ranks for attribute in attributes]
     return tuple(np.lexsort((*ranks[:a], *ranks[a + 1 :], ranks[a])) for a in range(len(ranks)))

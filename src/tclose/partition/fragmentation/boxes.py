@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.partition.fragmentation.attribute import Attribute
+from tclose.partition.fragmentation.attribute import SpreadAttribute
 from tclose.partition.fragmentation.spread import PrintedLineSpread
 from tclose.partition.fragmentation.strategy import Strategy
 from tclose.partition.shared.pulse import QUIET, Pulse
@@ -39,7 +39,7 @@ class BoxCut:
 class BoxSearch:
     """The bounds of boxes, and of the two parts of a box at every cut."""
 
-    def __init__(self, attributes: tuple[Attribute, ...]) -> None:
+    def __init__(self, attributes: tuple[SpreadAttribute, ...]) -> None:
         self.attributes = attributes
         self.rows = len(attributes[0].codes)
         self.printed = [isinstance(attribute.spread, PrintedLineSpread) for attribute in attributes]

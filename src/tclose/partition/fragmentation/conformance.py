@@ -13,18 +13,18 @@ from math import gcd, lcm
 import numpy as np
 
 from tclose.distance import Counts
-from tclose.partition.fragmentation.attribute import Attribute
+from tclose.partition.fragmentation.attribute import SpreadAttribute
 from tclose.types import Ints
 
 
-def relaxed_bound(attribute: Attribute, fragments: Ints, taken: Ints) -> Fraction:
+def relaxed_bound(attribute: SpreadAttribute, fragments: Ints, taken: Ints) -> Fraction:
     """Return the theorem's bound for a class that takes `taken[f]` rows of each fragment f."""
     return attribute.sensitive.distance.emd(reweighted(attribute, fragments, taken), attribute.sensitive.reference)[
         0
     ] + _inside(attribute, fragments, taken)
 
 
-def reweighted(attribute: Attribute, fragments: Ints, taken: Ints) -> Counts:
+def reweighted(attribute: SpreadAttribute, fragments: Ints, taken: Ints) -> Counts:
     """Return M^w as one class of integer counts: each row of fragment f counts taken[f]/N_f times a common multiple."""
     sizes = np.bincount(fragments, minlength=len(taken))
     multiple = lcm(*(int(n) // gcd(int(n), int(e)) for n, e in zip(sizes, taken, strict=True)))
@@ -34,7 +34,7 @@ def reweighted(attribute: Attribute, fragments: Ints, taken: Ints) -> Counts:
     return Counts.from_dense(counts)
 
 
-def _inside(attribute: Attribute, fragments: Ints, taken: Ints) -> Fraction:
+def _inside(attribute: SpreadAttribute, fragments: Ints, taken: Ints) -> Fraction:
     """Return Σ_f w_f·Δ(f)/p_f: what the choice of rows within the fragments can add."""
     worst = attribute.spread.worst(fragments, attribute.codes)
     sizes = np.bincount(fragments)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose.partition.fragmentation.attribute import Attribute
+from tclose.partition.fragmentation.attribute import SpreadAttribute
 from tclose.partition.fragmentation.strategy import Strategy
 from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.types import Floats, Ints
@@ -42,7 +42,9 @@ class Cut:
 class LayeredSearch:
     """The fragments of one search, and for each of them its best cut along each attribute."""
 
-    def __init__(self, attributes: tuple[Attribute, ...], classes: int, budgets: Floats, strategy: Strategy) -> None:
+    def __init__(
+        self, attributes: tuple[SpreadAttribute, ...], classes: int, budgets: Floats, strategy: Strategy
+    ) -> None:
         self.attributes = attributes
         self.classes = classes
         self.scale = np.array([1 / (attribute.unit * len(attribute.codes)) for attribute in attributes])

@@ -6,7 +6,7 @@ from math import gcd
 
 import numpy as np
 
-from tclose.partition.fragmentation.attribute import Attribute, judged
+from tclose.partition.fragmentation.attribute import SpreadAttribute, judged
 from tclose.partition.fragmentation.boxes import Box, BoxSearch, find_fragmentation
 from tclose.partition.fragmentation.plan import Plan
 from tclose.partition.fragmentation.strategy import Strategy
@@ -40,7 +40,7 @@ def as_printed(problem: Problem, bound: str, strategy: Strategy, pulse: Pulse) -
     return plan_of([box.rows for box in boxes if len(box.rows)], problem) if boxes else None
 
 
-def finest(problem: Problem, attributes: tuple[Attribute, ...]) -> Plan | None:
+def finest(problem: Problem, attributes: tuple[SpreadAttribute, ...]) -> Plan | None:
     """Return the plan of ⊥, one fragment per combination of values: exact, whatever t is."""
     if gcd(*(int(count) for attribute in attributes for count in attribute.row_counts)) == 1:
         return None

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts
-from tclose.partition.fragmentation.attribute import Attribute, judged, orders
+from tclose.partition.fragmentation.attribute import SpreadAttribute, judged, orders
 from tclose.partition.fragmentation.layered import LayeredSearch, find_fragmentation
 from tclose.partition.fragmentation.plan import Plan
 from tclose.partition.fragmentation.printed import finest
@@ -41,7 +41,7 @@ class Split:
     size: int
     spare: Ints
 
-    def budget(self, attribute: Attribute, joined: int, spares: int) -> int:
+    def budget(self, attribute: SpreadAttribute, joined: int, spares: int) -> int:
         """Return the largest Σ_f worst(f) at which `joined` classes with so many spare rows are within t."""
         rows = self.classes * self.size + len(self.spare)
         size = joined * self.size + spares
@@ -54,7 +54,7 @@ class Split:
             fixed += Fraction(spares * self._worst_spare(attribute), size * len(self.spare) * attribute.unit)
         return floor((attribute.t - fixed) * self.classes * size * attribute.unit / joined)
 
-    def _worst_spare(self, attribute: Attribute) -> int:
+    def _worst_spare(self, attribute: SpreadAttribute) -> int:
         return attribute.worst(np.zeros(len(self.spare), dtype=np.int64), self.spare)
 
 
@@ -107,7 +107,7 @@ class Sizing:
         layered = ~self._is_spare(split)
         return find_fragmentation(search, tuple(order[layered[order]] for order in self.orders), accepts, self.pulse)
 
-    def _pure(self, attribute: Attribute, split: Split) -> bool:
+    def _pure(self, attribute: SpreadAttribute, split: Split) -> bool:
         """Tell whether every value fills whole layers, as a budget of 0 needs."""
         return not np.any(
             (attribute.row_counts - np.bincount(attribute.codes[split.spare], minlength=len(attribute.row_counts)))
@@ -126,7 +126,7 @@ class Sizing:
         )
         return next(admitted) if len(split.spare) else 1
 
-    def _total(self, attribute: Attribute, labels: Ints) -> int:
+    def _total(self, attribute: SpreadAttribute, labels: Ints) -> int:
         layered = np.flatnonzero(labels >= 0)
         return attribute.worst(labels[layered], layered)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose.partition.shared.axes import Axis, Line, Set, Tree
+from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
 from tclose.types import Ints
 
 HALVINGS = 5  # of a number's range: 32, 16, 8, 4 and 2 intervals of equal width
@@ -26,10 +26,10 @@ class Ladder:
     @classmethod
     def of(cls, axis: Axis) -> Ladder:
         """Take a hierarchy's own levels; widths that double for numbers; all or nothing for sets."""
-        if isinstance(axis, Set):
+        if isinstance(axis, SetAxis):
             alone = np.arange(axis.domain_size)
             return cls(axis.codes, _climbing([alone, np.zeros_like(alone)]))
-        if isinstance(axis, Tree):
+        if isinstance(axis, LabelAxis):
             return _with_missing(axis.codes, [*axis.levels])
         return _with_missing(axis.codes, [*_climbing([*_intervals(axis)])])
 
@@ -48,7 +48,7 @@ def _with_missing(codes: Ints, levels: list[Ints]) -> Ladder:
     return Ladder(np.where(codes < 0, missing, codes), (*lower, np.zeros(missing + 1, dtype=np.int64)))
 
 
-def _intervals(axis: Line) -> Iterator[Ints]:
+def _intervals(axis: NumberAxis) -> Iterator[Ints]:
     """Yield the published values, then ever wider intervals, then everything."""
     changes = (np.diff(axis.low) != 0) | (np.diff(axis.high) != 0)
     yield np.concatenate(([0], np.cumsum(changes))).astype(np.int64)[: len(axis.low)]

@@ -19,7 +19,7 @@ from tclose.partition.microaggregation.first import strata_needed, strata_of, st
 from tclose.partition.microaggregation.mdav import mdav, standardised
 from tclose.partition.microaggregation.merge import joined
 from tclose.partition.microaggregation.swap import swapped
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.types import Floats, Ints, Progress, silent, stretch
 
 __all__ = ["Variant", "partition"]
@@ -67,7 +67,7 @@ def _merge(problem: Problem, points: Floats, progress: Progress) -> Ints:
 GROUPS: dict[str, Callable[[Problem, Floats, Progress], Ints]] = {"first": _first, "swap": _swap, "merge": _merge}
 
 
-def _only(problem: Problem, variant: str) -> Sensitive:
+def _only(problem: Problem, variant: str) -> Attribute:
     """Return the only sensitive attribute."""
     if len(problem.sensitive) != 1:
         raise Unsuited(
@@ -77,7 +77,7 @@ def _only(problem: Problem, variant: str) -> Sensitive:
     return problem.sensitive[0]
 
 
-def _room(attribute: Sensitive) -> Fraction:
+def _room(attribute: Attribute) -> Fraction:
     """Return how far a class may be from the rows at hand, which may be some way from the table themselves."""
     if attribute.t is None or len(np.unique(attribute.codes)) == 1:
         return Fraction(1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.distance import Counts
-from tclose.partition.problem import Sensitive
+from tclose.partition.problem import Attribute
 from tclose.types import Floats, Ints, Progress
 
 
-def joined(points: Floats, labels: Ints, sensitive: tuple[Sensitive, ...], progress: Progress) -> Ints:
+def joined(points: Floats, labels: Ints, sensitive: tuple[Attribute, ...], progress: Progress) -> Ints:
     """Return the classes with those beyond some t merged into others; one class of all rows must be within every t."""
     beyond = excess(labels, sensitive)
     order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
@@ -31,7 +31,7 @@ def joined(points: Floats, labels: Ints, sensitive: tuple[Sensitive, ...], progr
     return found
 
 
-def excess(labels: Ints, sensitive: tuple[Sensitive, ...]) -> Floats:
+def excess(labels: Ints, sensitive: tuple[Attribute, ...]) -> Floats:
     """Return by how much each class is beyond the t that it breaks most; what is within, exactly, is not above 0."""
     found = np.full(int(labels.max()) + 1, -1.0)
     for attribute in sensitive:
@@ -44,10 +44,10 @@ def excess(labels: Ints, sensitive: tuple[Sensitive, ...]) -> Floats:
     return found
 
 
-def _excess_of(rows: Ints, sensitive: tuple[Sensitive, ...]) -> float:
+def _excess_of(rows: Ints, sensitive: tuple[Attribute, ...]) -> float:
     """Return the same for one class of these rows."""
     some = tuple(
-        Sensitive(attribute.codes[rows], attribute.reference, attribute.distance, attribute.t)
+        Attribute(attribute.codes[rows], attribute.reference, attribute.distance, attribute.t)
         for attribute in sensitive
         if attribute.t is not None
     )

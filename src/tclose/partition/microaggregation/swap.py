@@ -13,7 +13,7 @@ import numpy as np
 from tclose.distance import Line, Metric
 from tclose.errors import Unsuited
 from tclose.partition.microaggregation.mdav import centre, distances, farthest, gather
-from tclose.partition.problem import Sensitive
+from tclose.partition.problem import Attribute
 from tclose.partition.shared.kernels import kernel
 from tclose.types import Floats, Ints, Progress
 
@@ -35,7 +35,7 @@ class FloatDistance:
     t: float
 
     @classmethod
-    def of(cls, attribute: Sensitive) -> FloatDistance:
+    def of(cls, attribute: Attribute) -> FloatDistance:
         """Lay one attribute's distance out for the loop."""
         shares, t = attribute.reference / attribute.reference.sum(), float(1 if attribute.t is None else attribute.t)
         geometry = attribute.geometry
@@ -53,7 +53,7 @@ class FloatDistance:
         return cls(np.zeros(0), nodes, np.asarray(below, dtype=np.float64), t)
 
 
-def swapped(points: Floats, k: int, attribute: Sensitive, progress: Progress) -> Ints:
+def swapped(points: Floats, k: int, attribute: Attribute, progress: Progress) -> Ints:
     """Return groups of k rows, or up to 2k − 1 at the end; some may be beyond t still."""
     ground, rows = FloatDistance.of(attribute), len(points)
     labels, alive, group = np.full(rows, -1, dtype=np.int64), np.arange(rows), 0

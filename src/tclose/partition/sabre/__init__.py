@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.errors import Unsuited
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.sabre.bucketization import bucketize, ground_of
 from tclose.partition.sabre.slack import Slack
 from tclose.partition.shared.pulse import QUIET, Pulse
@@ -35,7 +35,7 @@ def partition(problem: Problem, *, near: Near = "hilbert", seed: int = 0, progre
     return filled(problem.points, bucket_of_row(attribute.codes, slack.buckets), takes, near, seed, pulse)
 
 
-def bound(attribute: Sensitive, pulse: Pulse = QUIET) -> Slack:
+def bound(attribute: Attribute, pulse: Pulse = QUIET) -> Slack:
     """Return the buckets, and what a class may take from them."""
     counts, room = attribute.row_counts, _room(attribute)
     ground = ground_of(attribute.distance, counts)
@@ -51,7 +51,7 @@ def bucket_of_row(codes: Ints, buckets: list[Ints]) -> Ints:
     return bucket[codes]
 
 
-def _room(attribute: Sensitive) -> Fraction:
+def _room(attribute: Attribute) -> Fraction:
     """Return how far a class may be from the rows at hand, which may be some way from the table themselves."""
     if attribute.t is None or attribute.t == 1:
         return Fraction(1)

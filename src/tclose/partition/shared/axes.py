@@ -14,7 +14,7 @@ from tclose.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class NumberAxis:
     """A number: its rank (-1 where missing), and where each rank begins and ends a range, between 0 and 1.
 
     With a `deviation` the class mean is published: what counts is the squared distance to it, on z-scores.
@@ -26,14 +26,14 @@ class Line:
     deviation: float | None = None
 
     @classmethod
-    def of_points(cls, points: Floats) -> Line:
+    def of_points(cls, points: Floats) -> NumberAxis:
         """Take the places themselves, each of which begins and ends at itself."""
         places, codes = np.unique(points, return_inverse=True)
         return cls(codes.astype(np.int64), places, places)
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class LabelAxis:
     """A value with a hierarchy: its leaf (-1 where missing); `levels[h][i]` is the node above leaf i at height h."""
 
     codes: Ints
@@ -41,14 +41,14 @@ class Tree:
 
 
 @dataclass(frozen=True, eq=False)
-class Set:
+class SetAxis:
     """Text: one of `domain_size` values, a missing one among them."""
 
     codes: Ints
     domain_size: int
 
 
-Axis: TypeAlias = Line | Tree | Set
+Axis: TypeAlias = NumberAxis | LabelAxis | SetAxis
 
 
 def part_of(axis: Axis, rows: Ints) -> Axis:
@@ -56,9 +56,9 @@ def part_of(axis: Axis, rows: Ints) -> Axis:
     return replace(axis, codes=axis.codes[rows])
 
 
-def range_loss(axis: Line | Tree, low: Ints, high: Ints) -> Floats:
+def range_loss(axis: NumberAxis | LabelAxis, low: Ints, high: Ints) -> Floats:
     """Return the NCP of classes whose codes reach from low to high; 0 where high is -1, as no value is known."""
-    if isinstance(axis, Line):
+    if isinstance(axis, NumberAxis):
         width = np.append(axis.high, 0.0)[high] - np.append(axis.low, 0.0)[low]
     else:
         width = _covering_share(axis.levels, low, high)
@@ -74,6 +74,6 @@ def _covering_share(levels: tuple[Ints, ...], low: Ints, high: Ints) -> Floats:
     return np.where(low == high, 0.0, share)
 
 
-def set_loss(axis: Set, different: Ints) -> Floats:
+def set_loss(axis: SetAxis, different: Ints) -> Floats:
     """Return the NCP of classes that show so many different values."""
     return np.asarray(np.maximum(different - 1, 0) / max(axis.domain_size - 1, 1))

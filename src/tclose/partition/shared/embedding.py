@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tclose.distance import Line, Metric, Tree
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.types import Floats, Ints
 
 LANDMARKS = 256
@@ -49,7 +49,7 @@ class Embedding:
         return np.argsort(np.round(centred @ first, 12), kind="stable")
 
 
-def placed(attribute: Sensitive) -> Floats:
+def placed(attribute: Attribute) -> Floats:
     """Return the places of all values of an attribute: values × dimensions."""
     geometry = attribute.geometry
     if isinstance(geometry, Line):

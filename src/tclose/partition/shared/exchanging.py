@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.distance import Counts
-from tclose.partition.problem import Problem, Sensitive
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.types import Floats, Ints
 
@@ -30,7 +30,7 @@ def strains(problem: Problem, rows: Ints, labels: Ints) -> Floats:
     return np.where(found < ROUNDED, 0.0, found)
 
 
-def _strain(attribute: Sensitive, counts: Counts) -> Floats:
+def _strain(attribute: Attribute, counts: Counts) -> Floats:
     found = np.zeros(len(counts))
     if attribute.t is not None:
         found = np.maximum(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.partition.shared.axes import Axis, Line, Tree
+from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis
 from tclose.partition.shared.kernels import kernel, part
 from tclose.partition.shared.structs import array, kernel_struct
 from tclose.types import Floats, Ints, SmallInts
@@ -59,11 +59,11 @@ def loss_table(axes: tuple[Axis, ...], rows: int) -> LossTable:
     codes = np.empty((rows, len(axes)), dtype=np.int32)
     for q, axis in enumerate(axes):
         codes[:, q] = axis.codes
-        if isinstance(axis, Line):
+        if isinstance(axis, NumberAxis):
             kind = LINE if axis.deviation is None else MEAN
             columns[q] = (kind, sum(map(len, places)), len(axis.low), 0, 1.0)
             places.append(_places(axis))
-        elif isinstance(axis, Tree):
+        elif isinstance(axis, LabelAxis):
             columns[q] = (TREE, sum(map(len, nodes)), len(axis.levels[0]), len(axis.levels), 1.0)
             nodes += [_nodes(level) for level in axis.levels]
         else:
@@ -73,7 +73,7 @@ def loss_table(axes: tuple[Axis, ...], rows: int) -> LossTable:
     return LossTable(columns, codes, np.concatenate(places), np.concatenate(nodes))
 
 
-def _places(axis: Line) -> Records:
+def _places(axis: NumberAxis) -> Records:
     places = np.empty(len(axis.low), PLACE)
     places["low"], places["high"] = axis.low / (axis.deviation or 1.0), axis.high
     return places

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.partition.problem import Sensitive
+from tclose.partition.problem import Attribute
 from tclose.partition.shared.structs import array, kernel_struct
 from tclose.partition.weave.trees import LimitTree, limit_trees
 from tclose.privacy.rule import Rule
@@ -61,7 +61,7 @@ class Limits:
     above: SmallInts = array(np.int32)  # the edges above each value of a bush
 
 
-def limits_of(sensitive: tuple[Sensitive, ...], rows: int) -> Limits:
+def limits_of(sensitive: tuple[Attribute, ...], rows: int) -> Limits:
     """Lay the limits of all attributes out in arrays."""
     trees = limit_trees(sensitive)
     attributes, above = np.zeros(len(trees), ATTRIBUTE), [np.zeros(0, np.int32)]

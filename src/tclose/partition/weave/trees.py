@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from tclose.distance import Line, Tree
-from tclose.partition.problem import Sensitive
+from tclose.partition.problem import Attribute
 from tclose.privacy.rule import Rule
 from tclose.types import Ints, SmallInts
 
@@ -44,7 +44,7 @@ class LimitTree:
     free_size: int = NEVER  # rows from which on a class is admitted whatever its distance: n of (n,t)
 
 
-def limit_trees(sensitive: tuple[Sensitive, ...]) -> list[LimitTree]:
+def limit_trees(sensitive: tuple[Attribute, ...]) -> list[LimitTree]:
     """Return every limit on the classes; t = 1 limits nothing, and rules on very many values are left to merging."""
     distances = [
         replace(_distance_tree(attribute, attribute.t), free_size=attribute.n or NEVER)
@@ -55,7 +55,7 @@ def limit_trees(sensitive: tuple[Sensitive, ...]) -> list[LimitTree]:
     return distances + [_rule_tree(a, rule) for a in few_values if (rule := a.rule) is not None]
 
 
-def _distance_tree(attribute: Sensitive, t: Fraction) -> LimitTree:
+def _distance_tree(attribute: Attribute, t: Fraction) -> LimitTree:
     geometry = attribute.geometry
     if isinstance(geometry, Line):
         return _path(attribute, [int(gap) for gap in np.diff(geometry.positions)], t)
@@ -64,7 +64,7 @@ def _distance_tree(attribute: Sensitive, t: Fraction) -> LimitTree:
     return _tree_of_matrix(attribute, t)
 
 
-def _path(attribute: Sensitive, gaps: list[int], t: Fraction) -> LimitTree:
+def _path(attribute: Attribute, gaps: list[int], t: Fraction) -> LimitTree:
     """Return the line; where it has very many values, with runs of edges joined to one edge each.
 
     Within a run, running sums differ from those at its first edge by no more than the rows in the run. Over all runs of
@@ -95,7 +95,7 @@ def _runs(gaps: list[int], length: int) -> Ints:
     return np.array(firsts, dtype=np.int64)
 
 
-def _bush(attribute: Sensitive, levels: tuple[Ints, ...], t: Fraction) -> LimitTree:
+def _bush(attribute: Attribute, levels: tuple[Ints, ...], t: Fraction) -> LimitTree:
     """Return a tree of edges of length 1: half the work that crosses them, over the height, is the distance."""
     above, counts, first = [], [], 0
     for level in levels:
@@ -109,7 +109,7 @@ def _bush(attribute: Sensitive, levels: tuple[Ints, ...], t: Fraction) -> LimitT
     return LimitTree(BUSH, attribute.codes, edges_above, counts, [1] * len(counts), 2 * len(levels), total, t)
 
 
-def _tree_of_matrix(attribute: Sensitive, t: Fraction) -> LimitTree:
+def _tree_of_matrix(attribute: Attribute, t: Fraction) -> LimitTree:
     """Return a tree in which no two values are nearer than in the matrix: a star, or the shortest spanning tree.
 
     Costs are a metric, so a path along edges that are costs is never shorter than the cost between its ends. Of the
@@ -166,7 +166,7 @@ def _mean_distance(tree: _Edges, counts: list[int]) -> Fraction:
     return sum((2 * n * (total - n) * weight for n, weight in zip(beyond, weights, strict=True)), Fraction(0))
 
 
-def _rule_tree(attribute: Sensitive, rule: Rule) -> LimitTree:
+def _rule_tree(attribute: Attribute, rule: Rule) -> LimitTree:
     """Return one edge per value; a class may not break the rule by a single row."""
     values = len(attribute.reference)
     edges_above = np.arange(values, dtype=np.int32).reshape(-1, 1)
