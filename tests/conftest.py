@@ -1,4 +1,4 @@
-"""Methods that misbehave, for whoever runs methods in other processes."""
+"""Which tests are slow, and methods that misbehave, for tests that run methods in other processes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,35 @@ from pathlib import Path
 import pytest
 
 from tclose.partition.registry import METHODS
+
+HERE = Path(__file__).parent
+SLOW = (  # folders and files that `make test-fast` leaves out: many examples, long searches, other processes, a browser
+    "laws",
+    "papers",
+    "partition",
+    "compare",
+    "report",
+    "typing",
+    "examples",
+    "engine/test_attack.py",
+    "measure",
+    "release/test_layouts.py",
+    "cli/test_ended.py",
+    "cli/test_report.py",
+    "cli/test_several_tables.py",
+    "test_api.py",
+    "test_steps.py",
+)
+STARTS_PROCESSES = {"process", "misbehaving", "misbehave"}  # fixtures
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow, in one place, so that anybody can see what the fast tests are."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if any(item.path.is_relative_to(HERE / place) for place in SLOW) or fixtures & STARTS_PROCESSES:
+            item.add_marker(pytest.mark.slow)
+
 
 MISBEHAVING = '''
 """Python imports this module whenever it starts: here it adds methods that no user would want."""

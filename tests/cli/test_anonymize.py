@@ -82,7 +82,7 @@ def test_a_release_with_everything(tclose: Run, folder: Path) -> None:
         "detail lost (GCP)",
         "information loss (squared error)",
         "discernibility",
-        "average class size over k",
+        "average class size, as a multiple of k",
     ):
         assert any(title in line for line in lines), title
     digest = json.loads(Path("c.json").read_text())["digest"]

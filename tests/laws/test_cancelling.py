@@ -11,6 +11,7 @@ from tclose.distance import Counts, Ordered
 from tclose.errors import Cancelled
 from tclose.partition import METHODS, Problem, Sensitive, method_named
 from tclose.partition.burel import SLICE
+from tclose.partition.fragmentation import cells
 from tclose.partition.shared import redistribution
 from tclose.privacy import Alpha, BetaLikeness, Model
 
@@ -40,29 +41,31 @@ def problem(method: str) -> Problem:
     return Problem(points, (attribute,), 2)
 
 
+@pytest.mark.parametrize("share_reached", [0.0, 0.5])
 @pytest.mark.parametrize("case", CASES)
-def test_a_method_can_be_stopped_at_any_call(case: str) -> None:
+def test_a_method_can_be_stopped_at_any_call(case: str, share_reached: float) -> None:
+    """How often a method calls may depend on the clock (heartbeats), but not the shares that it goes through."""
     method = case.partition(" ")[0]
-    asked, calls = problem(method), 0
 
-    def count(share: float, phase: str = "") -> None:
-        nonlocal calls
+    def stop(share: float, phase: str = "") -> None:
         assert 0 <= share <= 1
-        calls += 1
+        if share >= share_reached:
+            raise Cancelled
 
-    method_named(method)(asked, seed=1, progress=count, **CASES[case])
-    assert calls
-    for last in {1, (calls + 1) // 2}:
-        left = last
+    with pytest.raises(Cancelled):
+        method_named(method)(problem(method), seed=1, progress=stop, **CASES[case])
 
-        def stop(share: float, phase: str = "") -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                raise Cancelled
 
-        with pytest.raises(Cancelled):
-            method_named(method)(asked, seed=1, progress=stop, **CASES[case])
+def test_fragmentation_calls_while_it_exchanges_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def calls() -> int:
+        told: list[float] = []
+        method_named("fragmentation")(problem("fragmentation"), progress=lambda share, phase="": told.append(share))
+        assert told == sorted(told)
+        return len(told)
+
+    few = calls()
+    monkeypatch.setattr(cells, "LOOKS_PER_CALL", 1)
+    assert calls() > few
 
 
 def test_filling_by_distance_calls_after_few_looks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ class Counts:
         """
         key = np.asarray(labels, dtype=np.int64) * domain_size
         key += np.asarray(codes, dtype=np.int64)
-        key.sort(kind="stable")  # which makes use of the order that is already there
+        key.sort(kind="stable")  # a stable sort is fast where the labels are sorted already
         first = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
         counts = np.diff(first, append=len(key))
         classes, values = np.divmod(key[first], domain_size)
@@ -83,8 +83,8 @@ class Counts:
     def dense(self, index: int) -> Ints:
         """Return the counts of one class over the whole domain."""
         row = np.zeros(self.domain_size, dtype=np.int64)
-        mine = slice(self.starts[index], self.ends[index])
-        row[self.codes[mine]] = self.counts[mine]
+        entries = slice(self.starts[index], self.ends[index])
+        row[self.codes[entries]] = self.counts[entries]
         return row
 
     def only(self, chosen: NDArray[np.intp] | Ints) -> Counts:

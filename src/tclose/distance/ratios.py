@@ -1,7 +1,7 @@
 """One exact fraction per class, in integers that cannot overflow.
 
 Every earth mover's distance here is numerator / (class size · unit) with integers throughout. Numerators are
-int64 while that is safe and Python integers beyond; a float only decides what is far from the line.
+int64 while that is safe and Python integers beyond; floats decide only comparisons that are clearly not ties.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The proposal is rounded to integer amounts, what rounding left over is moved anyhow, and negative cycles of the
 residual network are cancelled until there is none: that is the proof that no cheaper flow exists (Klein 1967).
-As the proposal is optimal up to rounding, hardly a cycle is ever found.
+The proposal is optimal up to rounding, so there is rarely a cycle to cancel.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Buckets:
     limits: tuple[Fraction, ...]
 
     def admits(self, nodes: Ints) -> Bools:
-        """Tell, for classes × buckets of rows taken, which are within β whatever rows they take."""
+        """Tell which classes (classes × buckets: how many rows they take) are within β, whichever rows they take."""
         if not len(nodes):
             return np.zeros(0, dtype=bool)
         shares = nodes / nodes.sum(axis=1, keepdims=True)
@@ -68,7 +68,7 @@ class Buckets:
 
 
 def bucketize(attribute: Sensitive, pulse: Pulse = QUIET) -> Buckets:
-    """Return the fewest buckets of values with near frequencies, and of those the ones with most to spare."""
+    """Return the fewest buckets of values with near frequencies; of several such, the one with most to spare."""
     counts, limits = attribute.row_counts, limits_of(attribute)
     values = np.array(sorted(limits, key=lambda value: (limits[value], counts[value], value)))
     before = np.concatenate(([0], np.cumsum(counts[values])))

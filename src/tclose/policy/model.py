@@ -105,13 +105,13 @@ def _sensitive(value: object, place: str) -> dict[str, Sensitive]:
 def _each(value: object, place: str, read: Callable[[Any], S]) -> dict[str, S]:
     if not isinstance(value, Mapping):
         raise PolicyError(f"expected one [{place}.COLUMN] table per column, not {kind_of(value)}", place=place)
-    found = {}
+    specs = {}
     for name, spec in value.items():
         try:
-            found[str(name)] = read(spec)
+            specs[str(name)] = read(spec)
         except PolicyError as error:
             raise error.within(join(place, str(name))) from None
-    return found
+    return specs
 
 
 @dataclass(frozen=True, kw_only=True)

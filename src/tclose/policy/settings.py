@@ -1,6 +1,6 @@
 """Reading settings: each reader takes a raw value and its place, and returns it checked and exact.
 
-Every refusal names the place (`sensitive.ldl.t`), what was found and what is expected instead.
+Every refusal names the place (`sensitive.ldl.t`), what was given and what is expected instead.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def exact(value: object) -> Fraction:
         return Fraction(value)
     decimal = Decimal(str(value))
     if not decimal.is_finite() or abs(decimal.adjusted()) > LARGEST_EXPONENT:
-        raise ValueError("not a number of this world")
+        raise ValueError("not a finite number of a reasonable size")
     return Fraction(decimal)
 
 
@@ -51,10 +51,10 @@ def between(low: int, high: int) -> Reader[Fraction]:
     """Return the reader of a number in [low, high]."""
 
     def read(value: object, place: str) -> Fraction:
-        found = number(value, place)
-        if not low <= found <= high:
+        given = number(value, place)
+        if not low <= given <= high:
             raise PolicyError(f"{value} is outside [{low}, {high}]", place=place)
-        return found
+        return given
 
     return read
 
@@ -63,10 +63,10 @@ def above(low: int) -> Reader[Fraction]:
     """Return the reader of a number above `low`."""
 
     def read(value: object, place: str) -> Fraction:
-        found = number(value, place)
-        if found <= low:
+        given = number(value, place)
+        if given <= low:
             raise PolicyError(f"expected a number above {low}, not {value}", place=place)
-        return found
+        return given
 
     return read
 
@@ -75,10 +75,10 @@ def at_least(low: int) -> Reader[Fraction]:
     """Return the reader of a number of at least `low`."""
 
     def read(value: object, place: str) -> Fraction:
-        found = number(value, place)
-        if found < low:
+        given = number(value, place)
+        if given < low:
             raise PolicyError(f"expected a number of at least {low}, not {value}", place=place)
-        return found
+        return given
 
     return read
 
@@ -87,10 +87,10 @@ def whole(least: int) -> Reader[int]:
     """Return the reader of a whole number of at least `least`."""
 
     def read(value: object, place: str) -> int:
-        found = number(value, place)
-        if found.denominator != 1 or found < least:
+        given = number(value, place)
+        if given.denominator != 1 or given < least:
             raise PolicyError(f"expected a whole number of at least {least}, not {value}", place=place)
-        return int(found)
+        return int(given)
 
     return read
 
@@ -167,10 +167,10 @@ def names(value: object, place: str) -> tuple[str, ...]:
 
 def rising(value: object, place: str) -> tuple[Fraction, ...]:
     """Read at least two numbers that rise."""
-    found = tuple(number(item, place) for item in values(value, place))
-    if len(found) < 2 or any(b <= a for a, b in pairwise(found)):
+    numbers = tuple(number(item, place) for item in values(value, place))
+    if len(numbers) < 2 or any(b <= a for a, b in pairwise(numbers)):
         raise PolicyError("expected at least two numbers that rise", place=place)
-    return found
+    return numbers
 
 
 def table(readers: Mapping[str, Reader[Any]]) -> Reader[dict[str, Any]]:
@@ -217,7 +217,7 @@ def shown(value: object) -> str:
 
 
 def kind_of(value: object) -> str:
-    """Say in plain words what was found."""
+    """Say in plain words what kind of value was given."""
     words = {bool: "true or false", str: "text", list: "a list", tuple: "a list", dict: "a table"}
     if type(value) not in words and isinstance(value, Real | Decimal):
         return "a number"

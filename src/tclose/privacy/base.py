@@ -20,7 +20,7 @@ Sign = Literal["≥", "≤", "<"]  # how the level that is reached compares with
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What a model found: which classes it admits, the level that the table reaches, and the class that sets it."""
+    """Which classes a model admits, the level that the table reaches, and the class that sets this level."""
 
     admitted: NDArray[np.bool_]
     reached: Level  # exact where it can be; math.inf where no level would do

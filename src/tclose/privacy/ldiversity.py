@@ -27,7 +27,7 @@ class DistinctL:
     """Every class shows at least `required` different values, from as many persons where rows name persons."""
 
     required: int
-    persons: Ints | None = None  # members per class, where rows of one person were told apart
+    persons: Ints | None = None  # how many persons each class has, where the policy names persons
 
     name: ClassVar[str] = "l"
     title: ClassVar[str] = "l-diversity"
@@ -95,8 +95,8 @@ class EntropyL:
         admitted = entropy >= line
         decided: dict[tuple[int, ...], bool] = {}
         for index in np.flatnonzero(np.abs(entropy - line) <= NEAR):
-            mine = slice(counts.starts[index], counts.ends[index])
-            alike = tuple(sorted(counts.counts[mine].tolist()))
+            entries = slice(counts.starts[index], counts.ends[index])
+            alike = tuple(sorted(counts.counts[entries].tolist()))
             if alike not in decided:
                 decided[alike] = self._exactly(alike)
             admitted[index] = decided[alike]

@@ -67,7 +67,7 @@ def sign_of_log_minus(ratio: Fraction, level: Fraction) -> int:
 
 
 def beside(line: Fraction, figure: float, *, reaches: bool) -> float:
-    """Return a rounded figure, kept on the side of the line on which the exact one was found to be.
+    """Return a rounded figure, kept on the same side of the line as the exact figure.
 
     >>> beside(Fraction(4), 3.9999999999999996, reaches=True)
     4.0

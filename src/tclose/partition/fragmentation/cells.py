@@ -1,4 +1,4 @@
-"""The cells of GENERATE-CLASSES: bisect the rows of every fragment alike, then exchange rows between cells.
+"""Exchange rows between the cells of GENERATE-CLASSES where that shortens the published ranges.
 
 `members[cell, place]` is a row; the places are numbered by fragment. Two places of one fragment may exchange rows
 without a change to any count that the guarantee rests on.
@@ -9,10 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.partition.shared.kernels import kernel, part
-from tclose.partition.shared.stratified import bisect
 from tclose.types import Floats, Ints, Progress, silent
-
-__all__ = ["bisect", "exchange"]
 
 LEAST_GAIN = 1e-12
 LOOKS_PER_CALL = 2_000_000  # rows compared between two reports of progress, at most, or one cell

@@ -11,9 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tclose.partition.fragmentation import cells
+from tclose.partition.fragmentation.cells import exchange
 from tclose.partition.fragmentation.plan import Plan
-from tclose.types import Floats, Ints, Progress, silent
+from tclose.partition.shared.stratified import bisect
+from tclose.types import Floats, Ints, Progress, silent, stretch
 
 RowDistance = Callable[[Floats, Floats], Floats]  # (points, one point) → the distance of each of them from it
 
@@ -49,10 +50,10 @@ def _bisect_along_axes(points: Floats, plan: Plan, layered: Ints, seed: int, pro
     best: Ints = orders[0]
     shortest = np.inf
     for number, shares in enumerate(SHARES):
-        progress(number / len(SHARES))
-        members = cells.bisect(points, orders.copy(), plan.layers, plan.cells, np.array(shares))
-        progress((number + 0.5) / len(SHARES))
-        left_over = cells.exchange(points, members, fragment_of, WINDOW, ENOUGH, random)
+        begin, middle, end = ((number + half) / len(SHARES) for half in (0.0, 0.5, 1.0))
+        bisecting, exchanging = stretch(progress, begin, middle), stretch(progress, middle, end)
+        members = bisect(points, orders.copy(), plan.layers, plan.cells, np.array(shares), bisecting)
+        left_over = exchange(points, members, fragment_of, WINDOW, ENOUGH, random, exchanging)
         if left_over < shortest:
             best, shortest = members, left_over
     return best

@@ -1,4 +1,4 @@
-"""Δ: how far a fragment's rows can be from the fragment, whatever rows are drawn (001, section 2.3, mended).
+"""Δ: how far a fragment's rows can be from the fragment, whichever rows are drawn (001, section 2.3, corrected).
 
 The farthest that mass can be moved inside a fragment is onto one of its values, as the cost is convex in the
 target: Δ(f) = max_j Σ_v p_v·d(v, j) over the values j of f. On a line only the two ends can be farthest (theorem

@@ -28,7 +28,7 @@ class Slack:
     room: Fraction
 
     def admits(self, nodes: Ints) -> Bools:
-        """Tell, for classes × buckets of rows taken, which are within the room whatever rows they take."""
+        """Tell which classes (classes × buckets: how many rows they take) are within t, whichever rows they take."""
         if not len(nodes):
             return np.zeros(0, dtype=bool)
         sizes, total = nodes.sum(axis=1), int(self.sizes.sum())

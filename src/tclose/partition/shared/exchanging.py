@@ -1,8 +1,8 @@
-"""Rows exchanged between groups of fixed sizes, which brings groups within what is asked for one by one.
+"""Exchange rows between groups of fixed sizes until the groups are admitted.
 
 Every round pairs each group that is not admitted with another, tries a few exchanges of one row against one in every
-pair, and keeps the best of each pair where it lowers how far the two are from being admitted. What the rows are for
-does not matter here: only groups whose quasi-identifiers are published as they are may be made like this.
+pair, and keeps the best of each pair where it lowers how far the two are from being admitted. Quasi-identifiers
+play no part, so this is only for releases that publish them exactly.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _strain(attribute: Sensitive, counts: Counts) -> Floats:
 
 
 class Exchange:
-    """Groups as stretches of one long row of rows: an exchange swaps two places and leaves all sizes as they are."""
+    """Groups as stretches of one array of rows: an exchange swaps two places, so that no size changes."""
 
     def __init__(self, problem: Problem, labels: Ints, chance: Chance) -> None:
         self.problem, self.chance = problem, chance

@@ -55,14 +55,14 @@ def leaves(sizes: Ints, admits: Callable[[Ints], Bools], k: int, pulse: Pulse = 
 
 
 def _halves(nodes: Ints) -> tuple[Ints, Ints]:
-    """Halve every bucket's share; of those that are odd, the halves get the odd row in turns."""
+    """Halve every bucket's share; the halves take turns in getting the odd row of an odd share."""
     odd = nodes & 1
     left = nodes // 2 + (odd & np.cumsum(odd, axis=1) & 1)
     return left, nodes - left
 
 
 def within(excess: Floats, nodes: Ints, exactly: Callable[[list[int]], Fraction]) -> Bools:
-    """Tell which nodes have an excess of at most 0, where floats leave a doubt by `exactly`."""
+    """Tell which nodes have an excess of at most 0; `exactly` decides where floats are too close to call."""
     found = excess <= 0
     doubtful = np.flatnonzero(np.abs(excess) <= NEAR)
     if len(doubtful):

@@ -170,12 +170,7 @@ def _grow(
         count_row(limits, counts, CLASS, row, 1)
         count_row(limits, counts, REST, row, -1)
         size = left - alive
-        if (
-            size >= k
-            and alive >= k
-            and within_limits(limits, counts, CLASS, size)
-            and within_limits(limits, counts, REST, alive)
-        ):
+        if _is_complete(limits, counts, size, alive, k):
             break
         if alive <= k or size >= largest or raised(stop):
             size = 0
@@ -185,6 +180,14 @@ def _grow(
     for i in range(alive, left):
         count_row(limits, counts, REST, rest[i], 1)
     return size
+
+
+@part
+def _is_complete(limits: Limits, counts: SmallInts, size: int, alive: int, k: int) -> bool:
+    """Tell whether the class and the rows that are left have k rows and are within every limit."""
+    if size < k or alive < k or not within_limits(limits, counts, CLASS, size):
+        return False
+    return bool(within_limits(limits, counts, REST, alive))
 
 
 @part
