@@ -14,6 +14,7 @@ from tclose.measure.linkage import BLOCK, Links
 from tclose.types import Floats, Ints
 
 VALUES = 1024  # of an attribute, looked at together
+COMPARISONS = 1_000_000  # of a row with a class, made together
 SECONDS_PER_PRODUCT = 1.5e-10  # of a matrix product, on an ordinary machine
 SECONDS_PER_CELL = 1e-8  # of a dense block that is filled and summed
 SECONDS_PER_FIT = 1e-8  # of one column of one person, compared with one class
@@ -139,7 +140,7 @@ def believed_sparse(people: Links, occurring: Occurring, weights: Floats) -> Flo
     start = 0
     while start < len(first):
         done = int(ends[start - 1]) if start else 0
-        stop = max(int(np.searchsorted(ends, done + BLOCK, "right")), start + 1)
+        stop = max(int(np.searchsorted(ends, done + COMPARISONS, "right")), start + 1)
         pair = np.repeat(np.arange(start, stop), many[start:stop])
         entry = np.arange(len(pair)) + np.repeat(first[start:stop] + done - ends[start:stop] + many[start:stop],
                                                  many[start:stop])  # fmt: skip

@@ -68,7 +68,7 @@ def _header(trials: Sequence[Trial], released: Sequence[Trial]) -> list[Html]:
     figures = {
         "methods tried": str(len(trials)),
         "releases": str(len(released)),
-        "least detail lost": number(_lost(best)),
+        f"detail lost: {best.name}": number(_lost(best)),
         "most detail lost": number(max(_lost(trial) for trial in released)),
         f"fastest: {quickest.name}": f"{quickest.seconds:.1f} s",
     }
