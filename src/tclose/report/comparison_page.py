@@ -82,8 +82,8 @@ def _curve(curve: Curve, best: str, canvas: Canvas) -> Section:
     titles = ("method", *(f"t {'' if curve.title == 't' else '× '}{number(level)}" for level in curve.levels))
     figures = listing(label, titles, rows, numbers=len(curve.levels))
     caption = [
-        f"Detail lost, by t; lower is better. {best} is drawn in colour, because it loses least at the policy's own t. "
-        "A line ends where its method gives no release."
+        f"Detail lost, by t; lower is better. The coloured line is {best}. A line ends where its method gives no "
+        "release."
     ]
     marks = key(("thin", "accent", best), ("thin", "muted", "the other methods"))
     spec = charts.tradeoff(curve.points, title=curve.title, best=best)
