@@ -7,7 +7,6 @@ import pytest
 
 from tclose.errors import Cancelled
 from tclose.partition.fragmentation import cells
-from tclose.partition.shared import stratified
 from tclose.partition.shared.stratified import bisect
 
 LAYERS = np.array([2, 1, 3])
