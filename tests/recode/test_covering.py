@@ -238,7 +238,7 @@ CELLS = {
             "",
         ]
     )
-    | st.text(st.characters(exclude_characters="0123456789"), max_size=3),
+    | st.text(st.characters(codec="utf-8", exclude_characters="0123456789"), max_size=3),
     "flags": st.sampled_from(["true", "False", "TRUE", ""]),
     "labels": st.sampled_from(["x1", "x2", "y1", "far", ""]),
     "ambiguous": st.sampled_from(["a", "A", "b", "c", "d", "D", "e", "E", ""]),
