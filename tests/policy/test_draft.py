@@ -20,7 +20,7 @@ from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
 from tclose.table.profile import profiles
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+SHARED = Path(__file__).parents[3] / "shared" / "data"
 REAL = ["adult", "adult_arx", "cahousing", "census_casc", "census_sal500k", "nhanes_labs"]
 
 
