@@ -22,7 +22,7 @@ from tclose.partition.shared.axes import LabelAxis
 from tclose.privacy.judge import distance_of
 from tclose.privacy.ldiversity import EntropyL
 from tclose.table import CodedTable, encode
-from tclose.table.quasi import LabelColumn, read_quasis
+from tclose.table.quasi import LabelColumn
 
 HERE = Path(__file__).parent
 DATA = HERE.parent.parent / "shared" / "data"
@@ -98,7 +98,7 @@ def minimal_tables(adult: pl.DataFrame) -> Bar:
     asked = policy(ASKED["entropy 2-diverse"], k=1)
     table = encode(adult, asked)
     column = table.sensitive["occupation"]
-    trees = [one for one in read_quasis(adult, asked) if isinstance(one, LabelColumn)]
+    trees = [one for one in table.quasi.values() if isinstance(one, LabelColumn)]
     problem = Problem(
         points=np.stack([one.points() for one in trees], axis=1),
         sensitive=(

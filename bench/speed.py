@@ -24,7 +24,7 @@ from measure import Measurement, at_most, machine, seconds, table
 from tclose.partition import Problem, method_named
 from tclose.partition.split import problem_of
 from tclose.privacy.feasibility import publishable
-from tclose.table.quasi import read_quasis
+from tclose.table import encode
 
 FIRST_CALL = """
 import time, sys, warnings
@@ -58,8 +58,7 @@ print((memory("VmHWM") - before) / coded_bytes(large))
 
 def problem(frame: pl.DataFrame, policy: tclose.Policy) -> Problem:
     """Return what a method is given, as anonymize() makes it."""
-    possible = publishable(frame, policy)
-    return problem_of(possible, policy, read_quasis(possible.frame, policy))
+    return problem_of(publishable(encode(frame, policy), policy).table, policy)
 
 
 def woven(asked: Problem, effort: str) -> np.ndarray[Any, Any]:
