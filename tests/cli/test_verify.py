@@ -152,7 +152,7 @@ def test_a_weakened_policy_with_a_new_digest(tclose: Run) -> None:
             model["required"] = 1
     Path("c.json").write_bytes(Certificate.from_dict(content).to_bytes())
     assert tclose(*VERIFY).status == 0
-    refused(tclose(*VERIFY, "--digest", true), "this is not the certificate that you were told of")
+    refused(tclose(*VERIFY, "--digest", true), "this is not the certificate whose digest you gave")
 
 
 def test_the_certificate_of_another_release(tclose: Run, folder: Path) -> None:

@@ -232,3 +232,9 @@ def test_named_choices(misbehave: None) -> None:
 def test_bad_names(names: Any, says: str) -> None:
     with pytest.raises(PolicyError, match=says):
         entries(names)
+
+
+def test_progress_may_be_left_out_and_a_repr_names_no_identifier() -> None:
+    found = compare(TABLE, POLICY, methods=["mondrian:strict"], progress=None)
+    assert "identifiers" not in repr(found)
+    assert "'name'" not in repr(found)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose import Infeasible, InputError, Policy, anonymize
+from tclose import Infeasible, InputError, Policy, anonymize, check
 from tclose.privacy.feasibility import Publishable, publishable
 from tclose.table import CodedTable, encode
 
@@ -67,7 +67,7 @@ RECURSIVE = {"c": 1, "l": 2}
         ),
         ({"ill": {"alpha": 0.3}}, "alpha of 'ill' = 0.3 cannot be reached: 0.5 can be"),
         ({"pay": {"alpha": "1/3"}}, "alpha of 'pay' = 0.3333 cannot be reached: 0.375 can be"),
-        ({"pay": {"t": 0, "n": 9}}, "(n,t) of 'pay' = n 9, t 0 cannot be reached: n 8 can be"),
+        ({"pay": {"t": 0, "n": 9}}, "no partition was found for (n,t) of 'pay' = n 9, t 0: n 8 can be"),
     ],
 )
 def test_what_the_whole_table_lacks(asked: dict[str, Any], says: str) -> None:
@@ -287,3 +287,12 @@ def test_which_group_is_withheld_does_not_depend_on_the_order_of_rows(first: int
     sensitive = {"s": {"enhanced_beta": "0.5", "distance": "equal"}}  # both wards gain more than any β allows
     policy = Policy.from_dict({"quasi": ["q"], "sensitive": sensitive, "keep": ["ward"], "suppress": "0.25"})
     assert found_for(frame, policy).withheld == 1
+
+
+def test_merging_can_break_entropy_by_persons_so_nothing_is_called_unreachable() -> None:
+    """Both ages hold: one person each with a and with b. All rows as one class show a of one person, b of two."""
+    frame = pl.DataFrame({"who": ["p", "q", "p", "s"], "age": [1, 1, 2, 2], "ill": ["a", "b", "a", "b"]})
+    asked = policy(person="who", sensitive={"ill": {"entropy_l": 2}})
+    assert check(frame, asked).satisfied
+    with pytest.raises(Infeasible, match=r"^no partition was found for entropy_l of 'ill' = 2: "):
+        found_for(frame, asked)

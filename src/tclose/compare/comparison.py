@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -51,7 +51,7 @@ class Comparison:
     """What each method gives for the same table and policy."""
 
     trials: tuple[Trial, ...]
-    policy: Policy
+    policy: Policy = field(repr=False)  # which names identifiers
     kind: str
 
     @property
@@ -73,11 +73,11 @@ class Comparison:
     def frame(self) -> Any:
         """One row per method, as a frame of the kind that was given."""
         columns: dict[str, tuple[type, list[Any]]] = {}
-        for field in fields(Trial):
-            if field.type in COLUMNS:
-                column = [getattr(trial, field.name) for trial in self.trials]
-                columns[field.name] = (COLUMNS[str(field.type)], column)
-            elif field.name == "measures":
+        for each in fields(Trial):
+            if each.type in COLUMNS:
+                column = [getattr(trial, each.name) for trial in self.trials]
+                columns[each.name] = (COLUMNS[str(each.type)], column)
+            elif each.name == "measures":
                 for measure in COMPARED:
                     columns[measure.name] = (float, [trial.measures.get(measure.name) for trial in self.trials])
         if any(trial.detail for trial in self.trials):
@@ -121,7 +121,7 @@ def compare(
     limit: float = LIMIT_SECONDS,
     seed: int = 0,
     detail: bool = False,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Try methods on the same table and policy, each in a process of its own that is stopped after `limit` seconds.
 
@@ -137,14 +137,14 @@ def compare(
     >>> [trial.classes for trial in compare(table, policy, methods=["mondrian:strict"]).trials]
     [2]
     """
-    chosen, policy = entries(methods), Policy.of(policy)
+    chosen, policy, report = entries(methods), Policy.of(policy), progress or silent
     _check_numbers(limit, seed)
-    table, asked = _needed(to_polars(frame), policy)
+    table, needed = _needed(to_polars(frame), policy)
     jobs = [
-        Job(asked, entry.method, {METHODS[entry.method].option: entry.choice} if entry.choice else {}, seed, detail)
+        Job(needed, entry.method, {METHODS[entry.method].option: entry.choice} if entry.choice else {}, seed, detail)
         for entry in chosen
     ]
-    found = answers(jobs, to_stream(table), limit, [_named(progress, entry.name) for entry in chosen])
+    found = answers(jobs, to_stream(table), limit, [_named(report, entry.name) for entry in chosen])
     trials = (
         Trial(name=entry.name, method=entry.method, choice=entry.choice, **answer)
         for entry, answer in zip(chosen, found, strict=True)

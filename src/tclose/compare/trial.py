@@ -122,7 +122,7 @@ def send(job: Job, table: memoryview, pipe: IO[bytes]) -> None:
 
 def main() -> None:
     """Try one method; the last line says what came of it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asked decides when to stop
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # a library may print, and cells are not for print
 

@@ -106,7 +106,7 @@ def _role(name: str, kind: Kind, rows: int, distinct: int) -> tuple[Role, str]:
         return "identifier", "no two rows share a value"
     if kind == "number" and distinct > 50:
         return "sensitive", LOOK
-    return "quasi", "nothing tells what it is, and others may know it"
+    return "quasi", "its meaning is unknown, and others may know its values"
 
 
 def draft(columns: Sequence[Profile]) -> str:

@@ -90,14 +90,24 @@ def _worst(verdict: Verdict, sizes: Ints) -> NDArray[np.bool_]:
 
 def _infeasible(failing: Sequence[Verdict], table: CodedTable, groups: Classes, policy: Policy) -> str:
     """Say what cannot be reached, and which levels can be."""
-    told = []
-    for verdict in failing:
-        what = verdict.model.name if verdict.attribute is None else f"{verdict.model.name} of '{verdict.attribute}'"
-        told.append(f"{what} = {_spelled(verdict.model.required)} cannot be reached: {_level(verdict, table, groups)}")
+    reasons = [_reason(verdict, table, groups) for verdict in failing]
     if policy.keep:
         bad = np.count_nonzero(np.any([~verdict.judgement.admitted for verdict in failing], axis=0))
-        told.append(f"{bad:,} of {counted(len(groups), 'group')} of rows that are kept apart fail")
-    return "; ".join(told)
+        reasons.append(f"{bad:,} of {counted(len(groups), 'group')} of rows that are kept apart fail")
+    return "; ".join(reasons)
+
+
+def _reason(verdict: Verdict, table: CodedTable, groups: Classes) -> str:
+    """Say which requirement fails for the coarsest classes.
+
+    Where merging two admitted classes can break a model, smaller classes might still satisfy it.
+    """
+    of_attribute = "" if verdict.attribute is None else f" of '{verdict.attribute}'"
+    what = f"{verdict.model.name}{of_attribute} = {_spelled(verdict.model.required)}"
+    level = _level(verdict, table, groups)
+    if verdict.model.merging_keeps:
+        return f"{what} cannot be reached: {level}"
+    return f"no partition was found for {what}: {level}"
 
 
 def _level(verdict: Verdict, table: CodedTable, groups: Classes) -> str:

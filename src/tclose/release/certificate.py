@@ -104,9 +104,9 @@ class Claims:
         """Read claims; what is not there is None, or empty."""
         attributes, models = said.get("sensitive"), said.get("models")
         return cls(
-            _whole(said.get("rows")),
-            _whole(said.get("classes")),
-            _whole(said.get("smallest_class")),
+            said.get("rows"),
+            said.get("classes"),
+            said.get("smallest_class"),
             said.get("satisfied"),
             {name: AttributeClaim.from_dict(claim) for name, claim in attributes.items()}
             if isinstance(attributes, Mapping)
@@ -305,10 +305,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) < len(pairs):
         raise ValueError("a key stands twice")
     return content
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _check_tables(content: Mapping[str, Any]) -> None:

@@ -70,5 +70,5 @@ def _digest_problems(loaded: LoadedCertificate, expected: str | None) -> list[st
     if loaded.digest != loaded.written_digest:
         problems.append("the certificate was changed after it was made: its digest does not fit its content")
     if expected is not None and expected.strip().lower() != loaded.digest:
-        problems.append("this is not the certificate that you were told of: its digest differs from --digest")
+        problems.append("this is not the certificate whose digest you gave: the two digests differ")
     return problems

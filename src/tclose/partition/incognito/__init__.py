@@ -57,7 +57,7 @@ def minimal_solutions(problem: Problem, *, progress: Progress = silent) -> list[
     found = _admitted(problem, ladders, progress)
     minimal = found & ~_above(found)
     if not minimal.any():
-        raise Infeasible("no full-domain generalisation is admitted, not even the one that tells nothing")
+        raise Infeasible("no full-domain generalisation satisfies the policy, not even the coarsest one")
     return [tuple(heights) for heights in np.argwhere(minimal).tolist()]
 
 

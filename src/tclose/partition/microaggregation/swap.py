@@ -1,4 +1,4 @@
-"""k-anonymity first (algorithm 2 of Soria-Comas et al. 2015): groups as MDAV makes them, mended row by row.
+"""k-anonymity first (algorithm 2 of Soria-Comas et al. 2015): groups as MDAV makes them, then corrected row by row.
 
 A group takes the k rows nearest to its seed. While it is beyond t, the next nearest row takes the place of that
 member whose leaving brings the group nearest to the table, if it does bring it nearer.
