@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tclose import Policy, anonymize
-from tclose.policy.derived import attribute_policy, group_policy
+from tclose.policy.derived import group_policy, projection_policy
 from tclose.release.queries import LinkedRows, error_of_counts
 from tclose.table import encode_quietly
 
@@ -43,7 +43,10 @@ def error(
         coded = [encode_quietly(tables[1], group_policy(reader, group), ignore_others=True)]
         answer = error_of_counts(table, original, coded, seed, linked=LinkedRows(tables[0], group))
     else:
-        policies = (attribute_policy(reader, frame.columns) for frame in tables)
+        policies = (
+            projection_policy(reader, [c for c in frame.columns if c in reader.sensitive], first=False)
+            for frame in tables
+        )
         coded = [encode_quietly(frame, one, ignore_others=True) for frame, one in zip(tables, policies, strict=True)]
         answer = error_of_counts(table, original, coded, seed)
     assert answer is not None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import polars as pl
 import pytest
@@ -9,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose import InputError, PolicyError, Sensitive
-from tclose.table.sensitive import SensitiveColumn, read_sensitive
+from tclose.table.sensitive import SensitiveColumn, coded
+from tclose.table.values import values_of
+
+
+def read_sensitive(column: pl.Series, spec: Sensitive, missing: Sequence[str], rows: Any = None) -> SensitiveColumn:
+    """Learn the domain of a whole column and code its rows."""
+    return coded(values_of(column, missing, rows), spec)
 
 
 def binned(cells: Sequence[object], **bins: object) -> SensitiveColumn:

@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,13 @@ import pytest
 
 from tclose import InputError, PolicyError, Sensitive
 from tclose.policy import Builder
-from tclose.table.sensitive import SensitiveColumn, read_sensitive
+from tclose.table.sensitive import SensitiveColumn, coded
+from tclose.table.values import values_of
+
+
+def read_sensitive(column: pl.Series, spec: Sensitive, missing: Sequence[str], rows: Any = None) -> SensitiveColumn:
+    """Learn the domain of a whole column and code its rows."""
+    return coded(values_of(column, missing, rows), spec)
 
 
 def column(cells: Sequence[object], **spec: object) -> SensitiveColumn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tclose import Quasi, Sensitive
 from tclose.errors import InputError, InternalError
 from tclose.table.quasi import QuasiDomain
-from tclose.table.sensitive import SensitiveDomain, read_sensitive
+from tclose.table.sensitive import SensitiveColumn, SensitiveDomain, coded
 from tclose.table.tally import Tally
 from tclose.table.values import ValueDomain, values_of
 
@@ -28,6 +29,11 @@ SETTINGS: list[dict[str, Any]] = [
     {"distance": "equal"},
     {"domain": [1, 2.5, -3, 10, 99]},
 ]
+
+
+def read_sensitive(column: pl.Series, spec: Sensitive, missing: Sequence[str], rows: Any = None) -> SensitiveColumn:
+    """Learn the domain of a whole column and code its rows."""
+    return coded(values_of(column, missing, rows), spec)
 
 
 def column(cells: list[Any]) -> pl.Series:

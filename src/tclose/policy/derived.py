@@ -21,13 +21,6 @@ def group_policy(policy: Policy, group: str) -> Policy:
     return replace(policy, quasi={group: Quasi()}, keep=(), unlinkable=())
 
 
-def attribute_policy(policy: Policy, columns: Iterable[str]) -> Policy:
-    """Return the policy for the sensitive attributes among some columns."""
-    there = set(columns)
-    sensitive = {name: spec for name, spec in policy.sensitive.items() if name in there}
-    return replace(policy, sensitive=sensitive, unlinkable=())
-
-
 def k_alone(policy: Policy, k: int) -> Policy:
     """Return the policy that asks for nothing but k: one value may make up all of a class (alpha = 1)."""
     nothing: dict[str, Any] = {**dict.fromkeys(LEVELS), "alpha": Fraction(1)}

@@ -151,14 +151,6 @@ class SensitiveColumn:
         return self.domain.reference
 
 
-def read_sensitive(
-    column: pl.Series, spec: Sensitive, missing: Sequence[str], rows: Ints | None = None
-) -> SensitiveColumn:
-    """Learn the domain of a whole column and code its rows."""
-    domain = SensitiveDomain.of(Tally.of(column, rows), spec, missing)
-    return SensitiveColumn(domain, domain.codes(column))
-
-
 def coded(values: Values, spec: Sensitive) -> SensitiveColumn:
     """Learn the domain of a whole column whose values have been read, and code its rows."""
     domain = SensitiveDomain.of_values(values.domain, spec)
