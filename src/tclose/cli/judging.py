@@ -65,9 +65,9 @@ def verify(release: str, certificate: Path, digest: str | None, show_values: boo
     The original table is not needed. The exit status is 0 if the release is what its certificate says and 1 if not.
     """
     with Bar() as bar:
-        found = steps.verify(release, certificate, digest=digest, progress=bar)
+        verification = steps.verify(release, certificate, digest=digest, progress=bar)
     if as_json:
-        print_json(found.to_dict())
+        print_json(verification.to_dict())
     else:
-        show.show_verification(found)
-    return HOLDS if found.holds else FAILS
+        show.show_verification(verification)
+    return HOLDS if verification.holds else FAILS

@@ -77,10 +77,10 @@ def _pair(text: str, what: str) -> tuple[str, str]:
 def names(text: str) -> list[str]:
     """Read names with commas between them."""
     try:
-        (found,) = csv.reader([text], skipinitialspace=True)
+        (names,) = csv.reader([text], skipinitialspace=True)
     except csv.Error:
         raise click.UsageError("expected names with commas between them, as in --qi age,sex") from None
-    return found
+    return names
 
 
 def levels(text: str) -> list[Fraction]:

@@ -51,7 +51,7 @@ def attack(
     With a SECOND release of the same table, also measure what both reveal together.
     """
     with Bar() as bar:
-        found = steps.attack(
+        attacks = steps.attack(
             release,
             original=original,
             policy=policy_file,
@@ -62,9 +62,9 @@ def attack(
             progress=bar,
         )
     if as_json:
-        print_json(found.to_dict())
+        print_json(attacks.to_dict())
     else:
-        show.show_attacks(found)
+        show.show_attacks(attacks)
     return HOLDS
 
 
@@ -98,7 +98,7 @@ def compare(
     if out is None and multiples is not None:
         raise click.UsageError("--levels is about the page that --out writes")
     with Bars() as bars:
-        found = steps.compare(
+        tradeoff = steps.compare(
             table,
             policy_file,
             methods=None if named is None else names(named),
@@ -110,10 +110,10 @@ def compare(
             progress=bars,
         )
     if as_json:
-        print_json(found.comparison.to_dict() if out is None else found.to_dict())
+        print_json(tradeoff.comparison.to_dict() if out is None else tradeoff.to_dict())
     else:
-        listing.show_comparison(found.comparison)
-    return found.comparison.exit_status
+        listing.show_comparison(tradeoff.comparison)
+    return tradeoff.comparison.exit_status
 
 
 @click.command(short_help="List the methods and what each can do.")

@@ -144,10 +144,10 @@ def compare(
         Job(needed, entry.method, {METHODS[entry.method].option: entry.choice} if entry.choice else {}, seed, detail)
         for entry in chosen
     ]
-    found = answers(jobs, to_stream(table), limit, [_named(report, entry.name) for entry in chosen])
+    outcomes = answers(jobs, to_stream(table), limit, [_named(report, entry.name) for entry in chosen])
     trials = (
         Trial(name=entry.name, method=entry.method, choice=entry.choice, **answer)
-        for entry, answer in zip(chosen, found, strict=True)
+        for entry, answer in zip(chosen, outcomes, strict=True)
     )
     return Comparison(tuple(trials), policy, kind_of(frame))
 

@@ -37,5 +37,5 @@ class Curve:
 
     def losses(self, method: str) -> list[float | None]:
         """Return a method's loss at each level, none where it gave no release."""
-        found = {t: loss for name, t, loss in self.points if name == method}
-        return [found.get(level) for level in self.levels]
+        loss_at = {t: loss for name, t, loss in self.points if name == method}
+        return [loss_at.get(level) for level in self.levels]

@@ -159,7 +159,7 @@ class Clock:
 
 def _answer(job: Job, table: memoryview, limit: float, children: Children, tell: _Teller) -> Answer:
     """Let one process do a job; say so where it had to be stopped, or died."""
-    found: Answer | None = None
+    answer: Answer | None = None
     with children.one(single_threaded=job.core is not None) as child:
         assert child.stdin is not None
         assert child.stdout is not None
@@ -170,11 +170,11 @@ def _answer(job: Job, table: memoryview, limit: float, children: Children, tell:
             message = json.loads(line)
             _heed(message, clock)
             tell(message)
-            found = message.get("trial", found)
+            answer = message.get("trial", answer)
         clock.pause()
         status = child.wait()
-    if found is not None:
-        return found
+    if answer is not None:
+        return answer
     if clock.rang:
         return {"outcome": "stopped", "reason": f"it took longer than {limit:g} seconds"}
     return {"outcome": "failed", "reason": f"its process ended without an answer (status {status})"}

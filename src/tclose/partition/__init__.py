@@ -36,5 +36,5 @@ def method_named(name: str) -> Callable[..., Ints]:
     """Return a method's `partition(problem, *, seed, progress, ...)`, imported on use: kernels load slowly."""
     method_called(name)
     method: Any = import_module(f"tclose.partition.{name}")
-    found: Callable[..., Ints] = method.partition
-    return found
+    partition: Callable[..., Ints] = method.partition
+    return partition

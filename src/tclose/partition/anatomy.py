@@ -181,13 +181,13 @@ def _diversity(problem: Problem) -> int:
     """Return the paper's l, from l or from alpha = 1/l; 1 where there are several attributes, as the paper has one."""
     if len(problem.sensitive) != 1:
         return 1
-    found = 1
+    least = 1
     for model in problem.sensitive[0].models:
         if isinstance(model, DistinctL):
-            found = max(found, model.required)
+            least = max(least, model.required)
         elif isinstance(model, Alpha) and model.required:
-            found = max(found, math.ceil(1 / model.required))
-    return found
+            least = max(least, math.ceil(1 / model.required))
+    return least
 
 
 def _places(problem: Problem) -> Floats:

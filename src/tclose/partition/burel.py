@@ -89,12 +89,12 @@ def limits_of(attribute: Attribute) -> dict[int, Fraction]:
     All rows are within β, so each value may at least have the share that it has of them.
     """
     counts, rows, total = attribute.row_counts, len(attribute.codes), int(attribute.reference.sum())
-    found = {}
+    limits = {}
     for value in np.flatnonzero(counts).tolist():
         share = Fraction(int(attribute.reference[value]), total)
         gain = min(_gain(model, share) for model in attribute.models if isinstance(model, LIKENESS))
-        found[value] = max(min(share * (1 + gain), Fraction(1)), Fraction(int(counts[value]), rows))
-    return found
+        limits[value] = max(min(share * (1 + gain), Fraction(1)), Fraction(int(counts[value]), rows))
+    return limits
 
 
 def _gain(model: BetaLikeness | EnhancedBetaLikeness, share: Fraction) -> Fraction:

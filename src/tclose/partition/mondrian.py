@@ -106,10 +106,10 @@ def _halved(problem: Problem, parts: Parts, cuts: Cuts, pulse: Pulse) -> tuple[P
 
 def _admitted(problem: Problem, parts: Parts) -> NDArray[np.bool_]:
     """Tell for each part whether it could be a class."""
-    found, part_of = parts.sizes >= problem.k, parts.of_row()
+    admitted, part_of = parts.sizes >= problem.k, parts.of_row()
     for attribute in problem.sensitive if len(parts) else ():
-        found &= attribute.admits(Counts.from_codes(part_of, attribute.codes[parts.rows], len(attribute.reference)))
-    return found
+        admitted &= attribute.admits(Counts.from_codes(part_of, attribute.codes[parts.rows], len(attribute.reference)))
+    return admitted
 
 
 def _cut(axes: tuple[Axis, ...], parts: Parts, axis_of: Ints, cuts: Cuts) -> Parts:

@@ -71,13 +71,13 @@ class Attribute:
 
     def admits(self, counts: Counts) -> NDArray[np.bool_]:
         """Tell for every class, given its counts, whether it is within t and every further model."""
-        found = np.ones(len(counts.sizes), dtype=bool)
+        admitted = np.ones(len(counts.sizes), dtype=bool)
         if self.t is not None:
-            found &= self.distance.emd(counts, self.reference).at_most(self.t)
-            found |= False if self.n is None else counts.sizes >= self.n
+            admitted &= self.distance.emd(counts, self.reference).at_most(self.t)
+            admitted |= False if self.n is None else counts.sizes >= self.n
         for model in self.models:
-            found &= model.judge(counts, self.reference).admitted
-        return found
+            admitted &= model.judge(counts, self.reference).admitted
+        return admitted
 
     def emd_of(self, codes: Ints, reference: Ints) -> Fraction:
         """Return the exact distance of one class with these codes from these reference counts."""
@@ -122,10 +122,10 @@ class Problem:
 
     def admitted(self, labels: Ints) -> NDArray[np.bool_]:
         """Tell, per class 0, 1, 2, …, whether it has k rows and every attribute admits it, exactly."""
-        found = np.bincount(labels) >= self.k
+        admitted = np.bincount(labels) >= self.k
         for attribute in self.sensitive:
-            found &= attribute.admitted(labels)
-        return found
+            admitted &= attribute.admitted(labels)
+        return admitted
 
     def check_feasible(self) -> None:
         """Raise `Infeasible` unless one class of all rows is within k, every t and every further model."""

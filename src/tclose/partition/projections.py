@@ -41,10 +41,10 @@ def partition(
     **options: Any,
 ) -> Ints:
     """Return the classes of one projection, found by the base method."""
-    found = method_named(base)
+    split = method_named(base)
     if METHODS[base].tables != "one":
         raise Unsuited(f"'{base}' publishes several tables itself, so it cannot split a projection")
-    return found(problem, seed=seed, progress=progress or silent, **options)
+    return split(problem, seed=seed, progress=progress or silent, **options)
 
 
 def projections(sensitive: Sequence[Attribute], *, tables: int | None = None, related: float = RELATED) -> Groups:

@@ -35,11 +35,11 @@ def split(
         part = problem.part(rows)
         if _within_t(part):
             share = stretch(progress, done / problem.rows, (done + len(rows)) / problem.rows, "splitting")
-            found = _checked(partition(part, seed=seed, progress=share, **options), len(rows))
+            parts = _checked(partition(part, seed=seed, progress=share, **options), len(rows))
         else:
-            found = np.zeros(len(rows), dtype=np.int64)  # large enough for (n,t), which admits it as it is
-        labels[rows] = classes + found
-        classes, done = classes + int(found.max()) + 1, done + len(rows)
+            parts = np.zeros(len(rows), dtype=np.int64)  # large enough for (n,t), which admits it as it is
+        labels[rows] = classes + parts
+        classes, done = classes + int(parts.max()) + 1, done + len(rows)
     return join_failing(labels, table, policy)
 
 
@@ -55,10 +55,10 @@ def _within_t(problem: Problem) -> bool:
 
 def _checked(labels: Any, rows: int) -> Ints:
     """Make sure that a method gave every row one class, and left no class out."""
-    found = np.asarray(labels)
-    if found.shape != (rows,) or found.dtype.kind not in "iu" or not np.array_equal(*_numbers(found)):
+    classes = np.asarray(labels)
+    if classes.shape != (rows,) or classes.dtype.kind not in "iu" or not np.array_equal(*_numbers(classes)):
         raise InternalError("the method did not put every row into exactly one class, so nothing was released")
-    return found.astype(np.int64)
+    return classes.astype(np.int64)
 
 
 def _numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -110,5 +110,5 @@ def _axis(column: QuasiColumn) -> Axis:
 
 def _failing(labels: Ints, table: CodedTable, policy: Policy) -> Bools:
     """Mark the classes that a model other than t-closeness does not admit."""
-    found = verdicts(table, Classes.from_labels(labels), policy, without=ENSURED)
-    return np.asarray(np.any([~verdict.judgement.admitted for verdict in found], axis=0))
+    judged = verdicts(table, Classes.from_labels(labels), policy, without=ENSURED)
+    return np.asarray(np.any([~verdict.judgement.admitted for verdict in judged], axis=0))

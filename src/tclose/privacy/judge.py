@@ -133,11 +133,11 @@ def verdicts(
     without: Sequence[str] = (),
 ) -> list[Verdict]:
     """Judge any classes of a table by all models of a policy, some left out."""
-    found = [anonymity_verdict(table, classes, policy)]
+    judged = [anonymity_verdict(table, classes, policy)]
     for column in table.sensitive.values():
         spec, counts = policy.sensitive[column.name], counts_of(column, classes)
-        found += attribute_verdicts(column, spec, table, classes, counts, supersets, without=without)
-    return found
+        judged += attribute_verdicts(column, spec, table, classes, counts, supersets, without=without)
+    return judged
 
 
 def anonymity_verdict(table: CodedTable, classes: Classes, policy: Policy) -> Verdict:
@@ -169,22 +169,22 @@ def attribute_verdicts(
     ]
 
 
-def _finding(column: SensitiveColumn, spec: Sensitive, counts: Counts, found: Sequence[Verdict]) -> AttributeFinding:
-    closeness, worst = _closeness(found, distance_of(column), counts, column.reference)
-    asked = [verdict.judgement for verdict in found if verdict.model.name in ("t", "(n,t)")]
+def _finding(column: SensitiveColumn, spec: Sensitive, counts: Counts, judged: Sequence[Verdict]) -> AttributeFinding:
+    closeness, worst = _closeness(judged, distance_of(column), counts, column.reference)
+    asked = [verdict.judgement for verdict in judged if verdict.model.name in ("t", "(n,t)")]
     return AttributeFinding(
         distance=column.distance,
         t=spec.t,
         closeness=closeness,
-        satisfied=all(verdict.judgement.satisfied for verdict in found),
+        satisfied=all(verdict.judgement.satisfied for verdict in judged),
         worst_class=worst + 1,
         failing_classes=sum(int(np.count_nonzero(~judgement.admitted)) for judgement in asked),
     )
 
 
-def _closeness(found: Sequence[Verdict], distance: Distance, counts: Counts, reference: Ints) -> tuple[Fraction, int]:
+def _closeness(judged: Sequence[Verdict], distance: Distance, counts: Counts, reference: Ints) -> tuple[Fraction, int]:
     """Return the attribute's closeness to the whole table and its worst class."""
-    for verdict in found:
+    for verdict in judged:
         if verdict.model.name == "t" and isinstance(verdict.judgement.reached, Fraction):
             return verdict.judgement.reached, verdict.judgement.worst_class
     return distance.emd(counts, reference).largest()

@@ -98,8 +98,8 @@ class CheckResult:
             "classes": self.classes,
             "smallest_class": self.smallest_class,
             "satisfied": self.satisfied,
-            "sensitive": {name: found.to_dict() for name, found in self.sensitive.items()},
-            "models": [found.to_dict() for found in self.models],
+            "sensitive": {name: finding.to_dict() for name, finding in self.sensitive.items()},
+            "models": [finding.to_dict() for finding in self.models],
         }
 
     def _repr_html_(self) -> str:

@@ -56,8 +56,8 @@ def bin_of(edges: list[Fraction], units: NDArray[Any], scale: int, *, learned: b
     """
     common = math.lcm(10**scale, *(edge.denominator for edge in edges))
     marks = np.array([int(edge * common) for edge in edges], dtype=object)
-    found = np.searchsorted(marks, units.astype(object) * (common // 10**scale), side="left") - 1
-    return np.asarray(np.maximum(found, 0) if learned else found, dtype=np.int64)
+    places = np.searchsorted(marks, units.astype(object) * (common // 10**scale), side="left") - 1
+    return np.asarray(np.maximum(places, 0) if learned else places, dtype=np.int64)
 
 
 def span_of(edges: list[Fraction]) -> str:

@@ -122,14 +122,14 @@ def _grouped(key: Ints, row_bits: int) -> Classes:
     rows = packed & ((1 << row_bits) - 1)
     packed >>= row_bits
     starts = np.flatnonzero(np.concatenate(([True], packed[1:] != packed[:-1])))
-    found = np.diff(starts, append=len(rows))
+    lengths = np.diff(starts, append=len(rows))
 
     is_first = np.zeros(len(rows), dtype=bool)
     is_first[rows[starts]] = True
     number = (np.cumsum(is_first) - 1)[rows[starts]]
-    sizes = np.empty_like(found)
-    sizes[number] = found
+    sizes = np.empty_like(lengths)
+    sizes[number] = lengths
     shift = (np.cumsum(sizes) - sizes)[number] - starts
     ordered = np.empty_like(rows)
-    ordered[np.arange(len(rows)) + np.repeat(shift, found)] = rows
+    ordered[np.arange(len(rows)) + np.repeat(shift, lengths)] = rows
     return Classes(ordered, sizes)

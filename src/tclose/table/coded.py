@@ -181,13 +181,13 @@ def _checked_hierarchies(table: CodedTable) -> dict[str, Hierarchy]:
 
     A released table may show inner labels, too.
     """
-    found = {}
+    hierarchies = {}
     for name, spec in table.policy.quasi.items():
         if isinstance(spec.hierarchy, Path):
-            found[name] = Hierarchy.load(spec.hierarchy)
-            labels = list(dict.fromkeys(label for level in found[name].labels for label in level))
+            hierarchies[name] = Hierarchy.load(spec.hierarchy)
+            labels = list(dict.fromkeys(label for level in hierarchies[name].labels for label in level))
             places_in(labels, table.values(name).domain, misses=f"the hierarchy {spec.hierarchy.name} misses")
-    return found
+    return hierarchies
 
 
 def _sensitive(table: CodedTable, name: str) -> SensitiveColumn:

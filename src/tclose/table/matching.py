@@ -20,13 +20,13 @@ def places_in(known: Sequence[str], values: ValueDomain, *, misses: str) -> Ints
     Text is matched as it is; numbers, dates and booleans by value (39.0 is 39, True is true).
     """
     place = {text: code for code, text in enumerate(known)}
-    found = [place.get(text, -1) for text in values.texts]
-    if values.units is not None and -1 in found:
-        found = _by_value(known, values, values.units)
-    missed = [code for code, at in enumerate(found) if at < 0]
+    places = [place.get(text, -1) for text in values.texts]
+    if values.units is not None and -1 in places:
+        places = _by_value(known, values, values.units)
+    missed = [code for code, at in enumerate(places) if at < 0]
     if missed:
         raise _missed(values, missed, misses)
-    return np.array(found, dtype=np.int64)
+    return np.array(places, dtype=np.int64)
 
 
 def _by_value(known: Sequence[str], values: ValueDomain, units: NDArray[Any]) -> list[int]:

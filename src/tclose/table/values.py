@@ -75,8 +75,8 @@ class ValueDomain(ValueList):
     def counts(self) -> Ints:
         """How many rows show each value."""
         present = self.code_of_cell >= 0
-        found = np.bincount(self.code_of_cell[present], self.tally.counts[present], minlength=len(self.texts))
-        return found.astype(np.int64)
+        counts = np.bincount(self.code_of_cell[present], self.tally.counts[present], minlength=len(self.texts))
+        return counts.astype(np.int64)
 
     @property
     def missing(self) -> int:

@@ -55,14 +55,15 @@ def partition(
 
     Where the programme is stopped by `time_limit` (seconds), a `GapWarning` tells how far the optimum may be.
     """
-    found = solve(problem, loss=loss, way=way, time_limit=time_limit, progress=progress)
-    if found.gap > 0:
+    solution = solve(problem, loss=loss, way=way, time_limit=time_limit, progress=progress)
+    if solution.gap > 0:
         warnings.warn(
-            f"exact: stopped after {time_limit:g} s at {found.cost:.0f} stars; the fewest may be {found.gap:.1%} lower",
+            f"exact: stopped after {time_limit:g} s at {solution.cost:.0f} stars; the fewest may be "
+            f"{solution.gap:.1%} lower",
             GapWarning,
             stacklevel=2,
         )
-    return found.labels
+    return solution.labels
 
 
 def solve(
@@ -81,11 +82,11 @@ def solve(
     if not problem.rows:
         return Solution(np.zeros(0, dtype=np.int64), 0.0)
     recurs = _recurs(problem, loss, way)
-    found = _by_recursion(problem, loss, pulse) if recurs else _by_programme(problem, time_limit, pulse)
-    if not problem.admitted(found.labels).all():
+    solution = _by_recursion(problem, loss, pulse) if recurs else _by_programme(problem, time_limit, pulse)
+    if not problem.admitted(solution.labels).all():
         raise InternalError("exact made a class that does not hold what was asked for")
     pulse(1.0)
-    return found
+    return solution
 
 
 def _recurs(problem: Problem, loss: Loss, way: Way) -> bool:

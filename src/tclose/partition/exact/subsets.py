@@ -24,10 +24,10 @@ def folded(values: Ints, join: np.ufunc, start: int) -> Ints:
     >>> folded(np.array([5, 3]), np.add, 0).tolist()
     [0, 5, 3, 8]
     """
-    found = np.array([start], dtype=np.int64)
+    subsets = np.array([start], dtype=np.int64)
     for value in values:
-        found = np.concatenate((found, join(found, value)))
-    return found
+        subsets = np.concatenate((subsets, join(subsets, value)))
+    return subsets
 
 
 def sizes(rows: int) -> Ints:
@@ -37,11 +37,11 @@ def sizes(rows: int) -> Ints:
 
 def admitted(problem: Problem, pulse: Pulse = QUIET) -> Bools:
     """Tell for every subset whether it has k rows and every attribute admits it, exactly; the empty one is none."""
-    found = sizes(problem.rows) >= problem.k
-    found[0] = False
+    admitted = sizes(problem.rows) >= problem.k
+    admitted[0] = False
     for attribute in problem.sensitive:
-        found &= _admitted_by(attribute, pulse)
-    return found
+        admitted &= _admitted_by(attribute, pulse)
+    return admitted
 
 
 def _admitted_by(attribute: Attribute, pulse: Pulse) -> Bools:

@@ -64,7 +64,7 @@ class BoxSearch:
 
     def cuts(self, box: Box) -> tuple[list[BoxCut], Floats]:
         """Return every cut of the box, and the Δ of its two parts together for each cut × attribute."""
-        found: list[BoxCut] = []
+        cuts: list[BoxCut] = []
         deltas = [np.zeros((0, len(self.attributes)))]
         for a, attribute in enumerate(self.attributes):
             places = self._places(box, a)
@@ -76,8 +76,8 @@ class BoxSearch:
                     for b in range(len(self.attributes))
                 ]
                 deltas.append(np.stack(sides, axis=1))
-                found += [BoxCut(a, int(place)) for place in places]
-        return found, np.concatenate(deltas)
+                cuts += [BoxCut(a, int(place)) for place in places]
+        return cuts, np.concatenate(deltas)
 
     def _places(self, box: Box, a: int) -> Ints:
         low, high = box.extents[a]

@@ -54,8 +54,8 @@ def minimal_solutions(problem: Problem, *, progress: Progress = silent) -> list[
             f"incognito would have to search {nodes:,} generalisations and stops at {MOST_NODES:,}: "
             "name fewer quasi-identifiers, or give them lower hierarchies"
         )
-    found = _admitted(problem, ladders, progress)
-    minimal = found & ~_above(found)
+    admitted = _admitted(problem, ladders, progress)
+    minimal = admitted & ~_above(admitted)
     if not minimal.any():
         raise Infeasible("no full-domain generalisation satisfies the policy, not even the coarsest one")
     return [tuple(heights) for heights in np.argwhere(minimal).tolist()]
@@ -91,10 +91,10 @@ def _admitted(problem: Problem, ladders: list[Ladder], progress: Progress) -> Bo
 
 def _candidates(chosen: tuple[int, ...], shape: list[int], known: dict[tuple[int, ...], Bools]) -> Bools:
     """Keep the heights that pass with any one quasi-identifier left out."""
-    found = np.ones(shape, dtype=bool)
+    possible = np.ones(shape, dtype=bool)
     for place in range(len(chosen)):
-        found &= np.expand_dims(known[chosen[:place] + chosen[place + 1 :]], place)
-    return found
+        possible &= np.expand_dims(known[chosen[:place] + chosen[place + 1 :]], place)
+    return possible
 
 
 def _searched(
@@ -106,25 +106,25 @@ def _searched(
     beat: Progress,
 ) -> Bools:
     """Judge the candidates from the bottom up; what lies above an admitted one is admitted, and not judged."""
-    found = np.zeros_like(candidates)
+    admitted = np.zeros_like(candidates)
     nodes = np.argwhere(candidates)
     if not len(nodes):
-        return found
+        return admitted
     root = base.rolled_up(ladders, list(zip(chosen, nodes.min(axis=0).tolist(), strict=True)))
     below: dict[Heights, Frequencies] = {}
     for total in range(int(nodes.sum(axis=1).max()) + 1):
         judged: dict[Heights, Frequencies] = {}
-        found |= candidates & _above(found)
+        admitted |= candidates & _above(admitted)
         for heights in map(tuple, nodes[nodes.sum(axis=1) == total].tolist()):
-            if not found[heights]:
+            if not admitted[heights]:
                 beat(0.0)
                 nearest = min((below[low] for low in _specialised(heights) if low in below), key=len, default=root)
                 rolled = nearest.rolled_up(ladders, list(zip(chosen, heights, strict=True)))
-                found[heights] = rolled.admitted(problem)
-                if not found[heights]:
+                admitted[heights] = rolled.admitted(problem)
+                if not admitted[heights]:
                     judged[heights] = rolled
         below = _fewest_classes(judged)
-    return found
+    return admitted
 
 
 def _fewest_classes(rolled: dict[Heights, Frequencies]) -> dict[Heights, Frequencies]:
@@ -139,10 +139,10 @@ def _specialised(heights: Heights) -> list[Heights]:
     return [(*heights[:i], height - 1, *heights[i + 1 :]) for i, height in enumerate(heights) if height]
 
 
-def _above(found: Bools) -> Bools:
+def _above(admitted: Bools) -> Bools:
     """Mark what lies directly above something found."""
-    above = np.zeros_like(found)
-    for axis in range(found.ndim):
-        along, under = np.moveaxis(above, axis, 0), np.moveaxis(found, axis, 0)
+    above = np.zeros_like(admitted)
+    for axis in range(admitted.ndim):
+        along, under = np.moveaxis(above, axis, 0), np.moveaxis(admitted, axis, 0)
         along[1:] |= under[:-1]
     return above

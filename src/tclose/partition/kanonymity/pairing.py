@@ -87,15 +87,15 @@ class _Cover:
 
     def triples(self, prices: Floats, most: float) -> Ints:
         """Return all triples with different values that cost at most so much more than the prices of their types."""
-        found = [np.zeros((0, 3), dtype=np.int64)]
+        triples = [np.zeros((0, 3), dtype=np.int64)]
         for i in range(len(self.values) - 2):
             self.pulse.beat()
             others = i + 1 + np.flatnonzero(self.values[i + 1 :] != self.values[i])
             j, k = (others[end] for end in np.triu_indices(len(others), 1))
             stars = sum((ONES[word[i, j] | word[i, k]] for word in self.masks), np.zeros(len(j), dtype=np.int64))
             good = (3 * stars - prices[j] - prices[k] <= most + prices[i]) & (self.values[j] != self.values[k])
-            found.append(np.stack([np.full(good.sum(), i), j[good], k[good]], axis=1))
-        return np.concatenate(found)
+            triples.append(np.stack([np.full(good.sum(), i), j[good], k[good]], axis=1))
+        return np.concatenate(triples)
 
     def best(self) -> tuple[Ints, Ints]:
         """Return the edges of the cheapest cover, and how often each is taken."""

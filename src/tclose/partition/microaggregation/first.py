@@ -34,9 +34,9 @@ def strata_of(codes: Ints, strata: int) -> Ints:
     left = len(codes) - strata * int(sizes[0])
     sizes[(strata - 1) // 2] += left - left // 2
     sizes[strata // 2] += left // 2
-    found = np.empty(len(codes), dtype=np.int64)
-    found[np.argsort(codes, kind="stable")] = np.repeat(np.arange(strata), sizes)
-    return found
+    stratum = np.empty(len(codes), dtype=np.int64)
+    stratum[np.argsort(codes, kind="stable")] = np.repeat(np.arange(strata), sizes)
+    return stratum
 
 
 def stratified(points: Floats, stratum: Ints, progress: Progress) -> Ints:

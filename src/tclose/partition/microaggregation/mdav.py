@@ -71,12 +71,12 @@ def distances(points: Floats, alive: Ints, origin: Floats) -> Floats:
 @kernel
 def farthest(points: Floats, alive: Ints, origin: Floats) -> int:
     """Return the row farthest from a place, the first of equals."""
-    found, most = alive[0], -1.0
+    farthest_row, most = alive[0], -1.0
     for row in alive:
         gap = apart(points, row, origin)
         if gap > most:
-            found, most = row, gap
-    return int(found)
+            farthest_row, most = row, gap
+    return int(farthest_row)
 
 
 @kernel

@@ -25,23 +25,23 @@ def joined(points: Floats, labels: Ints, sensitive: tuple[Attribute, ...], progr
         centres[other] = points[members[other]].mean(axis=0)
         centres[worst], members[worst], beyond[worst] = np.inf, members[worst][:0], -np.inf
         beyond[other] = _excess_of(members[other], sensitive)
-    found = np.empty(len(labels), dtype=np.int64)
+    numbers = np.empty(len(labels), dtype=np.int64)
     for number, rows in enumerate(rows for rows in members if len(rows)):
-        found[rows] = number
-    return found
+        numbers[rows] = number
+    return numbers
 
 
 def excess(labels: Ints, sensitive: tuple[Attribute, ...]) -> Floats:
     """Return by how much each class is beyond the t that it breaks most; what is within, exactly, is not above 0."""
-    found = np.full(int(labels.max()) + 1, -1.0)
+    worst = np.full(int(labels.max()) + 1, -1.0)
     for attribute in sensitive:
         if attribute.t is not None:
             emd = attribute.distance.emd(
                 Counts.from_codes(labels, attribute.codes, len(attribute.reference)), attribute.reference
             )
             beyond = np.maximum(emd.floats() - float(attribute.t), np.finfo(float).tiny)
-            found = np.maximum(found, np.where(emd.at_most(attribute.t), -1.0, beyond))
-    return found
+            worst = np.maximum(worst, np.where(emd.at_most(attribute.t), -1.0, beyond))
+    return worst
 
 
 def _excess_of(rows: Ints, sensitive: tuple[Attribute, ...]) -> float:

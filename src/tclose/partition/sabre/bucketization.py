@@ -186,4 +186,4 @@ def bucketize(ground: Ground, rows: int, room: Fraction, pulse: Pulse = QUIET) -
         for part in parts:
             heapq.heappush(heap, entry(part))
     position = {int(value): i for i, value in enumerate(ground.whole().tolist())}
-    return sorted((found[2] for found in heap), key=lambda values: position[int(values[0])])
+    return sorted((entry[2] for entry in heap), key=lambda values: position[int(values[0])])

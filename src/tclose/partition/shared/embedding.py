@@ -73,6 +73,6 @@ def _principal_coordinates(squares: Floats, landmarks: Ints, weights: Floats) ->
     mean = squares[landmarks] @ weights
     products = (squares @ weights)[:, None] + mean - squares - weights @ mean  # twice the scalar products
     root = np.sqrt(weights)
-    found, axes = np.linalg.eigh(root[:, None] * products[landmarks] / 2 * root)
-    kept = np.flatnonzero(found > max(found.max(initial=0.0), 0.0) * NOUGHT)[::-1][:DIMENSIONS]
-    return np.asarray(products / 2 @ (root[:, None] * axes[:, kept]) / np.sqrt(found[kept]))
+    eigenvalues, axes = np.linalg.eigh(root[:, None] * products[landmarks] / 2 * root)
+    kept = np.flatnonzero(eigenvalues > max(eigenvalues.max(initial=0.0), 0.0) * NOUGHT)[::-1][:DIMENSIONS]
+    return np.asarray(products / 2 @ (root[:, None] * axes[:, kept]) / np.sqrt(eigenvalues[kept]))

@@ -24,22 +24,22 @@ LEAST_T = 1e-3  # t = 0 is as good as reached below
 
 def strains(problem: Problem, rows: Ints, labels: Ints) -> Floats:
     """Return how far each group of these rows is from being admitted: by how much it exceeds t, and models it fails."""
-    found = np.zeros(int(labels[-1]) + 1)
+    strain = np.zeros(int(labels[-1]) + 1)
     for attribute in problem.sensitive:
-        found += _strain(attribute, Counts.from_codes(labels, attribute.codes[rows], len(attribute.reference)))
-    return np.where(found < ROUNDED, 0.0, found)
+        strain += _strain(attribute, Counts.from_codes(labels, attribute.codes[rows], len(attribute.reference)))
+    return np.where(strain < ROUNDED, 0.0, strain)
 
 
 def _strain(attribute: Attribute, counts: Counts) -> Floats:
-    found = np.zeros(len(counts))
+    strain = np.zeros(len(counts))
     if attribute.t is not None:
-        found = np.maximum(
+        strain = np.maximum(
             attribute.distance.emd(counts, attribute.reference).floats() / max(float(attribute.t), LEAST_T) - 1, 0
         )
-        found = found if attribute.n is None else np.where(counts.sizes >= attribute.n, 0, found)
+        strain = strain if attribute.n is None else np.where(counts.sizes >= attribute.n, 0, strain)
     for model in attribute.models:
-        found = found + ~model.judge(counts, attribute.reference).admitted
-    return found
+        strain = strain + ~model.judge(counts, attribute.reference).admitted
+    return strain
 
 
 class Exchange:

@@ -63,13 +63,13 @@ def _halves(nodes: Ints) -> tuple[Ints, Ints]:
 
 def within(excess: Floats, nodes: Ints, exactly: Callable[[list[int]], Fraction]) -> Bools:
     """Tell which nodes have an excess of at most 0; `exactly` decides where floats are too close to call."""
-    found = excess <= 0
+    admitted = excess <= 0
     doubtful = np.flatnonzero(np.abs(excess) <= NEAR)
     if len(doubtful):
         different, which = np.unique(nodes[doubtful], axis=0, return_inverse=True)
         answers = np.array([exactly(node) <= 0 for node in different.tolist()])
-        found[doubtful] = answers[which.ravel()]
-    return found
+        admitted[doubtful] = answers[which.ravel()]
+    return admitted
 
 
 # --- filling the classes ----------------------------------------------------------------------------------------------

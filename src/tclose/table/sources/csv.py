@@ -113,9 +113,9 @@ def _check_records(data: bytes, separator: str, width: int) -> int:
     fields = _fields_per_record(data, separator)
     ragged = np.flatnonzero(fields != width)
     if len(ragged):
-        row, found = int(ragged[0]), int(fields[ragged[0]])
+        row, width_found = int(ragged[0]), int(fields[ragged[0]])
         more = f" ({len(ragged):,} rows are like that)" if len(ragged) > 1 else ""
-        raise InputError(f"row {row:,} has {counted(found, 'field')}, the header has {width}{more}")
+        raise InputError(f"row {row:,} has {counted(width_found, 'field')}, the header has {width}{more}")
     return len(fields)
 
 
@@ -123,7 +123,7 @@ def _fields_per_record(data: bytes, separator: str) -> Ints:
     whole = np.frombuffer(data, dtype=np.uint8)
     whole = whole[: len(whole) - data.endswith(b"\n") - data.endswith(b"\r\n")]
     quoted, records, carried = False, 0, 0
-    found: list[Ints] = []
+    widths: list[Ints] = []
     for start in range(0, len(whole), CHUNK):
         chunk = whole[start : start + CHUNK]
         outside = _outside_quotes(chunk, quoted)
@@ -131,15 +131,15 @@ def _fields_per_record(data: bytes, separator: str) -> Ints:
         _check_quotes(whole, start, quoted, ord(separator), ends, records)
         commas = np.flatnonzero((chunk == ord(separator)) & outside)
         before = np.searchsorted(commas, ends)
-        found.append(np.diff(before, prepend=0) + 1)
+        widths.append(np.diff(before, prepend=0) + 1)
         if len(ends):
-            found[-1][0] += carried
+            widths[-1][0] += carried
             carried = 0
         carried += len(commas) - (int(before[-1]) if len(ends) else 0)
         quoted, records = not outside[-1], records + len(ends)
     if quoted:
         raise InputError("the table is not valid CSV: a quoted field is never closed")
-    return np.append(np.concatenate(found), carried + 1)
+    return np.append(np.concatenate(widths), carried + 1)
 
 
 def _outside_quotes(chunk: Bytes, quoted: bool) -> NDArray[np.bool_]:
