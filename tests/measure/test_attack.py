@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.distance import Counts, Equal
-from tclose.measure.attack import ATTACKS, Finding, Scene, Secret
+from tclose.measure.attack import ATTACKS, K_ANONYMOUS, RAW, RELEASE, Finding, Scene, Secret, attacked
 from tclose.measure.attack.minimality import merged_for_their_values
 from tclose.measure.attack.skewness import gains
 from tclose.measure.linkage import Links, packed
@@ -123,6 +123,42 @@ def test_linkage() -> None:
     assert figures["journalist"].rows == 1
     nobody = RUN["journalist"](scene([0, 0], people=np.array([0])))
     assert (nobody.figure, nobody.rows, nobody.sentence) == (0, 0, "No person of the register fits any class.")
+
+
+def test_a_register_of_one_person_who_fits_a_class_of_several_rows() -> None:
+    """The rows fit one person, not four; the person fits four rows, so nobody is unique."""
+    published = scene([0, 0, 0, 0], crowd=2, people=np.array([1]))
+    journalist, uniqueness = RUN["journalist"](published), RUN["uniqueness"](published)
+    assert journalist.sentence == (
+        "The most exposed row hides among 4 rows or people: a link is right with a chance of 25.0 %."
+    )
+    assert uniqueness.sentence == "0 rows (0 %) are alone in their class and fit exactly one person of the register."
+    alone = RUN["journalist"](scene([0], people=np.array([1])))
+    assert alone.sentence.startswith("The most exposed row fits 1 person and is alone in its class:")
+
+
+@pytest.mark.parametrize("values", [[0, 1, 0, 1], [0, 0, 1, 1]])
+def test_of_two_values_excluding_one_always_leaves_one(values: list[int]) -> None:
+    """That is no news about a class, but the sentence must not deny it."""
+    finding = RUN["background_knowledge"](scene([0, 0, 1, 1], secret(values)))
+    assert finding.rows == 0
+    assert finding.sentence == (
+        "Excluding one value leaves at least two values in every class, for every sensitive attribute that has three "
+        "values or more."
+    )
+
+
+def test_an_attack_has_one_name() -> None:
+    for attack in ATTACKS:
+        assert attack.title in (attack.label, f"{attack.label} attack")
+
+
+def test_a_notebook_heads_the_tables_as_the_page_does() -> None:
+    scenes = {table: scene([0, 0, 0], secret([0, 1, 2]), crowd=3) for table in (RAW, K_ANONYMOUS, RELEASE)}
+    attacks = attacked(scenes, register_rows=3, several_rows=False)
+    assert list(attacks.headings.values()) == ["raw table", "3-anonymous table", "release"]
+    headings = "".join(f"<th>{heading}</th>" for heading in ("attack", *attacks.headings.values(), "better"))
+    assert f"<tr>{headings}</tr>" in attacks._repr_html_()
 
 
 def test_background_join() -> None:
