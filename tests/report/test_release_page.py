@@ -158,17 +158,17 @@ def test_a_page_that_cannot_be_written_is_refused(ordinary: Any, tmp_path: Path)
         ordinary.release.report(tmp_path / "absent" / "r.html")
 
 
-def supersets(told: Any) -> Any:
-    """Return a release with classes that (n,t)-closeness allows, though they are farther than t from the whole table."""
+def supersets(make_example: Any) -> Any:
+    """Return a release with classes that (n,t)-closeness allows, farther than t from the whole table."""
     wards = ["x"] * 30 + ["y"] * 50
     ill = ["a" if i < 20 or i % 2 else "b" for i in range(80)]
     frame = pl.DataFrame({"age": [20 + i % 5 for i in range(80)], "ward": wards, "ill": ill, "pay": ill})
     sensitive: Any = {"ill": {"t": 0.05, "n": 20}, "pay": {"t": 0.9, "distance": "equal"}}
-    return told(frame, Policy(quasi=["age"], keep=["ward"], sensitive=sensitive, k=2))
+    return make_example(frame, Policy(quasi=["age"], keep=["ward"], sensitive=sensitive, k=2))
 
 
-def test_with_n_a_page_states_no_limit_for_every_class(told: Any, tmp_path: Path, text_of: Text) -> None:
-    example = supersets(told)
+def test_with_n_a_page_states_no_limit_for_every_class(make_example: Any, tmp_path: Path, text_of: Text) -> None:
+    example = supersets(make_example)
     text, claims = text_of(example.page(tmp_path / "r.html")), example.release.certificate.claims
     assert claims.sensitive["ill"].closeness > 0.05
     assert claims.satisfied
@@ -183,8 +183,8 @@ def test_with_n_a_page_states_no_limit_for_every_class(told: Any, tmp_path: Path
     assert "A class of n rows or more may be at any distance." in text
 
 
-def test_with_n_a_notebook_states_no_limit_for_every_class(told: Any) -> None:
-    release = supersets(told).release
+def test_with_n_a_notebook_states_no_limit_for_every_class(make_example: Any) -> None:
+    release = supersets(make_example).release
     page, distance = release._repr_html_(), number(release.results[0].sensitive["ill"].closeness)
     assert f"<tr><td>ill</td><td></td><td>{distance}</td></tr>" in page
     assert "<tr><td>ill, (n,t)-closeness</td><td>n = 20, ≤ 0.05</td><td>0</td></tr>" in page

@@ -84,7 +84,8 @@ MARKETER = Attack(
 UNIQUENESS = Attack(
     "uniqueness",
     "uniqueness",
-    "If a row is alone in its class and fits exactly one person of the register, the adversary links it to that person.",
+    "If a row is alone in its class and fits exactly one person of the register, the adversary links it to this "
+    "person.",
     "share of rows that are alone in their class and fit exactly one person",
     "share",
     "lower",
