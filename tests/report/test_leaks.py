@@ -97,10 +97,10 @@ def test_what_is_shown_is_printable_and_short(text: str) -> None:
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=8), st.integers(2, 10))
 def test_hidden_counts_do_not_follow_from_the_total(counts: list[int], k: int) -> None:
-    shown = hiding(np.array(counts), np.array(counts), k)
-    assert all(abs(before - after) <= k / 2 for before, after in zip(counts, shown, strict=True) if after is not None)
-    assert all(after is None or (after >= k and after % k == 0) for after in shown)
-    hidden = [count for count, after in zip(counts, shown, strict=True) if after is None]
+    rounded = hiding(np.array(counts), np.array(counts), k)
+    assert all(abs(before - after) <= k / 2 for before, after in zip(counts, rounded, strict=True) if after is not None)
+    assert all(after is None or (after >= k and after % k == 0) for after in rounded)
+    hidden = [count for count, after in zip(counts, rounded, strict=True) if after is None]
     if hidden and len(hidden) < len(counts):
         assert len(hidden) >= 2
         assert sum(hidden) >= k
