@@ -10,6 +10,8 @@ from typing import Any
 
 LONGEST_NAME = 60  # letters; an ellipsis stands for the rest
 MOST_CLASSES = 5  # class numbers in a sentence
+MOST_ATTRIBUTES = 3  # named in a sentence, each with its level
+NT_MEANING = "t applies to classes of fewer than n rows, each measured against a superset of at least n rows"
 
 
 def counted(number: int, noun: str) -> str:
@@ -115,6 +117,17 @@ def required(given: Any) -> str:
     if isinstance(given, Mapping):
         return ", ".join(f"{name} = {required(part)}" for name, part in given.items())
     return number(given) if isinstance(given, Fraction) else str(given)
+
+
+def nt_closeness(levels: Mapping[str, Any]) -> str:
+    """Say what (n,t)-closeness requires of attributes; it is no limit on the distance of every class from the table.
+
+    >>> nt_closeness({"hiv": {"n": 20, "t": Fraction(1, 20)}}).partition(":")[0]
+    '(n,t)-closeness of hiv (n = 20, t = 0.05)'
+    """
+    listed = [f"{legible(name)} ({required(level)})" for name, level in levels.items()]
+    more = f", and {len(listed) - MOST_ATTRIBUTES:,} more" if len(listed) > MOST_ATTRIBUTES else ""
+    return f"(n,t)-closeness of {', '.join(listed[:MOST_ATTRIBUTES])}{more}: {NT_MEANING}"
 
 
 def direction(better: str, low: float, high: float | None) -> str:

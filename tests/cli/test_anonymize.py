@@ -328,3 +328,26 @@ def test_a_release_fits_but_its_certificate_does_not(
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err == "error: the answer cannot be written: No space left on device\n"
     untouched(folder)
+
+
+# (n,t)-closeness: t is no limit on the distance from the whole table
+
+
+def test_with_n_the_model_carries_what_is_required(tclose: Run) -> None:
+    rows = [f"{20 + i % 5},{'x' if i < 30 else 'y'},{'a' if i < 20 or i % 2 else 'b'}" for i in range(80)]
+    Path("n.csv").write_text("\n".join(["age,ward,ill", *rows]) + "\n")
+    Path("n.toml").write_text('k = 2\nquasi = ["age"]\nkeep = ["ward"]\n[sensitive.ill]\nt = 0.05\nn = 20\n')
+    outcome = tclose("anonymize", "n.csv", "--policy", "n.toml", "--method", "mondrian", "--out", "r.csv")
+    assert (outcome.status, outcome.err) == (0, "")
+    lines, text = outcome.out.splitlines(), " ".join(outcome.out.split())
+    distances = [float(line.split()[1]) for line in lines if re.fullmatch(r"ill +0\.\d{4}", line)]
+    assert len(distances) == 1
+    assert distances[0] > 0.05
+    assert "≤ 0.05" not in text
+    assert "t applies to classes of fewer than n rows, each measured against a superset of at least n rows." in text
+    assert any(re.fullmatch(r"ill +n = 20, t = 0\.05 +0", line) for line in lines)
+    outcome = tclose("compare", "n.csv", "--policy", "n.toml", "--methods", "mondrian:strict")
+    assert outcome.status == 0
+    text = " ".join(outcome.out.split())
+    assert "≤ 0.05" not in text
+    assert "The policy requires (n,t)-closeness of ill (n = 20, t = 0.05): t applies to classes of fewer" in text

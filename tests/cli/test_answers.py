@@ -145,6 +145,22 @@ def test_names_and_values_cannot_break_the_terminal(tclose: Run) -> None:
     assert r"\x1b[31mx" in outcome.out
 
 
+def test_a_very_long_name_is_shortened(tclose: Run) -> None:
+    name = "pay" * 400
+    Path("t.csv").write_text(f"zone,{name}\na,1\nb,2\n")
+    asked = ("--qi", "zone", "--sensitive", f"{name}=0")
+    for outcome in (
+        tclose("check", "t.csv", *asked),
+        tclose("explain", "t.csv", *asked, "--attribute", name, "--class", "1"),
+    ):
+        assert outcome.err == ""
+        joined = "".join(outcome.out.split())
+        assert "paypay" in joined
+        assert name[:60] not in joined
+    outcome = tclose("check", "t.csv", *asked)
+    assert "--attribute ATTRIBUTE --class 1" in " ".join(outcome.out.split())
+
+
 def test_doctor(tclose: Run) -> None:
     found = answer(tclose("doctor", "--json"))
     assert set(found) == {"tclose", "python", "system", "cores", "needed", "extras", "healthy"}

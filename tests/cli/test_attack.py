@@ -44,7 +44,7 @@ ATTACK = ["attack", "r.csv", "--original", "t.csv", "--policy", "p.toml", "--met
 def test_a_table_and_sentences(files: Path, tclose: Any) -> None:
     found = tclose(*ATTACK)
     assert (found.status, found.err) == (0, "")
-    for words in ("raw table", "2-anonymous", "release", "homogeneity attack", "similarity attack"):
+    for words in ("raw table", "2-anonymous table", "release", "homogeneity attack", "similarity attack"):
         assert words in found.out
     assert "2 rows (25.0 %) are in 1 class where everyone has the same value of 'ill'." in " ".join(found.out.split())
     assert SECRET not in found.out

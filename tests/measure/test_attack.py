@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.distance import Counts, Equal
-from tclose.measure.attack import ATTACKS, Finding, Scene, Secret
+from tclose.measure.attack import ATTACKS, K_ANONYMOUS, RAW, RELEASE, Finding, Scene, Secret, attacked
 from tclose.measure.attack.minimality import merged_for_their_values
 from tclose.measure.attack.skewness import gains
 from tclose.measure.linkage import Links, packed
@@ -31,8 +31,13 @@ def scene(labels: Sequence[int], *secrets: Secret, crowd: int = 2, **more: Any) 
     return Scene(classes, secrets, crowd, **{"people": np.bincount(classes), **more})
 
 
-def opened(found: Finding) -> list[int]:
-    return [one.number for one in found.classes]
+def opened(finding: Finding) -> list[int]:
+    return [exposed.number for exposed in finding.classes]
+
+
+def numbers_of(finding: Finding, attribute: str) -> set[int]:
+    """Return the numbers of the classes that are exposed for one attribute."""
+    return {exposed.number for exposed in finding.classes if exposed.attribute == attribute}
 
 
 def test_every_attack_declares_itself() -> None:
@@ -44,9 +49,9 @@ def test_every_attack_declares_itself() -> None:
 
 
 def test_homogeneity() -> None:
-    found = RUN["homogeneity"](scene([0, 0, 1, 1, 1], secret([0, 0, 0, 1, 1], "pay")))
-    assert (found.figure, found.rows, found.share, opened(found)) == (1, 2, 0.4, [1])
-    assert found.sentence == "2 rows (40.0 %) are in 1 class where everyone has the same value of 'pay'."
+    finding = RUN["homogeneity"](scene([0, 0, 1, 1, 1], secret([0, 0, 0, 1, 1], "pay")))
+    assert (finding.figure, finding.rows, finding.share, opened(finding)) == (1, 2, 0.4, [1])
+    assert finding.sentence == "2 rows (40.0 %) are in 1 class where everyone has the same value of 'pay'."
 
 
 def test_what_the_whole_table_tells_is_no_news() -> None:
@@ -56,22 +61,22 @@ def test_what_the_whole_table_tells_is_no_news() -> None:
 
 
 def test_background_knowledge() -> None:
-    # class 1 shows three values, class 2 two: who excludes one of these knows the other
-    found = RUN["background_knowledge"](scene([0, 0, 0, 1, 1, 1], secret([0, 1, 2, 0, 0, 1])))
-    assert (found.figure, found.rows, opened(found)) == (1, 3, [2])
+    # class 1 shows three values, class 2 two: anyone who excludes one of these knows the other
+    finding = RUN["background_knowledge"](scene([0, 0, 0, 1, 1, 1], secret([0, 1, 2, 0, 0, 1])))
+    assert (finding.figure, finding.rows, opened(finding)) == (1, 3, [2])
     two_values = RUN["background_knowledge"](scene([0, 0, 1, 1], secret([0, 1, 0, 1])))
     assert (two_values.figure, two_values.rows) == (1, 0)  # the whole table falls as easily
 
 
 def test_skewness() -> None:
-    found = RUN["skewness"](scene([0, 0, 1, 1, 1, 1, 1, 1], secret([0, 1, 1, 1, 1, 1, 1, 1])))
-    assert (found.figure, found.rows, opened(found)) == ((1 / 2) / (1 / 8), 2, [1])
+    finding = RUN["skewness"](scene([0, 0, 1, 1, 1, 1, 1, 1], secret([0, 1, 1, 1, 1, 1, 1, 1])))
+    assert (finding.figure, finding.rows, opened(finding)) == ((1 / 2) / (1 / 8), 2, [1])
 
 
 def test_similarity_on_a_line() -> None:
     # a domain of 0..8: a span of 2 is a quarter; 6 and 8 are high; 3 and 5 lie in the middle
-    found = RUN["similarity"](scene([0, 0, 1, 1, 2, 2, 3, 3], secret([0, 2, 6, 8, 3, 5, 1, 4], domain=9, line=True)))
-    assert [(one.number, one.what.split(":")[0]) for one in found.classes] == [
+    finding = RUN["similarity"](scene([0, 0, 1, 1, 2, 2, 3, 3], secret([0, 2, 6, 8, 3, 5, 1, 4], domain=9, line=True)))
+    assert [(exposed.number, exposed.what.split(":")[0]) for exposed in finding.classes] == [
         (1, "all low"),
         (2, "all high"),
         (3, "all within a quarter of the range"),
@@ -92,28 +97,29 @@ TREE: dict[str, Any] = {
 
 
 def test_similarity_in_a_hierarchy() -> None:
-    found = RUN["similarity"](scene([0, 0, 1, 1, 2], secret([0, 1, 1, 2, 3], **TREE)))
-    assert [(one.number, one.what) for one in found.classes] == [(1, "all under 'lungs'"), (3, "all under 'stomach'")]
+    finding = RUN["similarity"](scene([0, 0, 1, 1, 2], secret([0, 1, 1, 2, 3], **TREE)))
+    lessons = [(exposed.number, exposed.what) for exposed in finding.classes]
+    assert lessons == [(1, "all under 'lungs'"), (3, "all under 'stomach'")]
     only_lungs = RUN["similarity"](scene([0, 0, 1, 1], secret([0, 1, 1, 0], domain=4, **TREE)))
     assert only_lungs.rows == 0  # all of the table lies there
 
 
 def test_similarity_by_costs() -> None:
     costs = np.array([[0, 1, 8], [1, 0, 8], [8, 8, 0.0]])
-    found = RUN["similarity"](scene([0, 0, 1, 1], secret([0, 1, 1, 2], costs=costs)))
-    assert opened(found) == [1]
+    finding = RUN["similarity"](scene([0, 0, 1, 1], secret([0, 1, 1, 2], costs=costs)))
+    assert opened(finding) == [1]
 
 
 def test_similarity_needs_a_notion_of_alike() -> None:
-    found = RUN["similarity"](scene([0, 0], secret([0, 1])))
-    assert found.figure is None
-    assert "no two values are alike" in found.sentence
+    finding = RUN["similarity"](scene([0, 0], secret([0, 1])))
+    assert finding.figure is None
+    assert "no two values are alike" in finding.sentence
 
 
 def test_linkage() -> None:
     among = scene([0, 1, 1, 2, 2, 2], crowd=3, people=np.array([1, 4, 0]))
     figures = {name: RUN[name](among) for name in ("prosecutor", "journalist", "marketer", "uniqueness")}
-    assert {name: found.figure for name, found in figures.items()} == {
+    assert {name: finding.figure for name, finding in figures.items()} == {
         "prosecutor": 1,
         "journalist": 1,
         "marketer": pytest.approx((1 + 2 / 4) / 6),
@@ -125,19 +131,55 @@ def test_linkage() -> None:
     assert (nobody.figure, nobody.rows, nobody.sentence) == (0, 0, "No person of the register fits any class.")
 
 
+def test_a_register_of_one_person_who_fits_a_class_of_several_rows() -> None:
+    """The rows fit one person, not four; the person fits four rows, so nobody is unique."""
+    published = scene([0, 0, 0, 0], crowd=2, people=np.array([1]))
+    journalist, uniqueness = RUN["journalist"](published), RUN["uniqueness"](published)
+    assert journalist.sentence == (
+        "The most exposed row hides among 4 rows or people: a link is right with a chance of 25.0 %."
+    )
+    assert uniqueness.sentence == "0 rows (0 %) are alone in their class and fit exactly one person of the register."
+    alone = RUN["journalist"](scene([0], people=np.array([1])))
+    assert alone.sentence.startswith("The most exposed row fits 1 person and is alone in its class:")
+
+
+@pytest.mark.parametrize("values", [[0, 1, 0, 1], [0, 0, 1, 1]])
+def test_of_two_values_excluding_one_always_leaves_one(values: list[int]) -> None:
+    """That is no news about a class, but the sentence must not deny it."""
+    finding = RUN["background_knowledge"](scene([0, 0, 1, 1], secret(values)))
+    assert finding.rows == 0
+    assert finding.sentence == (
+        "Excluding one value leaves at least two values in every class, for every sensitive attribute that has three "
+        "values or more."
+    )
+
+
+def test_an_attack_has_one_name() -> None:
+    for attack in ATTACKS:
+        assert attack.title in (attack.label, f"{attack.label} attack")
+
+
+def test_a_notebook_heads_the_tables_as_the_page_does() -> None:
+    scenes = {table: scene([0, 0, 0], secret([0, 1, 2]), crowd=3) for table in (RAW, K_ANONYMOUS, RELEASE)}
+    attacks = attacked(scenes, register_rows=3, several_rows=False)
+    assert list(attacks.headings.values()) == ["raw table", "3-anonymous table", "release"]
+    headings = "".join(f"<th>{heading}</th>" for heading in ("attack", *attacks.headings.values(), "better"))
+    assert f"<tr>{headings}</tr>" in attacks._repr_html_()
+
+
 def test_background_join() -> None:
     # in class 1 every salary leads to one disease; in class 2 all share both, which gives them away, too
     pay, ill = secret([0, 1, 1, 2, 2], "pay"), secret([0, 1, 1, 0, 0], "ill")
-    found = RUN["background_join"](scene([0, 0, 0, 1, 1], pay, ill))
-    assert found.figure == pytest.approx(1 / 5)
-    assert found.rows == 5
+    finding = RUN["background_join"](scene([0, 0, 0, 1, 1], pay, ill))
+    assert finding.figure == pytest.approx(1 / 5)
+    assert finding.rows == 5
     assert RUN["background_join"](scene([0, 0], secret([0, 1]))).figure is None
 
 
 def test_rare_values() -> None:
-    found = RUN["rarity"](scene([0] * 6, secret([0, 0, 0, 1, 1, 2], "ill"), crowd=3))
-    assert (found.figure, found.rows) == (1, 3)
-    assert "'ill' that fewer than 3 rows share" in found.sentence
+    finding = RUN["rarity"](scene([0] * 6, secret([0, 0, 0, 1, 1, 2], "ill"), crowd=3))
+    assert (finding.figure, finding.rows) == (1, 3)
+    assert "'ill' that fewer than 3 rows share" in finding.sentence
     common = RUN["rarity"](scene([0] * 4, secret([0, 0, 1, 1])))
     assert (common.figure, common.rows) == (2, 0)
 
@@ -161,8 +203,8 @@ def test_minimality() -> None:
     people = own(codes, labels)
     assert merged_for_their_values(people, 2).tolist() == [True, False, False, False]
     assert merged_for_their_values(people, 3).tolist() == [False] * 4
-    found = RUN["minimality"](scene(labels, own=people))
-    assert (found.figure, found.rows) == (1, 4)
+    finding = RUN["minimality"](scene(labels, own=people))
+    assert (finding.figure, finding.rows) == (1, 4)
     assert RUN["minimality"](scene(labels)).figure == 0
 
 
@@ -171,9 +213,9 @@ def test_two_releases_intersected() -> None:
     values = [0, 1, 2, 3]
     first = scene([0, 0, 1, 1], secret(values), own=own(range(4), [0, 0, 1, 1]))
     second = scene([0, 1, 1, 2], secret(values), own=own(range(4), [0, 1, 1, 2]))
-    found = RUN["intersection"](replace(first, second=second))
-    assert found.rows == 2  # persons 2 and 3; persons 1 and 4 are alone in the second release already
-    assert found.figure == pytest.approx((1 + 2 + 2 + 1) / 4)
+    finding = RUN["intersection"](replace(first, second=second))
+    assert finding.rows == 2  # persons 2 and 3; persons 1 and 4 are alone in the second release already
+    assert finding.figure == pytest.approx((1 + 2 + 2 + 1) / 4)
 
 
 SCENES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40)
@@ -189,12 +231,12 @@ def drawn(rows: list[tuple[int, int, int]]) -> Scene:
 def test_shares_and_figures_stay_in_bounds(rows: list[tuple[int, int, int]]) -> None:
     given_scene = drawn(rows)
     for attack in ATTACKS:
-        found = attack.run(given_scene)
-        assert 0 <= found.share <= 1
-        assert found.of == len(rows)
-        assert found.sentence.endswith(".")
-        assert found.figure is None or found.figure >= 0
-        assert all(1 <= number <= len(given_scene.sizes) for number in opened(found))
+        finding = attack.run(given_scene)
+        assert 0 <= finding.share <= 1
+        assert finding.of == len(rows)
+        assert finding.sentence.endswith(".")
+        assert finding.figure is None or finding.figure >= 0
+        assert all(1 <= number <= len(given_scene.sizes) for number in opened(finding))
 
 
 @settings(deadline=None)
@@ -202,9 +244,9 @@ def test_shares_and_figures_stay_in_bounds(rows: list[tuple[int, int, int]]) -> 
 def test_homogeneity_is_zero_iff_every_class_shows_two_values(rows: list[tuple[int, int, int]]) -> None:
     given_scene = drawn(rows)
     single = [
-        len({cell for label, cell in zip(given_scene.labels, one.cells, strict=True) if label == number}) == 1
-        for one in given_scene.secrets
-        if np.ptp(one.cells)
+        len({cell for label, cell in zip(given_scene.labels, attribute.cells, strict=True) if label == number}) == 1
+        for attribute in given_scene.secrets
+        if np.ptp(attribute.cells)
         for number in range(len(given_scene.sizes))
     ]
     assert (RUN["homogeneity"](given_scene).figure == 0) is not any(single)
@@ -214,9 +256,9 @@ def test_homogeneity_is_zero_iff_every_class_shows_two_values(rows: list[tuple[i
 @given(rows=SCENES)
 def test_a_homogeneous_class_is_open_to_whoever_excludes_a_value(rows: list[tuple[int, int, int]]) -> None:
     given_scene = drawn(rows)
-    wider = {one.number for one in RUN["background_knowledge"](given_scene).classes if one.attribute == "one"}
+    wider = numbers_of(RUN["background_knowledge"](given_scene), "one")
     if len(np.unique(given_scene.secrets[0].cells)) > 2:
-        assert {one.number for one in RUN["homogeneity"](given_scene).classes if one.attribute == "one"} <= wider
+        assert numbers_of(RUN["homogeneity"](given_scene), "one") <= wider
 
 
 @settings(deadline=None)
@@ -224,10 +266,13 @@ def test_a_homogeneous_class_is_open_to_whoever_excludes_a_value(rows: list[tupl
 def test_the_gain_of_a_close_class_is_bounded(rows: list[tuple[int, int, int]]) -> None:
     """A class within t, by the equal distance, holds no value more often than its share in the table and t."""
     given_scene = drawn(rows)
-    for one in given_scene.secrets:
-        counts = Counts.from_codes(given_scene.labels, one.codes, one.domain)
-        close, rarest = Equal().emd(counts, one.reference), one.reference[one.reference > 0].min() / len(rows)
-        gain, _ = gains(given_scene, one)
+    for attribute in given_scene.secrets:
+        counts = Counts.from_codes(given_scene.labels, attribute.codes, attribute.domain)
+        close, rarest = (
+            Equal().emd(counts, attribute.reference),
+            attribute.reference[attribute.reference > 0].min() / len(rows),
+        )
+        gain, _ = gains(given_scene, attribute)
         for number in range(len(given_scene.sizes)):
             assert gain[number] <= 1 + float(close[number]) / rarest + 1e-9
 
@@ -255,5 +300,5 @@ def test_merging_all_classes_never_raises_the_prosecutors_chance(rows: list[tupl
 @given(rows=SCENES)
 def test_a_release_intersected_with_itself_adds_nothing(rows: list[tuple[int, int, int]]) -> None:
     given_scene = drawn(rows)
-    found = RUN["intersection"](replace(given_scene, second=given_scene))
-    assert (found.figure, found.rows) == (pytest.approx(1), 0)
+    finding = RUN["intersection"](replace(given_scene, second=given_scene))
+    assert (finding.figure, finding.rows) == (pytest.approx(1), 0)

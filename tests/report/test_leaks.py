@@ -38,7 +38,7 @@ def test_no_raw_cell_that_the_release_does_not_show(ordinary: Any, tmp_path: Pat
     assert not [cell for cell in hidden if re.search(rf"(?<![\d.]){re.escape(cell)}(?![\d.])", page)]
 
 
-def test_no_value_of_a_withheld_row(told: Any, make_table: Any, tmp_path: Path) -> None:
+def test_no_value_of_a_withheld_row(make_example: Any, make_table: Any, tmp_path: Path) -> None:
     """A hierarchy knows values that no published row has; one of them may be somebody's."""
     frame = make_table().with_columns(
         pl.when(pl.int_range(pl.len()) == 7).then(pl.lit(None)).otherwise(pl.col("pay")).alias("pay"),
@@ -55,7 +55,7 @@ def test_no_value_of_a_withheld_row(told: Any, make_table: Any, tmp_path: Path) 
         k=4,
         suppress=0.1,
     )
-    page = own_words(told(frame, policy).page(tmp_path / "r.html"))
+    page = own_words(make_example(frame, policy).page(tmp_path / "r.html"))
     assert "gastritis" in page
     assert "kuru" not in page
     assert "scurvy" not in page
@@ -97,10 +97,10 @@ def test_what_is_shown_is_printable_and_short(text: str) -> None:
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=8), st.integers(2, 10))
 def test_hidden_counts_do_not_follow_from_the_total(counts: list[int], k: int) -> None:
-    told = hiding(np.array(counts), np.array(counts), k)
-    assert all(abs(before - after) <= k / 2 for before, after in zip(counts, told, strict=True) if after is not None)
-    assert all(after is None or (after >= k and after % k == 0) for after in told)
-    hidden = [count for count, after in zip(counts, told, strict=True) if after is None]
+    rounded = hiding(np.array(counts), np.array(counts), k)
+    assert all(abs(before - after) <= k / 2 for before, after in zip(counts, rounded, strict=True) if after is not None)
+    assert all(after is None or (after >= k and after % k == 0) for after in rounded)
+    hidden = [count for count, after in zip(counts, rounded, strict=True) if after is None]
     if hidden and len(hidden) < len(counts):
         assert len(hidden) >= 2
         assert sum(hidden) >= k

@@ -10,9 +10,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from tclose import InputError, detail, explain
+from tclose import InputError, Policy, detail, explain
 from tclose.measure.kept import DETAIL_MEASURES
 from tclose.measure.utility import MEASURES
 from tclose.privacy import requirement
@@ -155,3 +156,35 @@ def test_a_page_weighs_less_than_3_megabytes_and_names_no_address(ordinary: Any,
 def test_a_page_that_cannot_be_written_is_refused(ordinary: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no folder"):
         ordinary.release.report(tmp_path / "absent" / "r.html")
+
+
+def supersets(make_example: Any) -> Any:
+    """Return a release with classes that (n,t)-closeness allows, farther than t from the whole table."""
+    wards = ["x"] * 30 + ["y"] * 50
+    ill = ["a" if i < 20 or i % 2 else "b" for i in range(80)]
+    frame = pl.DataFrame({"age": [20 + i % 5 for i in range(80)], "ward": wards, "ill": ill, "pay": ill})
+    sensitive: Any = {"ill": {"t": 0.05, "n": 20}, "pay": {"t": 0.9, "distance": "equal"}}
+    return make_example(frame, Policy(quasi=["age"], keep=["ward"], sensitive=sensitive, k=2))
+
+
+def test_with_n_a_page_states_no_limit_for_every_class(make_example: Any, tmp_path: Path, text_of: Text) -> None:
+    example = supersets(make_example)
+    text, claims = text_of(example.page(tmp_path / "r.html")), example.release.certificate.claims
+    assert claims.sensitive["ill"].closeness > 0.05
+    assert claims.satisfied
+    for false in ("limit 0.05", "allows 0.05", "t = 0.05: no class", "ill 0."):
+        assert false not in text
+    meaning = "t applies to classes of fewer than n rows, each measured against a superset of at least n rows."
+    assert f"The release satisfies (n,t)-closeness of ill (n = 20, t = 0.05): {meaning}" in text
+    assert f"The policy requires (n,t)-closeness of ill (n = 20, t = 0.05): {meaning}" in text
+    assert "ill | (n,t)-closeness | n = 20, ≤ 0.05 | 0 | holds" in text
+    assert "(limit 0.9)" in text
+    assert "The dashed line is t = 0.9: no class is beyond it." in text
+    assert "A class of n rows or more may be at any distance." in text
+
+
+def test_with_n_a_notebook_states_no_limit_for_every_class(make_example: Any) -> None:
+    release = supersets(make_example).release
+    page, distance = release._repr_html_(), number(release.results[0].sensitive["ill"].closeness)
+    assert f"<tr><td>ill</td><td></td><td>{distance}</td></tr>" in page
+    assert "<tr><td>ill, (n,t)-closeness</td><td>n = 20, ≤ 0.05</td><td>0</td></tr>" in page

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tclose import steps
-from tclose.words import number, plain
+from tclose.words import legible, nt_closeness, number, plain
 
 if TYPE_CHECKING:
     from tclose.steps import Comparison, Method, Trial
@@ -37,13 +37,15 @@ def show_comparison(comparison: Comparison) -> None:
 
 
 def _show_closeness(console: Console, comparison: Comparison) -> None:
-    levels = {name: spec.t for name, spec in comparison.policy.sensitive.items()}
-    if levels:
-        titles = [plain(name) + ("" if t is None else f" ≤ {number(t)}") for name, t in levels.items()]
+    limits = {name: spec.limit for name, spec in comparison.policy.sensitive.items()}
+    if limits:
+        titles = [legible(name) + ("" if limit is None else f" ≤ {number(limit)}") for name, limit in limits.items()]
         console.print("\nDistance of the worst class from the whole table, from 0 to 1:")
         _show_lines(
-            console, comparison.released, titles, lambda trial: [_share(trial.closeness[name]) for name in levels]
+            console, comparison.released, titles, lambda trial: [_share(trial.closeness[name]) for name in limits]
         )
+    if supersets := comparison.policy.supersets:
+        console.print(Text(f"The policy requires {nt_closeness(supersets)}."))
 
 
 def _show_detail(console: Console, released: Sequence[Trial]) -> None:

@@ -15,7 +15,18 @@ from rich.text import Text
 
 from tclose import steps
 from tclose.errors import TcloseError
-from tclose.words import counted, direction, number, percent, plain, rows_in_classes
+from tclose.words import (
+    NT_MEANING,
+    counted,
+    direction,
+    legible,
+    level,
+    number,
+    percent,
+    plain,
+    required,
+    rows_in_classes,
+)
 
 if TYPE_CHECKING:
     from tclose.steps import Attacks, CheckResult, Explanation, ModelFinding, Publication, Verification
@@ -53,13 +64,13 @@ def _row(finding: ModelFinding, result: CheckResult) -> list[Text]:
     verdict = Text("holds", "green") if finding.satisfied else Text("fails", "bold red")
     if finding.attribute is not None and finding.model in ("t", "(n,t)"):
         name += f", {result.sensitive[finding.attribute].distance}"
-    required, reached = finding.asked, number(finding.reached)
-    if not finding.satisfied and required.endswith(f" {reached}"):  # four digits do not tell them apart
+    needed, reached = finding.asked, number(finding.reached)
+    if not finding.satisfied and needed.endswith(f" {reached}"):  # four digits do not tell them apart
         reached = str(finding.reached)
     cells = [
-        finding.attribute or "(all)",
+        legible(finding.attribute or "(all)"),
         name,
-        required,
+        needed,
         reached,
         f"{finding.worst_class:,}" if finding.worst_class else "",
         f"{finding.failing_classes:,}" if finding.worst_class else "",
@@ -76,11 +87,12 @@ def _verdict(result: CheckResult) -> Text:
     close = [finding for finding in failing if finding.model == "t"]
     if close:
         worst = max(close, key=lambda finding: float(finding.reached))
-        attribute = plain(str(worst.attribute))
+        attribute = legible(str(worst.attribute))
+        option = shlex.quote(attribute) if attribute == plain(str(worst.attribute)) else "ATTRIBUTE"
         words.append(
             f"\nClass {worst.worst_class:,} reveals most: anyone who knows that a person is in it learns that the "
             f"distribution of '{attribute}' there is {number(worst.reached)} away from the whole table's ({SCALE}). "
-            f"See why with: tclose explain … --attribute {shlex.quote(attribute)} --class {worst.worst_class}",
+            f"See why with: tclose explain … --attribute {option} --class {worst.worst_class}",
             "default not bold",
         )
     return words
@@ -89,7 +101,7 @@ def _verdict(result: CheckResult) -> Text:
 def show_explanation(explanation: Explanation) -> None:
     """Print the moves that make a class equal to the table, as the tutorial does."""
     console = Console(highlight=False)
-    what = f"attribute '{plain(explanation.attribute)}', distance {explanation.distance}"
+    what = f"attribute '{legible(explanation.attribute)}', distance {explanation.distance}"
     console.print(
         Text(
             f"Class {explanation.class_number:,} ({counted(explanation.rows, 'row')}) against the whole table, {what}: "
@@ -107,28 +119,46 @@ def show_explanation(explanation: Explanation) -> None:
 
 def show_release(publication: Publication) -> None:
     """Print what was released, what is proved of it and what it cost."""
-    console, content = Console(highlight=False), publication.certificate.content
-    told = rows_in_classes(
-        content["rows"],
-        content["classes"],
-        smallest=content["smallest_class"],
-        withheld=content["withheld"],
+    console, certificate = Console(highlight=False), publication.certificate
+    files = ", ".join(str(path) for path in publication.files)
+    console.print(Text(f"Released {files}: {_extent(publication)}.\n"))
+    _show_closeness(console, publication)
+    console.print("\nWhat it cost:")
+    console.print(_costs(certificate.measures))
+    if certificate.scope is not None:
+        console.print(Text(f"\nNote: {certificate.scope}.", "bold"))
+    file = publication.certificate_file
+    console.print(Text(f"\nCertificate: {file}, digest {certificate.digest}" if file else f"\n{NO_CERTIFICATE}"))
+
+
+def _extent(publication: Publication) -> str:
+    """Say how many rows were published, in how many classes."""
+    certificate, claims = publication.certificate, publication.certificate.claims
+    size = rows_in_classes(
+        claims.rows or 0,
+        claims.classes or 0,
+        smallest=claims.smallest_class or 0,
+        withheld=certificate.withheld,
         published=True,
     )
-    each = " (other tables may have more classes)" if "base" in content else ""
-    files = ", ".join(str(path) for path in publication.files)
-    console.print(Text(f"Released {files}: {told}{each}.\n"))
+    return size if certificate.base is None else f"{size} (other tables may have more classes)"
+
+
+def _show_closeness(console: Console, publication: Publication) -> None:
+    """Print how close every attribute is; with n, t is no limit on the distance from the whole table."""
+    claims = publication.certificate.claims
     console.print(f"How far the worst class is from the whole table ({SCALE}):")
     table = _table("attribute", numbers=("required", "reached"))
-    for name, found in content["sensitive"].items():
-        table.add_row(Text(plain(name)), "" if found["t"] is None else f"≤ {found['t']}", f"{found['closeness']:.4f}")
+    for name, claim in claims.sensitive.items():
+        limit = f"≤ {claims.limits[name]}" if name in claims.limits else ""
+        table.add_row(Text(legible(name)), limit, f"{claim.closeness:.4f}")
     console.print(table)
-    console.print("\nWhat it cost:")
-    console.print(_costs(content["measures"]))
-    if "scope" in content:
-        console.print(Text(f"\nNote: {content['scope']}.", "bold"))
-    certificate, digest = publication.certificate_file, publication.certificate.digest
-    console.print(Text(f"\nCertificate: {certificate}, digest {digest}" if certificate else f"\n{NO_CERTIFICATE}"))
+    if claims.supersets:
+        console.print(Text(f"\n(n,t)-closeness: {NT_MEANING}."))
+        table = _table("attribute", numbers=("required", "reached"))
+        for name, model in claims.supersets.items():
+            table.add_row(Text(legible(name)), required(model.required), number(level(model.reached)))
+        console.print(table)
 
 
 def _costs(figures: Mapping[str, float | None]) -> Table:
@@ -142,10 +172,9 @@ def _costs(figures: Mapping[str, float | None]) -> Table:
 
 def show_attacks(result: Attacks) -> None:
     """Print every attack on every table, then what it means for the release, in words."""
-    console, headings = Console(highlight=False), {"raw": "raw table", "k_anonymous": f"{result.k}-anonymous"}
-    table = _table("attack")
-    for name in result.tables:
-        table.add_column(headings.get(name, name), justify="right", no_wrap=True)
+    console, table = Console(highlight=False), _table("attack")
+    for heading in result.headings.values():
+        table.add_column(heading, justify="right", no_wrap=True)
     for comparison in result.results:
         if comparison.findings[steps.RELEASE].figure is not None:
             unit = comparison.attack.unit

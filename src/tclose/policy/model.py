@@ -84,6 +84,11 @@ class Sensitive:
         _normalise(self)
         _check_coherent(self, "")
 
+    @property
+    def limit(self) -> Fraction | None:
+        """The largest distance that any class may have from the whole table; with n, t does not bind every class."""
+        return self.t if self.n is None else None
+
 
 MODELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model)
 LEVELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model or setting.needs)
@@ -178,6 +183,11 @@ class Policy:
     def visible(self) -> tuple[str, ...]:
         """The columns whose equal values form a class: quasi-identifiers, then kept columns."""
         return (*self.quasi, *self.keep)
+
+    @property
+    def supersets(self) -> dict[str, dict[str, Any]]:
+        """The n and t of every attribute that (n,t)-closeness is required of."""
+        return {name: {"n": spec.n, "t": spec.t} for name, spec in self.sensitive.items() if spec.n is not None}
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -87,6 +87,20 @@ class Claims:
     sensitive: Mapping[str, AttributeClaim]
     models: tuple[ModelClaim, ...]
 
+    @property
+    def limits(self) -> dict[str, Number]:
+        """The largest distance that any class may have from the whole table, of each attribute that has such a limit.
+
+        With n, t does not bind every class: see `supersets`.
+        """
+        required = {str(claim.attribute): claim.required for claim in self.models if claim.model == "t"}
+        return {name: t for name, t in required.items() if isinstance(t, int | float | str)}
+
+    @property
+    def supersets(self) -> dict[str, ModelClaim]:
+        """What is claimed of (n,t)-closeness, by attribute."""
+        return {str(claim.attribute): claim for claim in self.models if claim.model == "(n,t)"}
+
     @classmethod
     def of(cls, result: CheckResult) -> Claims:
         """Claim what was found."""

@@ -134,10 +134,13 @@ class Release:
 
     def _repr_html_(self) -> str:
         findings = {name: finding for result in self.results for name, finding in result.sensitive.items()}
+        limits = {name: self.policy.sensitive[name].limit for name in findings}
         rows = [
-            (name, "" if finding.t is None else f"≤ {number(finding.t)}", number(finding.closeness))
+            (name, "" if (limit := limits[name]) is None else f"≤ {number(limit)}", number(finding.closeness))
             for name, finding in findings.items()
         ]
+        models = (model for result in self.results for model in result.models if model.model == "(n,t)")
+        rows += [(f"{model.attribute}, {model.title}", model.asked, number(model.reached)) for model in models]
         return html_table(repr(self)[1:-1], ("attribute", "distance required", "distance reached"), rows)
 
     @property

@@ -16,8 +16,7 @@ MARKS = {RAW: ("diamond", "muted"), K_ANONYMOUS: ("square", "ink"), RELEASE: ("d
 
 def attack_section(attacks: Attacks, canvas: Canvas, *, public: bool) -> Section:
     """Show every attack; on a page for the public, on the release alone."""
-    headings = {RAW: "raw table", K_ANONYMOUS: f"{attacks.k}-anonymous table", RELEASE: "release"}
-    headings = {RELEASE: headings[RELEASE]} if public else {table: headings[table] for table in attacks.tables}
+    headings = {RELEASE: attacks.headings[RELEASE]} if public else attacks.headings
     lead = "Each attack is something that an adversary may try who has the release and knows people in it."
     if not public:
         lead += f" For comparison, the raw table and a table that is only {attacks.k}-anonymous are attacked, too."

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from tclose.distance import DISTANCES
 from tclose.privacy import requirement
-from tclose.release.certificate import AttributeClaim, Certificate, ModelClaim, Number
+from tclose.release.certificate import Certificate, Claims, ModelClaim, Number
 from tclose.report import charts
 from tclose.report.figures import AttributeFigures, TableFigures
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing
-from tclose.words import counted, level, number, percent
+from tclose.words import counted, level, nt_closeness, number, percent
 
 WHY = (
     "Anyone who knows a person's class learns the distribution of the sensitive values in that class. If it is close "
@@ -23,11 +23,7 @@ def closeness_section(certificate: Certificate, tables: Sequence[TableFigures], 
     """Show what the policy requires and what the release reaches, then every attribute."""
     claims = certificate.claims
     parts = [element("p", WHY), _requirements(claims.models)]
-    parts += [
-        _attribute(attribute, claims.sensitive[attribute.name], canvas)
-        for table in tables
-        for attribute in table.attributes
-    ]
+    parts += [_attribute(attribute, claims, canvas) for table in tables for attribute in table.attributes]
     return Section("closeness", "How close every class is to the whole table", parts, "Closeness")
 
 
@@ -50,13 +46,14 @@ def _level(reached: Number | None) -> str:
     return number(reached) if isinstance(reached, int | float) else str(reached)
 
 
-def _attribute(figures: AttributeFigures, claim: AttributeClaim, canvas: Canvas) -> Html:
-    limit = "" if claim.t is None else f"; the policy allows {claim.t}"
+def _attribute(figures: AttributeFigures, claims: Claims, canvas: Canvas) -> Html:
+    claim, limit = claims.sensitive[figures.name], claims.limits.get(figures.name)
+    allowed = "" if limit is None else f"; the policy allows {limit}"
     words = (
         f"The worst class is class {figures.worst.number:,} with {counted(figures.worst.rows, 'row')}. Its distance "
-        f"from the whole table is {_level(claim.closeness)} (exactly {claim.closeness_exact}){limit}. Half of the "
+        f"from the whole table is {_level(claim.closeness)} (exactly {claim.closeness_exact}){allowed}. Half of the "
         f"classes are within {number(figures.typical.closeness)}. With this distance, "
-        f"{DISTANCES[figures.distance].near}."
+        f"{DISTANCES[figures.distance].near}.{_superset(claims.supersets.get(figures.name))}"
     )
     pair = element("div", _distribution(figures, canvas), *_moves(figures, canvas), class_="pair")
     return element(
@@ -64,8 +61,13 @@ def _attribute(figures: AttributeFigures, claim: AttributeClaim, canvas: Canvas)
         element("h3", shown(figures.name)),
         element("p", words),
         pair,
-        _classes(figures, claim.t, canvas),
+        _classes(figures, limit, canvas),
     )
+
+
+def _superset(claim: ModelClaim | None) -> str:
+    """Say what (n,t)-closeness requires, where that is required instead of a limit for every class."""
+    return "" if claim is None else f" The policy requires {nt_closeness({str(claim.attribute): claim.required})}."
 
 
 def _distribution(attribute: AttributeFigures, canvas: Canvas) -> Html:
@@ -109,12 +111,12 @@ def _moves(attribute: AttributeFigures, canvas: Canvas) -> list[Html]:
     return [canvas.figure(charts.moves(attribute), label=label, caption=[caption], rows=figures, key=marks)]
 
 
-def _classes(attribute: AttributeFigures, t: Number | None, canvas: Canvas) -> Html:
+def _classes(attribute: AttributeFigures, limit: Number | None, canvas: Canvas) -> Html:
     label = f"distances of all classes for {shown(attribute.name)}"
-    line = None if t is None else level(t)
+    line = None if limit is None else level(limit)
     caption = "The number of classes by their distance from the whole table."
-    caption += "" if t is None else f" The dashed line is t = {t}: no class is beyond it."
+    caption += "" if limit is None else f" The dashed line is t = {limit}: no class is beyond it."
     rows = [(f"{number(span.low)} to {number(span.high)}", f"{span.count:,}") for span in attribute.closeness]
     figures = listing(label, ("distance from the table", "classes"), rows, numbers=1)
-    spec = charts.histogram(attribute.closeness, title="distance from the whole table", line=line, name=f"t = {t}")
+    spec = charts.histogram(attribute.closeness, title="distance from the whole table", line=line, name=f"t = {limit}")
     return canvas.figure(spec, label=label, caption=[caption], rows=figures)

@@ -12,13 +12,13 @@ from tclose.compare.trial import Trial
 from tclose.partition import METHODS
 from tclose.policy import Policy
 from tclose.report import charts
-from tclose.report.glossary import COMPARED, TERMS
+from tclose.report.glossary import COMPARED, terms
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, key, listing, words
-from tclose.words import counted, number, percent
+from tclose.words import counted, nt_closeness, number, percent
 
 SEVERAL = "each table is judged on its own, and anatomy publishes quasi-identifiers as they are."
-EXPLAINED = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row")
+EXPLAINED = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row", "(n,t)-closeness")
 
 
 def comparison_page(comparison: Comparison, curve: Curve) -> str:
@@ -32,8 +32,9 @@ def comparison_page(comparison: Comparison, curve: Curve) -> str:
         sections.append(_closeness(released, comparison.policy))
     if others := [trial for trial in comparison.trials if trial.outcome != "released"]:
         sections.append(_without_release(others))
-    terms = {**COMPARED, **{name: TERMS[name] for name in EXPLAINED}}
-    sections.append(Section("glossary", "Glossary", [words(terms)], "Glossary"))
+    explained = terms(comparison.policy.supersets)
+    chosen = {**COMPARED, **{name: explained[name] for name in explained if name in EXPLAINED}}
+    sections.append(Section("glossary", "Glossary", [words(chosen)], "Glossary"))
     footer = f"Made by tclose {version('tclose')}. {NO_NETWORK}"
     header = _header(comparison.trials, released)
     return assembled(title="Methods compared", header=header, sections=sections, footer=footer, canvas=canvas)
@@ -128,9 +129,10 @@ def _share(figure: float | None) -> str:
 
 
 def _closeness(released: Sequence[Trial], policy: Policy) -> Section:
-    limits = {name: "" if spec.t is None else f" ≤ {number(spec.t)}" for name, spec in policy.sensitive.items()}
-    titles = [shown(name) + limit for name, limit in limits.items()]
+    limits = {name: spec.limit for name, spec in policy.sensitive.items()}
+    titles = [shown(name) + ("" if limit is None else f" ≤ {number(limit)}") for name, limit in limits.items()]
     rows = [(trial.name, *(_share(trial.closeness[name]) for name in policy.sensitive)) for trial in released]
     caption = "The distance of the worst class from the whole table, from 0 (equal) to 1 (as far as possible)"
     table = listing(caption, ("method", *titles), rows, numbers=len(titles))
-    return Section("closeness", "The closeness that each method reaches", [table], "Closeness")
+    notes = [element("p", f"The policy requires {nt_closeness(policy.supersets)}.")] if policy.supersets else []
+    return Section("closeness", "The closeness that each method reaches", [table, *notes], "Closeness")

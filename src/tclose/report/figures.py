@@ -76,13 +76,13 @@ class TableFigures:
 
 def figures_of(table: CodedTable, policy: Policy) -> TableFigures:
     """Return the figures of a published table that was coded as its readers do."""
-    levels = {name: None if spec.t is None else float(spec.t) for name, spec in policy.sensitive.items()}
-    attributes = (_attribute(column, table, levels[name]) for name, column in table.sensitive.items())
+    limits = {name: None if spec.limit is None else float(spec.limit) for name, spec in policy.sensitive.items()}
+    attributes = (_attribute(column, table, limits[name]) for name, column in table.sensitive.items())
     sizes = table.classes.sizes
     return TableFigures(tuple(attributes), size_spans(sizes, min(policy.k, int(sizes.min()))))
 
 
-def _attribute(column: SensitiveColumn, table: CodedTable, t: float | None) -> AttributeFigures:
+def _attribute(column: SensitiveColumn, table: CodedTable, limit: float | None) -> AttributeFigures:
     counts, distance = counts_of(column, table.classes), distance_of(column)
     ratios = distance.emd(counts, column.reference)
     closeness = ratios.floats()
@@ -105,7 +105,7 @@ def _attribute(column: SensitiveColumn, table: CodedTable, t: float | None) -> A
         typical=of_class(typical),
         moves=moves,
         other_cost=rest,
-        closeness=distance_spans(closeness, t),
+        closeness=distance_spans(closeness, limit),
     )
 
 

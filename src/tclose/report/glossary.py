@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from tclose.words import NT_MEANING
+
 TERMS = {
     "Sensitive attribute": "A column that nobody may learn about a person, such as a diagnosis or a salary. "
     "Its values are published as they are.",
@@ -26,7 +30,16 @@ TERMS = {
     "SHA-256, digest": "Fingerprints: they change if a single letter of the file changes. They are not a signature; "
     "compare them with fingerprints that reached you another way.",
 }
+SUPERSETS = {
+    "(n,t)-closeness": f"A weaker form of t-closeness: {NT_MEANING}. A superset is the whole table, or all rows that "
+    "agree with the class on some of the quasi-identifiers. A class of n rows or more may be at any distance.",
+}
 COMPARED = {
     "Method": "A published way to put rows into classes. All methods give the same guarantee; they differ in its cost.",
     "Trade-off": "Protection costs detail. The curve shows how much detail each method loses; lower is better.",
 }
+
+
+def terms(with_supersets: Collection[str]) -> dict[str, str]:
+    """Return the terms of a page; (n,t)-closeness is explained where some attribute has it."""
+    return {**TERMS, **SUPERSETS} if with_supersets else TERMS

@@ -10,7 +10,7 @@ from tclose.policy import Policy
 from tclose.privacy import requirement
 from tclose.privacy.judge import JudgedTable
 from tclose.release.beside import Beside
-from tclose.release.certificate import AttributeClaim, Certificate, ModelClaim
+from tclose.release.certificate import Certificate, Claims, ModelClaim
 from tclose.release.published import PublishedTable
 from tclose.report import charts
 from tclose.report.attacks import attack_section
@@ -18,10 +18,10 @@ from tclose.report.before_after import before_and_after
 from tclose.report.closeness import closeness_section
 from tclose.report.detail import DetailSection, detail_figures
 from tclose.report.figures import TableFigures, figures_of
-from tclose.report.glossary import TERMS
+from tclose.report.glossary import terms
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, listing, words
-from tclose.words import counted, level, number, percent, required
+from tclose.words import counted, level, nt_closeness, number, percent, required
 
 MOST_LISTED = 3  # attributes, one by one, in the lead
 QUASI = "quasi-identifier: published less exactly"
@@ -95,7 +95,7 @@ class ReleasePage:
             *([] if self.attacks is None else [attack_section(self.attacks, self.canvas, public=self.public)]),
             self._policy(),
             self._certificate(),
-            Section("glossary", "Glossary", [words(TERMS)], "Glossary"),
+            Section("glossary", "Glossary", [words(terms(self.certificate.claims.supersets))], "Glossary"),
         ]
         footer = f"Made by tclose {self.certificate.version}. {NO_NETWORK}"
         title = "Release report · tclose"
@@ -196,29 +196,31 @@ def summary(certificate: Certificate) -> str:
     withheld = f"; {counted(certificate.withheld, 'row')} withheld" if certificate.withheld else ""
     least = counted(certificate.smallest, certificate.counted.removesuffix("s"))
     sentences = [f"{published}{withheld}.", f"Every class has at least {least}."]
-    close = {name: claim for name, claim in claims.sensitive.items() if claim.t is not None}
-    if len(close) > MOST_LISTED:
-        tightest = max(close, key=lambda name: _used(close[name]))
-        sentences.append(
-            f"In every class, each of the {len(close)} sensitive attributes is as close to the whole table as the "
-            f"policy requires; nearest to its limit is {_close(tightest, close[tightest])}."
-        )
-    elif close:
-        distances = _listed([_close(name, claim) for name, claim in close.items()])
-        sentences.append(f"The largest distance between a class and the whole table: {distances}.")
-    others = [claim for claim in claims.models if claim.model not in ("t", "k") and claim.satisfied]
+    sentences += [*_within_limits(claims), *_near_supersets(claims)]
+    others = [claim for claim in claims.models if claim.model not in ("t", "(n,t)", "k") and claim.satisfied]
     if titles := list(dict.fromkeys(requirement(str(claim.model)).title for claim in others)):
         sentences.append(f"The release also satisfies {_listed(titles)}.")
     return " ".join(sentences)
 
 
-def _used(claim: AttributeClaim) -> float:
-    """Return how much of the distance that the policy allows is used."""
-    return (claim.closeness or 0.0) / max(level(claim.t), 1e-9)
+def _within_limits(claims: Claims) -> list[str]:
+    """Say how far the classes are from the whole table, where the policy limits that for every class."""
+    reached = {name: claims.sensitive[name].closeness or 0.0 for name in claims.limits}
+    spelled = {name: f"{shown(name)} {number(reached[name])} (limit {limit})" for name, limit in claims.limits.items()}
+    if len(spelled) > MOST_LISTED:
+        tightest = max(spelled, key=lambda name: reached[name] / max(level(claims.limits[name]), 1e-9))
+        return [
+            f"In every class, {len(spelled)} sensitive attributes are as close to the whole table as the policy "
+            f"requires; nearest to its limit is {spelled[tightest]}."
+        ]
+    listed = _listed(list(spelled.values()))
+    return [f"The largest distance between a class and the whole table: {listed}."] if spelled else []
 
 
-def _close(name: str, claim: AttributeClaim) -> str:
-    return f"{shown(name)} {number(claim.closeness or 0.0)} (limit {claim.t})"
+def _near_supersets(claims: Claims) -> list[str]:
+    """Say of which attributes (n,t)-closeness holds, and what that means."""
+    levels = {name: claim.required for name, claim in claims.supersets.items() if claim.satisfied}
+    return [f"The release satisfies {nt_closeness(levels)}."] if levels else []
 
 
 def _required(attribute: str, models: Sequence[ModelClaim]) -> str:
@@ -237,4 +239,4 @@ def _sizes_of_span(low: float, high: float) -> str:
 
 
 def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return " and ".join([", ".join(parts[:-1]), *parts[-1:]] if len(parts) > 1 else parts)

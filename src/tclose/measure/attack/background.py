@@ -11,6 +11,10 @@ from tclose.measure.attack.base import NO_SECRET, Attack, Exposure, Finding, Sce
 from tclose.words import rows_of
 
 EXCLUDED = 1  # values that the adversary knows a person not to have
+NOTHING = (
+    "Excluding one value leaves at least two values in every class, for every sensitive attribute that has three "
+    "values or more."
+)
 
 
 def run(scene: Scene) -> Finding:
@@ -26,7 +30,7 @@ def run(scene: Scene) -> Finding:
         fewest.append(int(distinct.min()) - 1)
     finding = finding_of(scene, min(fewest), exposures)
     if not finding.rows:
-        return finding.saying("Excluding one value leaves no class with a single value.")
+        return finding.saying(NOTHING)
     affected = rows_of(finding.rows, finding.of)
     return finding.saying(f"For {affected}, excluding one value of {names_of(exposures)} leaves a single value.")
 

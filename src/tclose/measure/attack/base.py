@@ -112,8 +112,8 @@ class Attack:
 
     @property
     def label(self) -> str:
-        """The name as people write it."""
-        return self.name.replace("_", " ")
+        """The title in a table that is headed "attack"."""
+        return self.title.removesuffix(" attack")
 
 
 def not_applicable(scene: Scene, why: str) -> Finding:

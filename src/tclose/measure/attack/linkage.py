@@ -30,8 +30,8 @@ def run_journalist(scene: Scene) -> Finding:
     if not chance:
         return finding.saying("No person of the register fits any class.")
     fewest = int(crowds[crowds > 0].min())
-    people = "1 person" if fewest == 1 else f"{fewest:,} people"
-    return finding.saying(f"The most exposed row fits {people}: a link is right with a chance of {percent(chance)}.")
+    crowd = "fits 1 person and is alone in its class" if fewest == 1 else f"hides among {fewest:,} rows or people"
+    return finding.saying(f"The most exposed row {crowd}: a link is right with a chance of {percent(chance)}.")
 
 
 def run_marketer(scene: Scene) -> Finding:
@@ -43,9 +43,10 @@ def run_marketer(scene: Scene) -> Finding:
 
 
 def run_uniqueness(scene: Scene) -> Finding:
-    """Count rows that fit one person, where that person fits no other row of the class."""
+    """Count rows that are alone in their class and fit exactly one person."""
     rows, whole = int(risk.unique(scene.sizes, scene.people).sum()), len(scene.labels)
-    return Finding(rows / whole, rows, whole, f"{rows_of(rows, whole)} fit exactly one person of the register.")
+    sentence = f"{rows_of(rows, whole)} are alone in their class and fit exactly one person of the register."
+    return Finding(rows / whole, rows, whole, sentence)
 
 
 PROSECUTOR = Attack(
@@ -62,8 +63,8 @@ PROSECUTOR = Attack(
 JOURNALIST = Attack(
     "journalist",
     "journalist attack",
-    "The adversary has a register and looks for any person in it. Rows that fit fewer than k people of the register "
-    "count as affected.",
+    "The adversary has a register and looks for any person in it. A row hides among the rows of its class or the "
+    "people who fit it, whichever are more. Rows that fit a person and hide among fewer than k count as affected.",
     "chance of linking the most exposed row",
     "share",
     "lower",
@@ -83,8 +84,9 @@ MARKETER = Attack(
 UNIQUENESS = Attack(
     "uniqueness",
     "uniqueness",
-    "If a row fits one person of the register only, and that person fits no other row, the row belongs to that person.",
-    "share of rows that fit one person only",
+    "If a row is alone in its class and fits exactly one person of the register, the adversary links it to this "
+    "person.",
+    "share of rows that are alone in their class and fit exactly one person",
     "share",
     "lower",
     run_uniqueness,

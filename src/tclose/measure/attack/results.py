@@ -90,6 +90,12 @@ class Attacks:
     register_rows: int
     results: tuple[AttackResult, ...]
 
+    @property
+    def headings(self) -> dict[str, str]:
+        """What people call each table that was attacked."""
+        titles = {RAW: "raw table", K_ANONYMOUS: f"{self.k}-anonymous table", RELEASE: "release"}
+        return {table: titles[table] for table in self.tables}
+
     def __getitem__(self, name: str) -> AttackResult:
         """Return one attack by its name."""
         return next(result for result in self.results if result.attack.name == name)
@@ -105,7 +111,8 @@ class Attacks:
 
     def _repr_html_(self) -> str:
         caption = "What an adversary learns; in brackets, the share of rows affected"
-        return html_table(caption, ["attack", *self.tables, "better"], [result.cells() for result in self.results])
+        headings = ["attack", *self.headings.values(), "better"]
+        return html_table(caption, headings, [result.cells() for result in self.results])
 
 
 def attacked(
