@@ -19,9 +19,7 @@ from tclose.types import Beat, Ints, still
 INLINE = 12  # bytes: polars keeps shorter texts in the column itself, longer ones in memory that columns share
 
 
-def recoded(
-    table: CodedTable, policy: Policy, classes: Classes | None = None, beat: Beat = still
-) -> pl.DataFrame:
+def recoded(table: CodedTable, policy: Policy, classes: Classes | None = None, beat: Beat = still) -> pl.DataFrame:
     """Return the published cells, with rows and columns still in the table's order.
 
     Without classes, every row publishes its own values, with steps and tails as the policy says. `beat` is called

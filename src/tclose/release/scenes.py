@@ -15,6 +15,8 @@ from tclose.release.beside import Beside, coverings, equal_people, linked
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.types import Beat, Ints, still
 
+ANONYMIZER = "mondrian"  # makes the k-anonymous table that attacks compare a release with
+
 
 @dataclass(frozen=True, eq=False)
 class Adversary:

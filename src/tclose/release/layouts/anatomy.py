@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -129,15 +130,14 @@ def join_problems(quasi: pl.DataFrame, sensitive: pl.DataFrame, policy: Policy, 
     return problems
 
 
-def verify(promised: Certificate, files: FilesOf) -> Verified:
+def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verified:
     """Judge the groups, and whether both tables have them."""
     if len(promised.files) != 2 or not all(files.has(file) for file in promised.files) or promised.group is None:
         return Verified(["the groups cannot be judged: they take two tables"], None)
     first, second = promised.files
     group = promised.group
-    table = examined(
-        lambda: files.frame(second), lambda: group_policy(promised.policy, group), promised.claims, promised
-    )
+    read, policy_of = partial(files.frame, second), partial(group_policy, promised.policy, group)
+    table = examined(read, policy_of, promised.claims, promised, progress)
     problems = prefixed(str(second.name), table.problems)
     if promised.identity_protected:
         problems.append("the certificate does not say that identity is not protected")
