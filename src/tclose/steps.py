@@ -94,7 +94,7 @@ __all__ = [
 
 STANDARD_INPUT = Path("/dev/stdin")
 READ = 0.1  # share of the work of `anonymize` after which the table is read
-PAGE_SPLIT, PAGE_JUDGED, PAGE_COMPARED, PAGE_ATTACKED = 0.45, 0.5, 0.55, 0.85  # shares of the work where a page is made
+PAGE_SPLIT, PAGE_JUDGED, PAGE_COMPARED, PAGE_ATTACKED = 0.45, 0.5, 0.55, 0.75  # shares of the work where a page is made
 
 
 def check(table: Any, policy: PolicyLike, *, ignore_others: bool = False, progress: Progress = silent) -> CheckResult:
