@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import tomllib
@@ -12,7 +14,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+import tclose
 from tclose import Cancelled, InputError, Policy, PolicyError, steps
+from tclose.measure.kept import DETAIL_MEASURES
+from tclose.release.beside import Beside
+from tclose.types import Repeating
 
 TABLE = pl.DataFrame(
     {
@@ -48,6 +54,11 @@ class Recorder:
         if len(self.heard) == self.patience:
             raise Cancelled
         self.heard.append((share, phase))
+
+    @property
+    def phases(self) -> list[str]:
+        """The phases, in the order in which they were named first."""
+        return list(dict.fromkeys(phase for _, phase in self.heard if phase))
 
 
 def test_tables_and_policies_in_any_form(folder: Path) -> None:
@@ -126,6 +137,89 @@ def test_cancelled_at_any_report_nothing_is_left_behind(folder: Path, work: Call
         assert names(folder) == {"t.csv", "p.toml"}
 
 
+def test_no_heavy_work_follows_the_last_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("altair", reason="pip install 'tclose[report]'")
+    from tclose.engine import memory
+    from tclose.report import release_page
+
+    recorder, reports = Recorder(), dict[str, list[tuple[float, str]]]()
+
+    def watch(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*given: Any, **named: Any) -> Any:
+            assert recorder.heard[-1][0] < 1, f"{name} starts after the bar is full"
+            before = len(recorder.heard)
+            answer = work(*given, **named)
+            reports[name] = recorder.heard[before:]
+            return answer
+
+        return watched
+
+    monkeypatch.setattr(Beside, "of", watch("Beside.of", Beside.of))
+    monkeypatch.setattr(memory, "attacked", watch("attacked", memory.attacked))
+    monkeypatch.setattr(release_page, "detail_figures", watch("detail kept", release_page.detail_figures))
+    monkeypatch.setattr(release_page, "release_page", watch("release_page", release_page.release_page))
+    publish(folder, recorder, report=folder / "r.html")
+    assert set(reports) == {"Beside.of", "attacked", "detail kept", "release_page"}
+    assert all(reports.values())
+    assert recorder.heard[-1] in reports["release_page"]
+
+
+def test_every_phase_of_a_release_with_a_page_has_its_name(folder: Path) -> None:
+    recorder = Recorder()
+    page(folder, recorder)
+    first = ["reading", "splitting", "recoding", "writing", "judging", "comparing with the original"]
+    assert recorder.phases[:7] == [*first, "making a k-anonymous table"]
+    assert recorder.phases[-5:] == ["drawing the page", *(measure.title for measure in DETAIL_MEASURES)]
+    made = [phase for share, phase in recorder.heard if share > steps.PAGE_JUDGED]
+    assert "splitting" not in made, "the k-anonymous table has one phase"
+
+
+def test_a_progress_repeats_its_last_share() -> None:
+    recorder = Recorder()
+    repeating = Repeating(recorder)
+    repeating(0.5, "judging")
+    repeating.beat()
+    assert recorder.heard == [(0.5, "judging"), (0.5, "")]
+
+
+@pytest.mark.parametrize("method", ["mondrian", "projections", "anatomy"])
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+def test_verifying_reports_and_can_be_stopped(folder: Path, method: str) -> None:
+    options = {"base": "mondrian"} if method == "projections" else {}
+    out, proof = folder / "r.csv", folder / "c.json"
+    steps.anonymize(TABLE, folder / "p.toml", out=out, certificate=proof, method=method, options=options)
+    recorder = Recorder()
+    assert steps.verify(out, proof, progress=recorder).holds
+    shares = [share for share, _ in recorder.heard]
+    assert shares == sorted(shares)
+    assert (recorder.phases, shares[-1]) == (["reading", "judging"], 1.0)
+    for patience in range(len(shares)):
+        with pytest.raises(Cancelled):
+            steps.verify(out, proof, progress=Recorder(patience))
+
+
+def test_writing_reporting_and_measuring_can_be_stopped(folder: Path) -> None:
+    pytest.importorskip("altair", reason="pip install 'tclose[report]'")
+    release = tclose.anonymize(TABLE, folder / "p.toml", method=METHOD)
+    work: tuple[Callable[[Any], object], ...] = (
+        lambda progress: release.write(folder / "r.csv", progress=progress),
+        lambda progress: release.report(folder / "r.html", original=TABLE, progress=progress),
+        lambda progress: steps.detail(release, original=TABLE, policy=folder / "p.toml", progress=progress),
+    )
+    for step in work:
+        recorder = Recorder()
+        step(recorder)
+        shares = [share for share, _ in recorder.heard]
+        assert shares == sorted(shares)
+        assert (shares[0], 0 < shares[-1] <= 1) == (0.0, True)
+        for path in (folder / "r.csv", folder / "r.html"):
+            path.unlink(missing_ok=True)
+        for patience in (0, 1, len(shares) - 1):
+            with pytest.raises(Cancelled):
+                step(Recorder(patience))
+            assert names(folder) == {"t.csv", "p.toml"}
+
+
 def test_files_are_refused_before_the_work_begins(folder: Path) -> None:
     recorder = Recorder()
     with pytest.raises(InputError, match="is read and would be overwritten"):
@@ -150,6 +244,21 @@ def test_a_draft(folder: Path) -> None:
         steps.init(TABLE, out=folder / "draft.toml")
 
 
+def test_a_draft_is_written_whole_or_not_at_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.EFBIG, "File too large")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(InputError, match=r"^the draft cannot be written: File too large$"):
+            steps.init(TABLE, out=folder / "draft.toml")
+    assert names(folder) == {"t.csv", "p.toml"}
+    steps.init(TABLE, out=folder / "draft.toml")
+    (folder / "link.toml").symlink_to(folder / "nowhere.toml")
+    with pytest.raises(InputError, match="exists already"):
+        steps.init(TABLE, out=folder / "link.toml")
+
+
 def test_the_demonstration(tmp_path: Path) -> None:
     shown = steps.demo(folder=tmp_path / "demo", rows=300, seed=1, method=METHOD)
     assert not shown.before.satisfied
@@ -169,6 +278,12 @@ def test_detail_kept_and_a_downstream_model() -> None:
     prediction = steps.detail(published, original=TABLE, policy=policy, target="pay").prediction
     assert prediction is not None
     assert prediction.before == prediction.after
+
+
+def test_detail_kept_takes_paths(folder: Path) -> None:
+    publish(folder, Recorder())
+    found = steps.detail(folder / "r.csv", original=str(folder / "t.csv"), policy=folder / "p.toml")
+    assert found == steps.detail(pl.read_csv(folder / "r.csv"), original=TABLE, policy=folder / "p.toml")
 
 
 def test_steps_need_no_terminal() -> None:

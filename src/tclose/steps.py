@@ -7,6 +7,7 @@ nothing has been written: no step reports progress after its files have got thei
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,16 +31,16 @@ from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import unguarded
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
-from tclose.release.files import check_targets
+from tclose.release.files import check_targets, pending, publish
 from tclose.release.formats import format_of
 from tclose.release.layouts import possible_marks, sibling
 from tclose.release.release import Release, WrittenRelease
-from tclose.release.scenes import Adversary
+from tclose.release.scenes import ANONYMIZER, Adversary
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.release.verify import verify as verify_release
 from tclose.table import CodedTable, read, to_polars
 from tclose.table.profile import profiles
-from tclose.types import Progress, silent, stretch
+from tclose.types import Progress, Repeating, silent, stretch
 from tclose.words import html_table, number
 
 if TYPE_CHECKING:
@@ -91,8 +92,9 @@ __all__ = [
     "warm",
 ]
 
-ANONYMIZER = "mondrian"  # makes the k-anonymous table that attacks compare a release with
 STANDARD_INPUT = Path("/dev/stdin")
+READ = 0.1  # share of the work of `anonymize` after which the table is read
+PAGE_SPLIT, PAGE_JUDGED, PAGE_COMPARED, PAGE_ATTACKED = 0.45, 0.5, 0.55, 0.75  # shares of the work where a page is made
 
 
 def check(table: Any, policy: PolicyLike, *, ignore_others: bool = False, progress: Progress = silent) -> CheckResult:
@@ -149,40 +151,36 @@ def anonymize(
     to write beside the release. `options` go to the method.
     """
     from tclose.engine import memory
-    from tclose.engine.compiling import announced
 
-    asked, out = Policy.of(policy), Path(out)
+    asked, told = Policy.of(policy), Repeating(progress)
     _check_files(table, policy, asked, method, [out, certificate, record, report])
-    if report is not None:
-        _check_report_libraries()
-    progress(0.0, "reading")
+    told(0.0, "reading")
     kind, original = memory.read_for_release(_frame(table), asked)
-    split = stretch(progress, 0.1, 0.6 if report else 0.9)
-    with announced(split, method, options or {}) as announcing:
-        prepared = memory.prepare(
-            original, asked, kind=kind, method=method, seed=seed, progress=announcing, options=options or {}
-        )
-    page = None
+    split, judged = (0.9, 1.0) if report is None else (PAGE_SPLIT, PAGE_JUDGED)
+    part, settings = stretch(told, READ, split), options or {}
+    prepared = memory.prepare(original, asked, kind=kind, method=method, seed=seed, progress=part, options=settings)
     notes: list[str] = []
-    if report is None:
-        del original  # the file is read back whole before it gets its name: make room
-    else:
-        page = partial(_page, original, public=public, notes=notes, progress=stretch(progress, 0.7, 1.0))
-    progress(0.6 if report else 0.9, "writing")
-    written = prepared.write(
-        out,
-        certificate=certificate,
-        record=record,
-        report=report,
-        page=page,
-        guard_formulas=guard_formulas,
-        progress=stretch(progress, 0.65, 0.7) if report else stretch(progress, 0.9, 1.0),
-    )
+    page = None if report is None else partial(_page, original, public=public, notes=notes, progress=told)
+    del original  # without a page, the file is read back whole before it gets its name: make room
+    told(split, "writing")
+    part, files = stretch(told, split, judged), {"certificate": certificate, "record": record, "report": report}
+    written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, progress=part)
+    return _publication(written, Path(out), certificate, report, notes)
+
+
+def _publication(
+    written: WrittenRelease,
+    out: Path,
+    certificate: str | Path | None,
+    report: str | Path | None,
+    notes: Sequence[str],
+) -> Publication:
+    """Say which files were written, and what their steward should know."""
     return Publication(
         release=written.release,
         certificate=written.certificate,
         out=out,
-        files=tuple(sibling(out, mark) for mark in prepared.layout.marks),
+        files=tuple(sibling(out, mark) for mark in written.release.layout.marks),
         certificate_file=None if certificate is None else Path(certificate),
         report=None if report is None else Path(report),
         notes=tuple(notes),
@@ -192,12 +190,17 @@ def anonymize(
 def _check_files(
     table: Any, given: PolicyLike, policy: Policy, method: str, targets: Sequence[str | Path | None]
 ) -> None:
-    """Refuse files that could not be written, or that would overwrite what is read, before the work begins."""
+    """Refuse files that could not be written, or that would overwrite what is read, before the work begins.
+
+    The first target is the release, the last one its page, which needs libraries.
+    """
     out, *others = targets
     assert out is not None
     format_of(Path(out))
     releases = [sibling(Path(out), mark) for mark in possible_marks(method, len(policy.sensitive))]
     check_targets([*releases, *(Path(path) for path in others if path)], _sources(table, given, policy))
+    if targets[-1] is not None:
+        _check_report_libraries()
 
 
 def _sources(table: Any, given: PolicyLike, policy: Policy) -> list[Path]:
@@ -214,19 +217,16 @@ def _check_report_libraries() -> None:
 
 
 def _page(
-    original: CodedTable, written: WrittenRelease, *, public: bool, notes: list[str], progress: Progress
+    original: CodedTable, written: WrittenRelease, *, public: bool, notes: list[str], progress: Repeating
 ) -> bytes:
     """Return the page of a release, with attacks where they can be made; where they cannot, take a note."""
-    from tclose.engine import memory
     from tclose.report.release_page import release_page
 
     beside = attacks = None
     if len(written.judged) == 1 and written.certificate.layout == "one table":
-        beside = Beside.of(original, written.judged[0].table)
-        try:
-            attacks = memory.attack_beside(beside, Adversary(original), progress=progress)
-        except Infeasible as error:
-            notes.append(f"the page shows no attacks: there is no k-anonymous table to compare with ({error})")
+        progress(PAGE_JUDGED, "comparing with the original")
+        beside = Beside.of(original, written.judged[0].table, beat=progress.beat)
+        attacks = _attacks(original, beside, notes, progress)
     else:
         notes.append("the page shows no attacks: they need a release of one table")
     release = written.release
@@ -238,8 +238,21 @@ def _page(
         beside=beside,
         attacks=attacks,
         public=public,
+        progress=stretch(progress, PAGE_ATTACKED, 1.0),
     )
     return page.encode()
+
+
+def _attacks(original: CodedTable, beside: Beside, notes: list[str], progress: Repeating) -> Attacks | None:
+    """Attack a release for its page; take a note where there is nothing to compare it with."""
+    from tclose.engine import memory
+
+    part = stretch(progress, PAGE_COMPARED, PAGE_ATTACKED)
+    try:
+        return memory.attack_beside(beside, Adversary(original, beat=progress.beat), progress=part)
+    except Infeasible as error:
+        notes.append(f"the page shows no attacks: there is no k-anonymous table to compare with ({error})")
+        return None
 
 
 def trial_figures(comparison: Comparison) -> tuple[TrialFigure, ...]:
@@ -258,8 +271,7 @@ def verify(
     release: str | Path, certificate: str | Path, *, digest: str | None = None, progress: Progress = silent
 ) -> Verification:
     """Judge a written release again, from its published values alone, and compare with its certificate."""
-    progress(0.0, "judging")
-    return verify_release(release, certificate, digest=digest)
+    return verify_release(release, certificate, digest=digest, progress=progress)
 
 
 def attack(
@@ -357,11 +369,16 @@ def init(table: Any, *, out: str | Path | None = None) -> Draft:
 
 
 def _write_new(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and never over another."""
+    if os.path.lexists(path):
+        raise InputError(f"{path} exists already: name another file")
+    check_targets([path])
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise InputError(f"{path} exists already: name another file") from None
+        with pending({"draft": path}) as files:
+            files["draft"].write(lambda file: file.write(text.encode()))
+            publish(files.values())
+    except OSError as error:
+        raise InputError(f"the draft cannot be written: {error.strerror or error}") from None
 
 
 @dataclass(frozen=True)
@@ -384,11 +401,19 @@ class DetailKept:
         return html_table("Detail kept", ("measure", "figure", "better"), figures)
 
 
-def detail(release: Any, *, original: Any, policy: PolicyLike, target: str | None = None, seed: int = 0) -> DetailKept:
+def detail(
+    release: Any,
+    *,
+    original: Any,
+    policy: PolicyLike,
+    target: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> DetailKept:
     """Measure how much detail a release keeps, against the original table; the figures stay with its steward.
 
-    `release` is a `Release` of one table, or its frame. With a `target`, a sensitive attribute, a random forest is
-    trained on the table and on the release to predict it from everything else; that needs scikit-learn.
+    `release` is a `Release` of one table, its frame, or its file. With a `target`, a sensitive attribute, a random
+    forest is trained on the table and on the release to predict it from everything else; that needs scikit-learn.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "pay": [1, 2, 1, 2]})
@@ -398,10 +423,14 @@ def detail(release: Any, *, original: Any, policy: PolicyLike, target: str | Non
     """
     from tclose.engine import memory
 
-    policy = Policy.of(policy)
-    figures = memory.detail(release, original=original, policy=policy)
+    policy, report = Policy.of(policy), progress or silent
+    report(0.0, "reading")
+    release, original = _frame(release), _frame(original)
+    measuring = stretch(report, 0.0, 1.0 if target is None else 0.5)
+    figures = memory.detail(release, original=original, policy=policy, progress=measuring)
     if target is None:
         return DetailKept(figures)
+    report(0.5, "training random forests")
     prediction = memory.predicted(release, original=original, policy=policy, target=target, seed=seed)
     return DetailKept(figures, prediction)
 

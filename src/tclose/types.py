@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -11,13 +12,16 @@ Ints = NDArray[np.int64]
 SmallInts = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Beat = Callable[[], None]  # called by long loops that know no share of the work; it may raise `Cancelled`
 
 
 class Progress(Protocol):
     """Called during long work with the share done, from 0 to 1, and the name of the current phase.
 
     An empty phase means that the phase has not changed. Raising `Cancelled` (or any other exception) from it stops the
-    work within a second: nothing is written, nothing is left behind.
+    work: nothing is written, nothing is left behind. Progress is called about every second at least, between columns
+    and between blocks of rows. A single operation of NumPy or polars, or the compilation of a single kernel, is not
+    interrupted, and takes longer than a second on tables of some hundred thousand rows or more.
     """
 
     def __call__(self, share: float, phase: str = "") -> None:
@@ -28,17 +32,39 @@ def silent(share: float, phase: str = "") -> None:
     """Report progress to nobody."""
 
 
-def stretch(progress: Progress, low: float, high: float, phase: str = "") -> Progress:
+def still() -> None:
+    """Beat for nobody."""
+
+
+def stretch(progress: Progress, low: float, high: float, phase: str = "", *, only: bool = False) -> Progress:
     """Return the progress of one part of the work, which takes the whole from share `low` to share `high`.
 
-    `phase` names the part wherever the part itself names no phase.
+    `phase` names the part wherever the part itself names no phase; with `only`, whatever the part names.
 
     >>> stretch(lambda share, phase: print(share, phase), 0.5, 1.0, "judging")(0.5)
+    0.75 judging
+    >>> stretch(lambda share, phase: print(share, phase), 0.5, 1.0, "judging", only=True)(0.5, "splitting")
     0.75 judging
     """
     name = phase
 
     def report(share: float, phase: str = "") -> None:
-        progress(low + (high - low) * share, phase or name)
+        progress(low + (high - low) * share, name if only else phase or name)
 
     return report
+
+
+class Repeating:
+    """A progress that can repeat its last share: a loop that knows no share calls `beat`, so that it can be stopped."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._share = progress, 0.0
+
+    def __call__(self, share: float, phase: str = "") -> None:
+        """Take note of how far the work is, and pass it on."""
+        self._share = share
+        self._progress(share, phase)
+
+    def beat(self) -> None:
+        """Report the last share again."""
+        self._progress(self._share)

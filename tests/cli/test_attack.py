@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tclose.engine.memory import ANONYMIZER
+from tclose.steps import ANONYMIZER
 
 SECRET = "S3CR3T"  # as in conftest
 POLICY = """

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
+import polars as pl
 import pytest
 from numba.core import event
 
+import tclose
 from tclose import Cancelled
+from tclose.engine import memory
 from tclose.engine.compiling import announced, load, watched
 
 COMPILE = "numba:compile"
@@ -68,5 +72,51 @@ def test_a_method_without_kernels_loads_no_compiler() -> None:
     code = (
         "import sys\nfrom tclose.engine.compiling import announced\nfrom tclose.types import silent\n"
         "with announced(silent, 'mondrian', {}):\n    pass\nassert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_heartbeat_does_not_hide_that_a_kernel_is_compiled() -> None:
+    heard: list[str] = []
+    with announced(lambda share, phase="": heard.append(phase), "fragmentation", {}) as report:
+        start()
+        report(0.5, "splitting")
+        end()
+    assert heard[0] == heard[1]
+    assert heard[0].startswith("compiling, once per machine")
+    assert heard[2] == "splitting"
+
+
+TABLE = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
+POLICY = tclose.Policy(quasi=["age"], sensitive={"salary": {"t": 0.5}}, k=2)
+
+
+@pytest.mark.parametrize("work", ["anonymize", "attack"])
+def test_every_caller_hears_of_the_compiler(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    release, laid_out, heard = tclose.anonymize(TABLE, POLICY, method="mondrian"), memory.laid_out, list[str]()
+
+    def compiles(*given: Any) -> Any:
+        start()
+        end()
+        return laid_out(*given)
+
+    def progress(share: float, phase: str = "") -> None:
+        heard.append(phase)
+
+    monkeypatch.setattr(memory, "laid_out", compiles)
+    if work == "anonymize":
+        tclose.anonymize(TABLE, POLICY, method="fragmentation", progress=progress)
+    else:
+        tclose.attack(release, original=TABLE, policy=POLICY, method="fragmentation", progress=progress)
+        assert "making a k-anonymous table" in heard
+    assert any(phase.startswith("compiling, once per machine") for phase in heard)
+
+
+def test_a_release_by_a_method_without_kernels_loads_no_compiler() -> None:
+    code = (
+        "import sys, polars, tclose\n"
+        "table = polars.DataFrame({'age': [20, 30, 40, 50], 'salary': [3, 4, 3, 4]})\n"
+        "policy = {'quasi': ['age'], 'sensitive': {'salary': {'t': 0.5}}, 'k': 2}\n"
+        "tclose.anonymize(table, policy, method='mondrian')\nassert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

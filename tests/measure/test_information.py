@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -87,7 +89,10 @@ def test_both_ways_to_look_at_all_pairs_agree(seed: int, rows: int, classes: int
     attribute = ExactColumn("s", chance.integers(0, values, rows), chance.integers(0, values, rows), values, None)
     occurring = Occurring.of(Detail((), (attribute,), labels, people), attribute)
     weights = chance.random(len(occurring.class_number))
+    beats = list[int]()
+    people = replace(people, beat=lambda: beats.append(1))
     dense, sparse = (way(people, occurring, weights) for way in (believed_dense, believed_sparse))
+    assert len(beats) >= 2, "both ways can be stopped"
     assert sparse == pytest.approx(dense)
     for row, classes_of_row in enumerate(people.fitting(slice(0, len(people.rows)))):
         fit = people.fit(np.full(classes, row), np.arange(classes))

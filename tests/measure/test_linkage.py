@@ -47,3 +47,20 @@ def test_classes_that_show_one_text_share_its_line() -> None:
     covers = np.array([[True, False, True], [False, True, True]])
     fits = packed(covers, np.array([1, 0, 1]))
     assert np.unpackbits(fits, axis=1, count=3).tolist() == [[0, 1, 0], [1, 0, 1], [1, 1, 1]]
+
+
+def test_comparing_rows_with_classes_beats_before_every_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linkage, "BLOCK", 1)
+    beats = list[int]()
+
+    def beat() -> None:
+        beats.append(1)
+
+    covers, codes = np.ones((2, 4), dtype=bool), np.arange(4)
+    fits = packed(covers, np.arange(2), beat)
+    assert len(beats) == 4, "one cell at a time"
+    links = Links.of([codes], [fits], np.array([2, 2]), beat)
+    assert links.people.tolist() == [4, 4]
+    assert len(beats) == 8, "one row at a time"
+    links.pairs(np.array([True, False]))
+    assert len(beats) == 12

@@ -120,3 +120,10 @@ def test_names_that_polars_takes_for_patterns() -> None:
 def test_categories_of_ones_own_leave_no_dictionary_behind() -> None:
     column = pl.Series("x", ["SECRET", "a", "b"]).cast(pl.Categorical(pl.Categories("mine")))
     assert _plain(column[1:]).dtype == pl.String
+
+
+def test_each_published_column_beats() -> None:
+    policy = Policy.from_dict({"quasi": ["ward"], "sensitive": {"age": {"t": 1}}, "others": "drop"})
+    beats = list[int]()
+    recoded(encode(FRAME, policy), policy, Classes.from_labels(np.array([0, 0, 0])), lambda: beats.append(1))
+    assert len(beats) == 2

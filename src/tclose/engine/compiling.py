@@ -63,15 +63,17 @@ def watched(tell: Callable[[float], None]) -> Iterator[Compiling]:
 @contextmanager
 def announced(progress: Progress, method: str, options: Mapping[str, Any]) -> Iterator[Progress]:
     """Return a progress that says so while the kernels of a method are compiled."""
-    last_share, last_phase = 0.0, ""
+    last_share, last_phase, words = 0.0, "", ""
 
     def report(share: float, phase: str = "") -> None:
         nonlocal last_share, last_phase
         last_share, last_phase = share, phase or last_phase
-        progress(share, phase)
+        progress(share, words or phase)  # a kernel's heartbeat must not hide that another is compiled
 
     def tell(about_seconds: float) -> None:
-        progress(last_share, compiling_words(about_seconds) if about_seconds else last_phase)
+        nonlocal words
+        words = compiling_words(about_seconds) if about_seconds else ""
+        progress(last_share, words or last_phase)
 
     load(method, options)
     with watched(tell):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tclose.engine.compiling import announced
 from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
 from tclose.measure.kept import kept
@@ -26,13 +27,14 @@ from tclose.release.detail import detail_of
 from tclose.release.layouts import About, laid_out
 from tclose.release.published import ReleaseInput
 from tclose.release.release import PreparedRelease, Release
-from tclose.release.scenes import Adversary
+from tclose.release.scenes import ANONYMIZER, Adversary
 from tclose.table import CodedTable, encode, encode_quietly, to_polars
 from tclose.table.coded import check_columns
 from tclose.table.frames import kind_of
-from tclose.types import Progress, silent, stretch
+from tclose.types import Beat, Progress, Repeating, silent, still, stretch
 
-ANONYMIZER = "mondrian"  # makes the k-anonymous table that attacks compare a release with
+MAKING = "making a k-anonymous table"
+MADE = 0.4  # share of the work of an attack after which there is a k-anonymous table
 
 
 def check(
@@ -138,16 +140,20 @@ def prepare(
     seed: int | None,
     progress: Progress,
     options: Mapping[str, Any],
+    phase: str = "",
 ) -> PreparedRelease:
     """Split and recode a table; the tables of the release are still to be judged.
 
-    Without a seed, random numbers come from the system's secure source.
+    Without a seed, random numbers come from the system's secure source. `phase` names all the work in place of the
+    phases that a method has; that kernels are compiled is said in any case.
     """
     settings = checked(method, options)
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
-    given = ReleaseInput(rows, policy, random_seed, progress)
-    layout = laid_out(given, method, settings)
+    with announced(progress, method, settings) as announcing:
+        named = stretch(announcing, 0.0, 1.0, phase, only=True) if phase else announcing
+        given = ReleaseInput(rows, policy, random_seed, named)
+        layout = laid_out(given, method, settings)
     about = About(
         version=version("tclose"),
         method=method,
@@ -191,12 +197,13 @@ def attack(
     >>> attack(release, original=table, policy=policy)["homogeneity"].findings["release"].rows
     0
     """
-    policy, report = Policy.of(policy), progress or silent
+    policy, report = Policy.of(policy), Repeating(progress or silent)
     report(0.0, "reading")
     people = None if register is None else register_of(register, policy)
-    adversary = Adversary(encode_quietly(to_polars(original), policy), people)
-    seen = beside(release, adversary.original)
-    other = None if second is None else beside(second, adversary.original, "the second release")
+    adversary = Adversary(encode_quietly(to_polars(original), policy), people, report.beat)
+    report(0.05, "comparing with the original")
+    seen = beside(release, adversary.original, beat=report.beat)
+    other = None if second is None else beside(second, adversary.original, "the second release", beat=report.beat)
     return attack_beside(seen, adversary, second=other, method=method, progress=stretch(report, 0.1, 1.0))
 
 
@@ -209,7 +216,7 @@ def attack_beside(
     progress: Progress = silent,
 ) -> Attacks:
     """Attack a release that was brought together with its original."""
-    k_anonymous = _k_anonymous(adversary, method, stretch(progress, 0.0, 0.6, "making a k-anonymous table"))
+    k_anonymous = _k_anonymous(adversary, method, stretch(progress, 0.0, MADE))
     scene = adversary.published(seen)
     if second is not None:
         scene = scene.with_second(adversary.published(second))
@@ -218,34 +225,43 @@ def attack_beside(
         scenes,
         register_rows=adversary.register_rows,
         several_rows=adversary.several_rows(),
-        progress=stretch(progress, 0.6, 1.0),
+        progress=stretch(progress, MADE, 1.0),
     )
 
 
 def _k_anonymous(adversary: Adversary, method: str, progress: Progress) -> Beside:
     """Publish the same table with nothing asked for but k, to compare with."""
+    progress(0.0, MAKING)
     policy = k_alone(adversary.original.policy, adversary.crowd)
     table = adversary.original.under(policy)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)  # nothing of this table is published
-        prepared = prepare(table, policy, kind="polars", method=method, seed=0, progress=progress, options={})
+        part = stretch(progress, 0.0, 0.5)
+        prepared = prepare(table, policy, kind="polars", method=method, seed=0, progress=part, options={}, phase=MAKING)
     if len(prepared.layout.frames) > 1:
         raise InputError(f"method '{method}' publishes several tables: choose another for the k-anonymous table")
-    return Beside.of(adversary.original, prepared.judged_tables()[0].table, "the k-anonymous table")
+    judged = prepared.judged_tables(stretch(progress, 0.5, 0.7, MAKING, only=True))
+    progress(0.7, MAKING)
+    return Beside.of(adversary.original, judged[0].table, "the k-anonymous table", beat=adversary.beat)
 
 
-def beside(release: Any, original: CodedTable, what: str = "the release") -> Beside:
+def beside(release: Any, original: CodedTable, what: str = "the release", *, beat: Beat = still) -> Beside:
     """Bring a release, given as a frame or as a `Release` of one table, together with its original."""
     if isinstance(release, Release):
         if len(release.layout.frames) > 1:
             raise InputError(f"this release has {len(release.layout.frames)} tables: take one of its .tables at a time")
         release = release.layout.frames[0]
-    return Beside.of(original, read_published(release, original, what), what)
+    return Beside.of(original, read_published(release, original, what), what, beat=beat)
 
 
-def detail(release: Any, *, original: Any, policy: Policy) -> dict[str, float | None]:
+def detail(release: Any, *, original: Any, policy: Policy, progress: Progress | None = None) -> dict[str, float | None]:
     """Return every measure of detail kept, by its name; None where the table has nothing to measure it on."""
-    return kept(detail_of(beside(release, encode_quietly(to_polars(original), policy))))
+    report = Repeating(progress or silent)
+    report(0.0, "reading")
+    coded = encode_quietly(to_polars(original), policy)
+    report(0.1, "comparing with the original")
+    compared = beside(release, coded, beat=report.beat)
+    return kept(detail_of(compared), stretch(report, 0.4, 1.0))
 
 
 def predicted(release: Any, *, original: Any, policy: Policy, target: str, seed: int = 0) -> Prediction:

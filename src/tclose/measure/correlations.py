@@ -43,6 +43,7 @@ def pairs(detail: Detail) -> list[tuple[str, str, float, float]]:
     ]
     correlated = []
     for (name, before, after, blurred), (other_name, other_before, other_after, also) in combinations(columns, 2):
+        detail.people.beat()
         was = correlation(before, other_before) if blurred or also else None
         if was is not None:
             correlated.append((name, other_name, was, correlation(after, other_after) or 0.0))

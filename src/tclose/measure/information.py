@@ -54,7 +54,9 @@ def information_kept(detail: Detail) -> float | None:
     before = after = 0.0
     for column in detail.visible:
         for attribute in detail.sensitive:
+            detail.people.beat()
             before += information_between(column, attribute, after=False)
+            detail.people.beat()
             after += information_between(column, attribute, after=True)
     return after / before if before > 1e-12 else None
 
@@ -126,6 +128,7 @@ def believed_dense(people: Links, occurring: Occurring, weights: Floats) -> Floa
         step = max(1, BLOCK // max(len(people.sizes), width))
         for start in range(0, len(people.rows), step):
             block = slice(start, min(start + step, len(people.rows)))
+            people.beat()
             shares = people.fitting(block).astype(np.float64) @ of_class
             pairs = (occurring.row >= block.start) & (occurring.row < block.stop)
             pairs &= (occurring.value >= low) & (occurring.value < low + width)
@@ -139,6 +142,7 @@ def believed_sparse(people: Links, occurring: Occurring, weights: Floats) -> Flo
     believed, ends = np.zeros(len(first)), np.cumsum(many)
     start = 0
     while start < len(first):
+        people.beat()
         done = int(ends[start - 1]) if start else 0
         stop = max(int(np.searchsorted(ends, done + COMPARISONS, "right")), start + 1)
         pair = np.repeat(np.arange(start, stop), many[start:stop])

@@ -10,13 +10,18 @@ from tclose.measure.correlations import CORRELATIONS
 from tclose.measure.detail import Detail, DetailMeasure
 from tclose.measure.information import DIVERGENCE, INFORMATION
 from tclose.measure.marginals import MARGINALS
+from tclose.types import Progress, silent
 
 DETAIL_MEASURES: tuple[DetailMeasure, ...] = (MARGINALS, CORRELATIONS, INFORMATION, DIVERGENCE)
 
 
-def kept(detail: Detail) -> dict[str, float | None]:
+def kept(detail: Detail, progress: Progress = silent) -> dict[str, float | None]:
     """Return every measure of detail kept, by its name; None where the table has nothing to measure it on.
 
     The figures compare the release with the original: they stay with its steward.
     """
-    return {measure.name: rounded(measure.compute(detail)) for measure in DETAIL_MEASURES}
+    figures = {}
+    for done, measure in enumerate(DETAIL_MEASURES):
+        progress(done / len(DETAIL_MEASURES), measure.title)
+        figures[measure.name] = rounded(measure.compute(detail))
+    return figures

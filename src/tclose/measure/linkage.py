@@ -14,37 +14,42 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.types import Bools, Ints
+from tclose.types import Beat, Bools, Ints, still
 
 Bits = NDArray[np.uint8]
 BLOCK = 8_000_000  # cells of a rows × classes block
 
 
-def packed(covers: Bools, text_of_class: Ints) -> Bits:
+def packed(covers: Bools, text_of_class: Ints, beat: Beat = still) -> Bits:
     """Turn texts × cells (what each published text covers) into cells × classes, eight classes to a byte."""
     cells = covers.shape[1]
     step = max(1, BLOCK // max(len(text_of_class), 1))
-    parts = [
-        np.packbits(covers[:, start : start + step].T[:, text_of_class], axis=1) for start in range(0, cells, step)
-    ]
+    parts = []
+    for start in range(0, cells, step):
+        beat()
+        parts.append(np.packbits(covers[:, start : start + step].T[:, text_of_class], axis=1))
     return np.concatenate(parts)
 
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Which rows of a register fit which classes; equal rows are kept once."""
+    """Which rows of a register fit which classes; equal rows are kept once.
+
+    `beat` is called between blocks of rows: comparing them with all classes may take long.
+    """
 
     rows: Ints  # different rows × columns: codes of cells
     weights: Ints  # how often each occurs
     fits: Sequence[Bits]  # per column, cells × classes
     sizes: Ints  # rows of each class
     row_of: Ints  # which of the different rows each row of the register is
+    beat: Beat = still
 
     @classmethod
-    def of(cls, codes: Sequence[Ints], fits: Sequence[Bits], sizes: Ints) -> Links:
+    def of(cls, codes: Sequence[Ints], fits: Sequence[Bits], sizes: Ints, beat: Beat = still) -> Links:
         """Take a register as one array of codes per column."""
         rows, row_of, weights = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True, return_counts=True)
-        return cls(rows, weights.astype(np.int64), fits, sizes, row_of.astype(np.int64))
+        return cls(rows, weights.astype(np.int64), fits, sizes, row_of.astype(np.int64), beat)
 
     def fitting(self, block: slice) -> Bools:
         """Return rows × classes, for some of the different rows: which row fits which class."""
@@ -65,6 +70,7 @@ class Links:
         step = max(1, BLOCK // len(self.sizes))
         for start in range(0, len(self.rows), step):
             block = slice(start, min(start + step, len(self.rows)))
+            self.beat()
             yield block, self.fitting(block)
 
     @cached_property

@@ -14,26 +14,32 @@ from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING
-from tclose.types import Ints
+from tclose.types import Beat, Ints, still
 
 INLINE = 12  # bytes: polars keeps shorter texts in the column itself, longer ones in memory that columns share
 
 
-def recoded(table: CodedTable, policy: Policy, classes: Classes | None = None) -> pl.DataFrame:
+def recoded(table: CodedTable, policy: Policy, classes: Classes | None = None, beat: Beat = still) -> pl.DataFrame:
     """Return the published cells, with rows and columns still in the table's order.
 
-    Without classes, every row publishes its own values, with steps and tails as the policy says.
+    Without classes, every row publishes its own values, with steps and tails as the policy says. `beat` is called
+    before each column.
     """
-    frame = table.frame
-    recoded_columns = {name: _classes_shown(column, classes) for name, column in table.quasi.items()}
-    for name, spec in policy.sensitive.items():
-        if spec.publish == "bin":
-            recoded_columns[name] = _bins(table.sensitive[name], frame[name])
     public = {*policy.quasi, *policy.keep, *policy.unlinkable, *policy.sensitive}
-    names = [name for name in frame.columns if name in public]
-    return pl.DataFrame(
-        {name: recoded_columns[name] if name in recoded_columns else _plain(frame[name]) for name in names}
-    )
+    columns = {}
+    for name in (name for name in table.frame.columns if name in public):
+        beat()
+        columns[name] = _published(table, policy, name, classes)
+    return pl.DataFrame(columns)
+
+
+def _published(table: CodedTable, policy: Policy, name: str, classes: Classes | None) -> pl.Series:
+    """Return the cells of one column as they are published."""
+    if name in table.quasi:
+        return _classes_shown(table.quasi[name], classes)
+    if name in policy.sensitive and policy.sensitive[name].publish == "bin":
+        return _bins(table.sensitive[name], table.frame[name])
+    return _plain(table.frame[name])
 
 
 def ordered(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:

@@ -20,7 +20,7 @@ from tclose.recode.covering import Covering, covering, worth_of
 from tclose.release.reader import reader_policy
 from tclose.table import CodedTable, encode_quietly, to_polars
 from tclose.table.values import values_of
-from tclose.types import Floats, Ints
+from tclose.types import Beat, Floats, Ints, still
 from tclose.words import counted
 
 
@@ -49,11 +49,19 @@ class Beside:
     people: Links  # the original's rows against the classes
 
     @classmethod
-    def of(cls, original: CodedTable, published: CodedTable, what: str = "the release") -> Beside:
-        """Bring a coded table and its coded release together; refuse a release that is not the table's."""
-        cells = {name: _cells(original, published, name, what) for name in original.policy.sensitive}
-        columns = coverings(original, published)
-        people = linked(columns, published.classes.sizes)
+    def of(
+        cls, original: CodedTable, published: CodedTable, what: str = "the release", *, beat: Beat = still
+    ) -> Beside:
+        """Bring a coded table and its coded release together; refuse a release that is not the table's.
+
+        `beat` is called between columns and blocks of rows, now and whenever people and classes are compared later.
+        """
+        cells = {}
+        for name in original.policy.sensitive:
+            beat()
+            cells[name] = _cells(original, published, name, what)
+        columns = coverings(original, published, beat=beat)
+        people = linked(columns, published.classes.sizes, beat)
         strangers = int(np.count_nonzero(people.people < people.sizes))
         if strangers:
             raise InputError(
@@ -103,24 +111,29 @@ def _cells(original: CodedTable, published: CodedTable, name: str, what: str) ->
     return pair
 
 
-def coverings(original: CodedTable, published: CodedTable, register: pl.DataFrame | None = None) -> list[Covering]:
+def coverings(
+    original: CodedTable, published: CodedTable, register: pl.DataFrame | None = None, *, beat: Beat = still
+) -> list[Covering]:
     """Read which cells of the original, or of a register, the published texts of each column cover."""
     policy, first_rows = original.policy, published.visible[published.classes.rows[published.classes.starts]]
-    return [
-        covering(
+    columns = []
+    for name in policy.visible:
+        beat()
+        column = covering(
             original.quasi[name] if name in original.quasi else original.values(name),
             first_rows[name].alias("").cast(pl.String).fill_null("").to_list(),
             None if register is None else values_of(register[name], policy.missing),
             missing=policy.missing,
         )
-        for name in policy.visible
-    ]
+        columns.append(column)
+    return columns
 
 
-def linked(columns: Sequence[Covering], sizes: Ints) -> Links:
+def linked(columns: Sequence[Covering], sizes: Ints, beat: Beat = still) -> Links:
     """Find the people of a register that fit each class."""
-    fits = [packed(column.covers, column.text_of_class) for column in columns]
-    return Links.of([column.cell_of_row for column in columns], fits, sizes)
+    fits = [packed(column.covers, column.text_of_class, beat) for column in columns]
+    beat()
+    return Links.of([column.cell_of_row for column in columns], fits, sizes, beat)
 
 
 def register_of(given: Any, policy: Policy) -> pl.DataFrame:

@@ -11,8 +11,12 @@ from tclose.release.beside import Beside
 
 def detail_of(beside: Beside) -> Detail:
     """Return a table and its release as measures of detail see them."""
+    visible = []
+    for column in beside.columns:
+        beside.people.beat()
+        visible.append(_visible(column, beside))
     return Detail(
-        visible=[_visible(column, beside) for column in beside.columns],
+        visible=visible,
         sensitive=[
             ExactColumn(name, pair.before, pair.after, pair.domain, pair.worth) for name, pair in beside.cells.items()
         ],

@@ -21,9 +21,10 @@ from tclose.release.reader import reader_policy
 from tclose.table import CodedTable, encode_quietly
 from tclose.table.classes import Classes, classes_of
 from tclose.table.quasi import NumberColumn
-from tclose.types import Ints, Progress, silent
+from tclose.types import Ints, Progress, silent, stretch
 
 Options = Mapping[str, Any]
+SPLIT = 0.9  # share of the work after which all rows have their classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,11 @@ class ReleaseInput:
 
     def split(self, method: str, options: Options) -> Ints:
         """Return the class of every row."""
-        return split(self.table, self.policy, method, self.seed, self.progress, options)
+        return split(self.table, self.policy, method, self.seed, stretch(self.progress, 0.0, SPLIT), options)
+
+    def recoding(self) -> None:
+        """Report that the classes are being recoded, column by column."""
+        self.progress(SPLIT, "recoding")
 
     @property
     def reader_policy(self) -> Policy:
@@ -89,7 +94,9 @@ class PublishedTable:
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
     """Split the rows by a method, and publish one common value per class."""
     rows = _recoded(given, given.split(method, options))
+    given.recoding()
     frame, order = ordered(rows)
+    given.recoding()
     partition = partition_of(given, classes_of(rows[list(given.policy.visible)]))
     measures = {**measured(partition), "class_sizes": class_sizes(partition)}
     return PublishedTable(frame, Judge(given.own_policy, given.persons(order)), measures, losses_of(given, partition))
@@ -102,7 +109,7 @@ def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
     """
     table, policy = given.table, given.policy
     while True:
-        rows = recoded(table, policy, Classes.from_labels(labels))
+        rows = recoded(table, policy, Classes.from_labels(labels), given.recoding)
         if policy.person is None:
             return rows
         seen = classes_of(rows[list(policy.visible)]).labels_by_row()

@@ -27,7 +27,7 @@ from tclose.release.layouts.projections import marks_of
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
-from tclose.types import Progress, silent
+from tclose.types import Progress, Repeating, silent, stretch
 from tclose.words import counted, html_table, number
 
 UNNAMED = Path("release.csv")
@@ -91,6 +91,7 @@ class PreparedRelease:
         """Judge the finished files from their own bytes, and certify what was found there."""
         read = [_read(file, () if guard_formulas else self.policy.visible) for file in files]
         frames = [unguarded(frame) if guard_formulas else frame for _, frame in read]
+        progress(0.0, "judging")
         try:
             judged = self.layout.judge(frames, progress)
         except (InputError, PolicyError) as error:
@@ -191,6 +192,7 @@ class Release:
         certificate: str | Path | None = None,
         record: str | Path | None = None,
         guard_formulas: bool = False,
+        progress: Progress | None = None,
     ) -> Certificate:
         """Write the release, once the judges have confirmed the finished files; they get their names last.
 
@@ -198,7 +200,11 @@ class Release:
         start like `path`; the first of them gets its name last. `record` keeps the seed, for your eyes only.
         `guard_formulas` puts an apostrophe before text that a spreadsheet would run; `verify` takes it away again.
         """
-        written = self.prepared.write(path, certificate=certificate, record=record, guard_formulas=guard_formulas)
+        report = progress or silent
+        report(0.0, "writing")
+        written = self.prepared.write(
+            path, certificate=certificate, record=record, guard_formulas=guard_formulas, progress=report
+        )
         return written.certificate
 
     def report(
@@ -209,6 +215,7 @@ class Release:
         attacks: Attacks | None = None,
         certificate: Certificate | None = None,
         public: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         """Write one HTML page that shows what the release holds, why, and what it cost; it asks no network.
 
@@ -219,12 +226,22 @@ class Release:
         from tclose.report.page import save
         from tclose.report.release_page import release_page
 
-        beside = None
+        told = Repeating(progress or silent)
+        told(0.0, "judging")
+        judged, beside = self.judged, None
         if original is not None and not public and len(self.layout.frames) == 1:
-            beside = Beside.of(encode_quietly(to_polars(original), self.policy), self.judged[0].table)
-        proof = certificate or self.certificate
+            told(0.2, "comparing with the original")
+            coded = encode_quietly(to_polars(original), self.policy)
+            beside = Beside.of(coded, judged[0].table, beat=told.beat)
         page = release_page(
-            proof, self.layout.tables, self.judged, self.policy, beside=beside, attacks=attacks, public=public
+            certificate or self.certificate,
+            self.layout.tables,
+            judged,
+            self.policy,
+            beside=beside,
+            attacks=attacks,
+            public=public,
+            progress=stretch(told, 0.5, 1.0),
         )
         save(page, path)
 

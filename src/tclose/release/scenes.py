@@ -13,7 +13,9 @@ from tclose.measure.attack import Scene, Secret
 from tclose.privacy.judge import distance_of
 from tclose.release.beside import Beside, coverings, equal_people, linked
 from tclose.table import CodedTable, SensitiveColumn
-from tclose.types import Ints
+from tclose.types import Beat, Ints, still
+
+ANONYMIZER = "mondrian"  # makes the k-anonymous table that attacks compare a release with
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +24,7 @@ class Adversary:
 
     original: CodedTable
     register: pl.DataFrame | None = None
+    beat: Beat = still  # called between columns and blocks of rows
 
     @property
     def crowd(self) -> int:
@@ -44,7 +47,8 @@ class Adversary:
         """Return a published table."""
         links = beside.people
         if self.register is not None:
-            links = linked(coverings(self.original, beside.published, self.register), beside.people.sizes)
+            columns = coverings(self.original, beside.published, self.register, beat=self.beat)
+            links = linked(columns, beside.people.sizes, self.beat)
         cells = {name: pair.after for name, pair in beside.cells.items()}
         return Scene(beside.labels, _secrets(beside.published, cells), self.crowd, links.people, beside.people)
 

@@ -16,6 +16,7 @@ from tclose.recode.guard import cells_unguarded, unguarded
 from tclose.release.certificate import AttributeClaim, Certificate, CertifiedFile, Claims
 from tclose.table import encode
 from tclose.table.sources import parse
+from tclose.types import Progress, stretch
 from tclose.words import counted
 
 MOST_LISTED = 100
@@ -76,15 +77,23 @@ class FilesOf:
 
 
 def examined(
-    read: Callable[[], pl.DataFrame], policy_of: Callable[[], Policy], claims: Claims, promised: Certificate
+    read: Callable[[], pl.DataFrame],
+    policy_of: Callable[[], Policy],
+    claims: Claims,
+    promised: Certificate,
+    progress: Progress,
 ) -> Verified:
     """Judge one table, each model once, and compare with what is claimed about it."""
+    progress(0.0, "reading")
     try:
         policy = policy_of()
-        table = encode(read(), policy)
+        frame = read()
+        progress(0.3)
+        table = encode(frame, policy)
     except (InputError, PolicyError) as error:
         return Verified([f"the release cannot be judged as the certificate says: {error}"], None)
-    judged = judge(table, policy)
+    progress(0.5, "judging")
+    judged = judge(table, policy, stretch(progress, 0.5, 1.0))
     problems = [
         *count_problems(claims, judged.result),
         *_failures(judged.verdicts),

@@ -10,9 +10,12 @@ from tclose.release.files import sha256
 from tclose.release.layouts import LAYOUTS, sibling
 from tclose.release.verification import FilesOf, Verification
 from tclose.table.sources import read_bytes
+from tclose.types import Progress, silent, stretch
 
 
-def verify(release: str | Path, certificate: str | Path, *, digest: str | None = None) -> Verification:
+def verify(
+    release: str | Path, certificate: str | Path, *, digest: str | None = None, progress: Progress | None = None
+) -> Verification:
     """Judge a release again, from its published values alone, and compare with what its certificate says.
 
     The files of a release of several tables are found beside `release` (the name that was given when it was written,
@@ -27,6 +30,8 @@ def verify(release: str | Path, certificate: str | Path, *, digest: str | None =
     ...     verify(*paths).holds
     True
     """
+    report = progress or silent
+    report(0.0, "reading")
     loaded = load(certificate)
     promised = loaded.certificate
     problems = _digest_problems(loaded, digest)
@@ -36,7 +41,8 @@ def verify(release: str | Path, certificate: str | Path, *, digest: str | None =
     else:
         more, data = _siblings(Path(release), promised.files)
         problems += more
-    verified = LAYOUTS[promised.layout].verify(promised, FilesOf(data, promised.guard_formulas))
+    files = FilesOf(data, promised.guard_formulas)
+    verified = LAYOUTS[promised.layout].verify(promised, files, stretch(report, 0.1, 1.0))
     names = tuple(file.name for file in promised.files if file.name is not None)
     problems += verified.problems
     return Verification(tuple(problems), verified.result, names, promised.layout != "anatomy")

@@ -16,6 +16,7 @@ from tclose.report import charts
 from tclose.report.before_after import MOST_PAIRS, BeforeAfter
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing, tag
+from tclose.types import Progress, silent
 from tclose.words import counted, number, percent
 
 MOST_SECONDS = 20.0  # that one measure of detail kept may take before a page leaves it out
@@ -40,13 +41,14 @@ class DetailFigure:
         return self.why_not if self.figure is None else number(self.figure)
 
 
-def detail_figures(beside: Beside) -> list[DetailFigure]:
+def detail_figures(beside: Beside, progress: Progress = silent) -> list[DetailFigure]:
     """Measure how much detail a release keeps; leave out what would take too long or too much memory."""
     if sum(column.covers.size for column in beside.columns) > MOST_PAIRS:
         return [DetailFigure(measure, None, "not measured: too many different values") for measure in DETAIL_MEASURES]
     detail = detail_of(beside)
     figures = []
-    for measure in DETAIL_MEASURES:
+    for done, measure in enumerate(DETAIL_MEASURES):
+        progress(done / len(DETAIL_MEASURES), measure.title)
         seconds = measure.seconds(detail)
         if seconds > MOST_SECONDS:
             figures.append(DetailFigure(measure, None, f"not measured: it would take about {seconds:,.0f} seconds"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from tclose.measure.attack import Attacks
 from tclose.policy import Policy
@@ -21,8 +22,10 @@ from tclose.report.figures import TableFigures, figures_of
 from tclose.report.glossary import terms
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, listing, words
+from tclose.types import Progress, silent, stretch
 from tclose.words import counted, level, nt_closeness, number, percent, required
 
+PHASE = "drawing the page"
 MOST_LISTED = 3  # attributes, one by one, in the lead
 QUASI = "quasi-identifier: published less exactly"
 KEPT = "published exactly, part of the class"
@@ -47,26 +50,29 @@ def release_page(
     beside: Beside | None,
     attacks: Attacks | None,
     public: bool,
+    progress: Progress = silent,
 ) -> str:
     """Return the page of a release; with its original beside it, unless the page is for the public."""
     charts.libraries()
-    compared = None if public else beside
+    compared, figures = None if public else beside, []
+    for done, (table, published) in enumerate(zip(judged, tables, strict=True)):
+        progress(0.2 * done / len(tables), PHASE)
+        figures.append(figures_of(table.table, published.judge.policy))
+    progress(0.2, PHASE)
     page = ReleasePage(
         certificate=certificate,
-        tables=[
-            figures_of(table.table, published.judge.policy) for table, published in zip(judged, tables, strict=True)
-        ],
+        tables=figures,
         detail=DetailSection(
             losses=[table.losses for table in tables],
             measures=certificate.measures,
             before_after=None if compared is None else before_and_after(compared),
-            kept=() if compared is None else detail_figures(compared),
+            kept=() if compared is None else detail_figures(compared, stretch(progress, 0.3, 0.8)),
         ),
         attacks=attacks,
         identifiers=() if public else policy.identifiers,
         public=public,
     )
-    return page.html()
+    return page.html(stretch(progress, 0.8, 1.0, PHASE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,17 +92,21 @@ class ReleasePage:
         """Whether something on the page is about the raw table."""
         return not self.public and bool(self.detail.before_after or self.attacks or self.identifiers)
 
-    def html(self) -> str:
+    def html(self, progress: Progress = silent) -> str:
         """Return the page."""
-        sections = [
-            closeness_section(self.certificate, self.tables, self.canvas),
-            self._classes(),
-            self.detail.section(self.canvas),
-            *([] if self.attacks is None else [attack_section(self.attacks, self.canvas, public=self.public)]),
-            self._policy(),
-            self._certificate(),
-            Section("glossary", "Glossary", [words(terms(self.certificate.claims.supersets))], "Glossary"),
+        makers: list[Callable[[], Section]] = [
+            lambda: closeness_section(self.certificate, self.tables, self.canvas),
+            self._classes,
+            lambda: self.detail.section(self.canvas),
+            *([] if self.attacks is None else [partial(attack_section, self.attacks, self.canvas, public=self.public)]),
+            self._policy,
+            self._certificate,
+            lambda: Section("glossary", "Glossary", [words(terms(self.certificate.claims.supersets))], "Glossary"),
         ]
+        sections = []
+        for done, make in enumerate(makers):
+            progress(done / len(makers))
+            sections.append(make())
         footer = f"Made by tclose {self.certificate.version}. {NO_NETWORK}"
         title = "Release report · tclose"
         return assembled(title=title, header=self._header(), sections=sections, footer=footer, canvas=self.canvas)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def make(given: ReleaseInput, method: str, options: Options) -> Anatomy:
         raise Unsuited("anatomy parts sensitive values from the rest, and the policy names none")
     warnings.warn(NO_IDENTITY, LeakWarning, stacklevel=4)
     labels = _renumbered(given.split(method, options), given.seed)
-    rows = recoded(given.table, policy)
+    rows = recoded(given.table, policy, beat=given.recoding)
     group = _new_name(given.table.frame.columns)
     numbers, sensitive = pl.Series(group, labels + 1), list(policy.sensitive)
     first, _ = ordered(rows.drop(sensitive).with_columns(numbers))
@@ -129,15 +130,14 @@ def join_problems(quasi: pl.DataFrame, sensitive: pl.DataFrame, policy: Policy, 
     return problems
 
 
-def verify(promised: Certificate, files: FilesOf) -> Verified:
+def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verified:
     """Judge the groups, and whether both tables have them."""
     if len(promised.files) != 2 or not all(files.has(file) for file in promised.files) or promised.group is None:
         return Verified(["the groups cannot be judged: they take two tables"], None)
     first, second = promised.files
     group = promised.group
-    table = examined(
-        lambda: files.frame(second), lambda: group_policy(promised.policy, group), promised.claims, promised
-    )
+    read, policy_of = partial(files.frame, second), partial(group_policy, promised.policy, group)
+    table = examined(read, policy_of, promised.claims, promised, progress)
     problems = prefixed(str(second.name), table.problems)
     if promised.identity_protected:
         problems.append("the certificate does not say that identity is not protected")

@@ -66,7 +66,7 @@ class LayoutEntry:
     meaning: str  # for people
     possible_marks: Callable[[int], tuple[str, ...]]  # by the number of sensitive attributes
     make: Callable[[ReleaseInput, str, Options], Layout]
-    verify: Callable[[Certificate, FilesOf], Verified]
+    verify: Callable[[Certificate, FilesOf, Progress], Verified]
 
 
 def sibling(path: Path, mark: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
@@ -52,9 +53,10 @@ def make(given: ReleaseInput, method: str, options: Options) -> OneTable:
     return OneTable(published_table(given, method, options))
 
 
-def verify(promised: Certificate, files: FilesOf) -> Verified:
+def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verified:
     """Judge the table."""
-    return examined(lambda: files.frame(promised.files[0]), lambda: promised.policy, promised.claims, promised)
+    read = partial(files.frame, promised.files[0])
+    return examined(read, lambda: promised.policy, promised.claims, promised, progress)
 
 
 ENTRY = LayoutEntry("one table", "one table", lambda attributes: ("",), make, verify)

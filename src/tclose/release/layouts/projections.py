@@ -152,14 +152,15 @@ def _weakest(findings: Sequence[ModelFinding]) -> list[ModelFinding]:
     return list(kept.values())
 
 
-def verify(promised: Certificate, files: FilesOf) -> Verified:
+def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verified:
     """Judge each projection on its own, then compare what all hold with the promise."""
-    problems, results = [], []
+    problems, results, count = [], [], len(promised.files)
     for number, file in enumerate(promised.files):
         if files.has(file):
             claims = file.claims or Claims.from_dict({})
             read, policy_of = partial(files.frame, file), partial(_policy_of, promised, number)
-            table = examined(read, policy_of, claims, promised)
+            part = stretch(progress, number / count, (number + 1) / count)
+            table = examined(read, policy_of, claims, promised, part)
             problems += prefixed(str(file.name), table.problems)
             results += [] if table.result is None else [table.result]
     if len(results) < len(promised.files):
