@@ -169,3 +169,11 @@ def test_a_comparison_writes_a_page(policy_file: Path, tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="pip install 'tclose[report]'")
     tclose.compare(TABLE, policy_file, methods=["mondrian:strict"]).report(tmp_path / "c.html")
     assert "mondrian:strict keeps the most detail" in (tmp_path / "c.html").read_text(encoding="utf-8")
+
+
+def test_attributes_of_version_0_1_stay(policy_file: Path) -> None:
+    with pytest.warns(tclose.LeakWarning, match="guesses the seed"):
+        release = tclose.anonymize(TABLE, policy_file, method="mondrian", seed=5)
+    assert (release.seed, release.kind) == (5, "polars")
+    attacks = tclose.attack(release, original=TABLE, policy=policy_file)
+    assert attacks.comparisons == attacks.results

@@ -155,6 +155,16 @@ class Release:
         return self.prepared.policy
 
     @property
+    def seed(self) -> int:
+        """What the random numbers came from; anyone who knows it can replay the partition."""
+        return self.prepared.seed
+
+    @property
+    def kind(self) -> str:
+        """The library of the frame that was given."""
+        return self.prepared.kind
+
+    @property
     def frame(self) -> pl.DataFrame:
         """The published table, where there is one only."""
         if len(self.layout.frames) > 1:

@@ -96,6 +96,11 @@ class Attacks:
         titles = {RAW: "raw table", K_ANONYMOUS: f"{self.k}-anonymous table", RELEASE: "release"}
         return {table: titles[table] for table in self.tables}
 
+    @property
+    def comparisons(self) -> tuple[AttackResult, ...]:
+        """The results, under the name that version 0.1 gave them."""
+        return self.results
+
     def __getitem__(self, name: str) -> AttackResult:
         """Return one attack by its name."""
         return next(result for result in self.results if result.attack.name == name)
