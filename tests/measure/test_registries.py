@@ -46,7 +46,7 @@ def test_a_measure_is_complete(measure: Declaration) -> None:
 @pytest.mark.parametrize("attack", ATTACKS, ids=by_name)
 def test_an_attack_is_complete(attack: Attack) -> None:
     assert NAME.fullmatch(attack.name)
-    assert attack.label == attack.name.replace("_", " ")
+    assert attack.title.startswith(attack.label)
     assert attack.title
     assert attack.title[0].islower()
     assert attack.meaning.endswith(".")
