@@ -38,7 +38,7 @@ class Pair:
         self.release, self.paper = folder / f"r.{ending}", folder / "c.json"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LeakWarning)
-            release = anonymize(frame, Policy.from_dict(asked), seed=1)
+            release = anonymize(frame, Policy.from_dict(asked), method="mondrian", seed=1)
         self.proof = release.write(self.release, certificate=self.paper)
 
     def verify(self, **options: Any) -> Verification:
