@@ -47,40 +47,31 @@ def number(value: object, place: str) -> Fraction:
         raise PolicyError(f'expected a number such as 0.15 or "1/3", not {shown(value)}', place=place) from None
 
 
-def between(low: int, high: int) -> Reader[Fraction]:
-    """Return the reader of a number in [low, high]."""
+def _number_that(fits: Callable[[Fraction], bool], expected: str) -> Reader[Fraction]:
+    """Return the reader of a number that fits; `expected` says which numbers do."""
 
     def read(value: object, place: str) -> Fraction:
         given = number(value, place)
-        if not low <= given <= high:
-            raise PolicyError(f"{value} is outside [{low}, {high}]", place=place)
+        if not fits(given):
+            raise PolicyError(expected.format(value=value), place=place)
         return given
 
     return read
+
+
+def between(low: int, high: int) -> Reader[Fraction]:
+    """Return the reader of a number in [low, high]."""
+    return _number_that(lambda given: low <= given <= high, f"{{value}} is outside [{low}, {high}]")
 
 
 def above(low: int) -> Reader[Fraction]:
     """Return the reader of a number above `low`."""
-
-    def read(value: object, place: str) -> Fraction:
-        given = number(value, place)
-        if given <= low:
-            raise PolicyError(f"expected a number above {low}, not {value}", place=place)
-        return given
-
-    return read
+    return _number_that(lambda given: given > low, f"expected a number above {low}, not {{value}}")
 
 
 def at_least(low: int) -> Reader[Fraction]:
     """Return the reader of a number of at least `low`."""
-
-    def read(value: object, place: str) -> Fraction:
-        given = number(value, place)
-        if given < low:
-            raise PolicyError(f"expected a number of at least {low}, not {value}", place=place)
-        return given
-
-    return read
+    return _number_that(lambda given: given >= low, f"expected a number of at least {low}, not {{value}}")
 
 
 def whole(least: int) -> Reader[int]:
