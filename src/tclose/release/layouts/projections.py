@@ -109,7 +109,7 @@ def _projected(given: ReleaseInput, groups: Sequence[Sequence[str]], index: int)
     policy = projection_policy(given.policy, names, first=index == 0)
     return replace(
         given,
-        publishable=replace(given.publishable, table=given.table.under(policy)),
+        publishable=given.publishable.under(policy),
         policy=policy,
         progress=stretch(given.progress, index / len(groups), (index + 1) / len(groups)),
     )
