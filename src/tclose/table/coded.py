@@ -21,7 +21,7 @@ from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import SensitiveColumn
-from tclose.table.values import Values, values_of
+from tclose.table.values import Values, values_of, with_one_zero
 from tclose.types import Ints
 
 MOST_SUPERSETS = 1024
@@ -69,11 +69,10 @@ class CodedTable:
 
     @cached_property
     def groups(self) -> Classes:
-        """The rows of equal kept values, compared as they are published: -0.0 is not 0.0."""
+        """The rows of equal kept values."""
         if not self.policy.keep:
             return Classes(np.arange(len(self)), np.array([len(self)]))
-        kept = [self.frame[name] for name in self.policy.keep]
-        return classes_of(pl.DataFrame([c.cast(pl.String) if c.dtype.is_float() else c for c in kept]))
+        return classes_of(self.frame[list(self.policy.keep)])
 
     def supersets(self) -> Iterator[Ints]:
         """Yield groupings of the classes: those that agree on some of the visible columns, on few of them first."""
@@ -97,11 +96,19 @@ class CodedTable:
 def encode(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
     """Turn a frame into codes, as the policy says."""
     check_columns(frame, policy, ignore_others=ignore_others)
+    frame = _with_one_zero(frame, policy)
     warn_of_leaks(frame, policy)
     rows = rows_with_values(frame, policy)
     if rows is None:
         return _encoded(frame, policy, np.arange(frame.height))
     return replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
+
+
+def _with_one_zero(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Return the table with 0.0 in the place of -0.0: in no column are they two values."""
+    named = {name for name, _ in policy.columns()}
+    columns = ((column.name, column) for column in frame.iter_columns())
+    return pl.DataFrame({name: with_one_zero(c, policy.missing) if name in named else c for name, c in columns})
 
 
 def encode_quietly(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:

@@ -12,7 +12,6 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -20,11 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tclose.errors import InputError
-from tclose.table import numbers
 from tclose.types import Ints
 
-NUMBER = re.compile(numbers.NUMBER)
-LONGEST = numbers.LONGEST
+DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
 
 
 class Node(NamedTuple):
@@ -105,10 +102,9 @@ class Hierarchy:
         a single child is never published, because a class publishes the lowest node that covers it.
         """
         known = {label: Node(0, leaf, leaf + 1) for leaf, label in enumerate(self.leaves)}
-        numbers = _numbers(self.leaves) if any(map(_numbers, self.labels[1:])) else {}
+        shortest = {_shortest(label): node for label, node in known.items()}
         for label, node, published in self._inner_nodes():
-            leaf = numbers.get(_number(label)) if numbers else None
-            namesake = known.get(label) if leaf is None else Node(0, leaf, leaf + 1)
+            namesake = known.get(label) or shortest.get(_shortest(label))
             if namesake is not None and not namesake.same_leaves(node) and (published or namesake.height == 0):
                 return Clash(label, namesake, node)
             if published:
@@ -204,14 +200,9 @@ def _ambiguous(clash: Clash, order: Ints, name: str, *, by_rule: bool) -> InputE
     return InputError(f"{name} has one label for different values, {levels}: rename one of the two", detail=detail)
 
 
-def _numbers(labels: Sequence[str]) -> dict[Fraction | None, int]:
-    """Return where each number stands among labels: a reader takes the label 40 for the value 40.0."""
-    numbers = {_number(label): place for place, label in enumerate(labels)}
-    return {number: place for number, place in numbers.items() if number is not None}
-
-
-def _number(label: str) -> Fraction | None:
-    return Fraction(label) if len(label) <= LONGEST and NUMBER.match(label) else None
+def _shortest(label: str) -> str:
+    """Spell a number without needless decimals: a reader takes the label 40 for the value 40.0."""
+    return label.rstrip("0").rstrip(".") if "." in label and DECIMAL.fullmatch(label) else label
 
 
 def _first_seen(labels: Sequence[str]) -> Ints:
