@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tclose import (
-    Infeasible,
     InputError,
     InternalError,
     LeakWarning,
@@ -35,6 +34,7 @@ from tclose import (
     verify,
 )
 from tclose.examples import hospital
+from tclose.table.sources import parse
 
 FRAME = pl.DataFrame(
     {
@@ -352,6 +352,21 @@ def test_a_value_may_be_spelled_like_the_label_of_missing_ones(
     released = anonymize(frame, Policy.from_dict({"quasi": ["age"], "sensitive": sensitive, "k": 3}))
     assert sorted(released.frame["ill"].to_list(), key=str) == sorted(frame["ill"].to_list(), key=str)
     assert released.results[0].rows == 6
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
+def test_a_bare_cr_is_published_as_it_is(tmp_path: Path, suffix: str) -> None:
+    """In a cell at either end of a record, and in a name."""
+    cells = ["x\r", "\ry", "x\r", "\ry"]
+    frame = pl.DataFrame({"first\r": cells, "age": [1, 2, 3, 4], "pay": [1, 2, 1, 2], "ill\r": cells})
+    asked = {"keep": ["first\r"], "quasi": ["age"], "sensitive": {"pay": {"t": 1}, "ill\r": {"t": 1}}}
+    release, path = anonymize(frame, Policy.from_dict(asked)), tmp_path / f"r{suffix}"
+    release.write(path, certificate=tmp_path / "c.json")
+    read = parse(path.read_bytes())
+    assert read.columns == frame.columns
+    assert sorted(read["first\r"]) == sorted(cells)
+    assert sorted(read["ill\r"]) == sorted(cells)
+    assert verify(path, tmp_path / "c.json").holds
 
 
 def test_one_column_is_enough(tmp_path: Path) -> None:

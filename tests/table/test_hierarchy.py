@@ -142,7 +142,9 @@ def test_a_label_that_repeats_with_one_meaning(tmp_path: Path, text: str) -> Non
     assert loaded(tmp_path, text).leaves
 
 
-rows_of_labels = st.lists(st.tuples(*[st.sampled_from("abcxy")] * 3), min_size=1, max_size=6, unique_by=lambda row: row[0])
+rows_of_labels = st.lists(
+    st.tuples(*[st.sampled_from("abcxy")] * 3), min_size=1, max_size=6, unique_by=lambda row: row[0]
+)
 
 
 @given(rows_of_labels)
