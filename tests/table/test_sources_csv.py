@@ -139,6 +139,11 @@ def test_where_a_chunk_ends_does_not_matter(pieces: list[str], size: int) -> Non
         ),
         ("a\rc,b\n1,2\n", "the header has CR alone, which ends no line: remove it or save the table with LF or CRLF"),
         (
+            "a,b\n1,2\nSECRET\r,2\n",
+            "row 2 has CR alone at the end of a field: put the field in quotes, or remove the CR",
+        ),
+        ("a,b\n\r,2\n", "row 1 has CR alone at the end of a field: put the field in quotes, or remove the CR"),
+        (
             'a,b,c\n1,"SECRET"\r,3\n',
             "row 1 has a quote in the middle of a field: put the whole field in quotes, and double those inside it",
         ),

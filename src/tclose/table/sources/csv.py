@@ -144,6 +144,7 @@ def _fields_per_record(data: bytes, separator: str) -> Ints:
         ends = np.flatnonzero((chunk == NEWLINE) & outside)
         _check_quotes(whole, start, quoted, ord(separator), ends, records)
         commas = np.flatnonzero((chunk == ord(separator)) & outside)
+        _check_returns(whole, commas + start, ends + start, records)
         before = np.searchsorted(commas, ends)
         widths.append(np.diff(before, prepend=0) + 1)
         if len(ends):
@@ -183,6 +184,14 @@ def _check_quotes(whole: Bytes, start: int, quoted: bool, separator: int, ends: 
         raise InputError(
             f"{where} has a quote in the middle of a field: put the whole field in quotes, and double those inside it"
         )
+
+
+def _check_returns(whole: Bytes, separators: Ints, ends: Ints, records: int) -> None:
+    """Refuse CR alone at the end of a field without quotes: polars would drop it."""
+    returns = separators[(separators > 0) & (whole[separators - 1] == RETURN)]
+    if len(returns):
+        row = records + int(np.searchsorted(ends, returns[0]))
+        raise InputError(f"row {row:,} has CR alone at the end of a field: put the field in quotes, or remove the CR")
 
 
 CSV = Source("CSV", b"", lambda data, repeated: parse(data, repeated=repeated))
