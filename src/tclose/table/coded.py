@@ -21,8 +21,9 @@ from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import SensitiveColumn
-from tclose.table.values import Values, values_of, with_one_zero
+from tclose.table.values import Values, pairs_of_like_texts, values_of, with_one_zero
 from tclose.types import Ints
+from tclose.words import counted
 
 MOST_SUPERSETS = 1024
 
@@ -100,8 +101,25 @@ def encode(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) 
     warn_of_leaks(frame, policy)
     rows = rows_with_values(frame, policy)
     if rows is None:
-        return _encoded(frame, policy, np.arange(frame.height))
-    return replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
+        table = _encoded(frame, policy, np.arange(frame.height))
+    else:
+        table = replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
+    _warn_of_like_values(table)
+    return table
+
+
+def _warn_of_like_values(table: CodedTable) -> None:
+    """Warn about spellings such as HIV and hiv: a class that shows both looks more diverse than it is."""
+    for name, column in table.sensitive.items():
+        values = column.domain.values
+        if values.kind in ("text", "mixed") and (pairs := pairs_of_like_texts(values.texts)):
+            warnings.warn(
+                f"sensitive '{name}' has {counted(pairs, 'pair')} of values that differ only in case, spaces, "
+                "punctuation or Unicode form: l and all other models count them as different values, so give those "
+                "that mean the same one spelling",
+                LeakWarning,
+                stacklevel=3,
+            )
 
 
 def _with_one_zero(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:

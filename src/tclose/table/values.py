@@ -133,6 +133,20 @@ class Values:
         return int(np.count_nonzero(self.codes < 0))
 
 
+def pairs_of_like_texts(texts: Sequence[str]) -> int:
+    """Count the pairs of texts that differ only in case, spaces, punctuation or Unicode form.
+
+    A dash counts as punctuation only between letters or digits: the blood groups A and A- are no pair.
+
+    >>> pairs_of_like_texts(["HIV", "hiv", "HIV ", "A+", "A-", "A"])
+    3
+    """
+    plain = pl.Series(texts, dtype=pl.String).str.normalize("NFKC").str.to_lowercase()
+    plain = plain.str.replace_all(r"(\w)\p{Pd}+(\w)", "$1$2").str.replace_all(r"[\s\p{Z}\p{Cf}]|[\p{P}--\p{Pd}]", "")
+    alike = plain.filter(plain != "").value_counts(sort=False)["count"].cast(pl.Int64)
+    return int((alike * (alike - 1) // 2).sum())
+
+
 def with_one_zero(column: pl.Series, missing: Sequence[str]) -> pl.Series:
     """Return a column in which -0.0 is 0.0, and where all cells are numbers, -0 is 0: they are one value."""
     cells = column.alias("")  # polars takes names such as ^x$ for patterns
