@@ -218,10 +218,11 @@ def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def show_error(error: TcloseError, *, show_values: bool) -> None:
-    """Print an error as one line on stderr; a cell's own value only on request."""
-    _stderr(f"error: {error}")
-    if show_values and error.detail:
-        _stderr(f"       {error.detail}")
+    """Print each mistake that an error reports as one line on stderr; a cell's own value only on request."""
+    for mistake in error.mistakes:
+        _stderr(f"error: {mistake}")
+        if show_values and mistake.detail:
+            _stderr(f"       {mistake.detail}")
 
 
 def show_misuse(error: click.ClickException) -> None:
