@@ -7,7 +7,6 @@ nothing has been written: no step reports progress after its files have got thei
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -31,7 +30,7 @@ from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import unguarded
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
-from tclose.release.files import check_targets, pending, publish
+from tclose.release.files import check_new, check_targets, pending, publish
 from tclose.release.formats import format_of
 from tclose.release.layouts import possible_marks, sibling
 from tclose.release.release import Release, WrittenRelease
@@ -143,17 +142,18 @@ def anonymize(
     method: str = DEFAULT_METHOD,
     options: Mapping[str, Any] | None = None,
     seed: int | None = None,
+    force: bool = False,
     progress: Progress = silent,
 ) -> Publication:
     """Publish a table so that it holds what a policy asks for; the files appear once the release is proved.
 
     `certificate`, `record` (the seed) and `report` (a page; `public` leaves out what is about the raw table) are files
-    to write beside the release. `options` go to the method.
+    to write beside the release. `options` go to the method. Without `force`, existing files are refused.
     """
     from tclose.engine import memory
 
     asked, told = Policy.of(policy), Repeating(progress)
-    _check_files(table, policy, asked, method, [out, certificate, record, report])
+    _check_files(table, policy, asked, method, [out, certificate, record, report], force=force)
     told(0.0, "reading")
     kind, original = memory.read_for_release(_frame(table), asked)
     split, judged = (0.9, 1.0) if report is None else (PAGE_SPLIT, PAGE_JUDGED)
@@ -164,7 +164,7 @@ def anonymize(
     del original  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
     part, files = stretch(told, split, judged), {"certificate": certificate, "record": record, "report": report}
-    written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, progress=part)
+    written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, force=force, progress=part)
     return _publication(written, Path(out), certificate, report, notes)
 
 
@@ -188,7 +188,7 @@ def _publication(
 
 
 def _check_files(
-    table: Any, given: PolicyLike, policy: Policy, method: str, targets: Sequence[str | Path | None]
+    table: Any, given: PolicyLike, policy: Policy, method: str, targets: Sequence[str | Path | None], *, force: bool
 ) -> None:
     """Refuse files that could not be written, or that would overwrite what is read, before the work begins.
 
@@ -198,15 +198,17 @@ def _check_files(
     assert out is not None
     format_of(Path(out))
     releases = [sibling(Path(out), mark) for mark in possible_marks(method, len(policy.sensitive))]
-    check_targets([*releases, *(Path(path) for path in others if path)], _sources(table, given, policy))
+    sources = _sources(table, given, policy)
+    check_targets([*releases, *(Path(path) for path in others if path)], sources, force=force)
     if targets[-1] is not None:
         _check_report_libraries()
 
 
-def _sources(table: Any, given: PolicyLike, policy: Policy) -> list[Path]:
-    """Return the files that are read."""
-    paths = [path for path in (table, given) if isinstance(path, str | Path)]
-    return [*(STANDARD_INPUT if str(path) == "-" else Path(path) for path in paths), *policy.files]
+def _sources(*given: Any) -> list[Path]:
+    """Return the files among tables and policies that are given, and those that policies name."""
+    paths = [path for path in given if isinstance(path, str | Path)]
+    named = (file for policy in given if isinstance(policy, Policy) for file in policy.files)
+    return [*(STANDARD_INPUT if str(path) == "-" else Path(path) for path in paths), *named]
 
 
 def _check_report_libraries() -> None:
@@ -318,11 +320,13 @@ def compare(
     detail: bool = False,
     out: str | Path | None = None,
     levels: Sequence[Fraction] | None = None,
+    force: bool = False,
     progress: Progress = silent,
 ) -> Tradeoff:
     """Try methods on the same table and policy; no release is written.
 
     With a page to write, `out`, the methods that gave a release are tried again with every t multiplied by `levels`.
+    Without `force`, a page that exists already is refused.
     """
     from tclose.compare.comparison import LIMIT_SECONDS, entries
     from tclose.compare.tradeoff import LEVELS, tradeoff
@@ -331,7 +335,7 @@ def compare(
     entries(methods)  # a misspelt name is refused before the table is read
     if out is not None:
         _check_report_libraries()
-        check_targets([Path(out)], _sources(table, policy, asked))
+        check_targets([Path(out)], _sources(table, policy, asked), force=force)
     found = tradeoff(
         _frame(table),
         asked,
@@ -343,7 +347,7 @@ def compare(
         progress=progress,
     )
     if out is not None:
-        found.report(out)
+        found.report(out, force=force)
     return found
 
 
@@ -359,22 +363,24 @@ class Draft:
         return {"policy": self.policy, "columns": [guess.to_dict() for guess in self.columns]}
 
 
-def init(table: Any, *, out: str | Path | None = None) -> Draft:
-    """Draft a policy for a table: roles are guessed and explained, every t is left open; `out` must be a new file."""
+def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> Draft:
+    """Draft a policy for a table: roles are guessed and explained, every t is left open.
+
+    Without `force`, `out` must be a new file.
+    """
+    if out is not None:
+        check_targets([Path(out)], _sources(table), force=force)
     described = profiles(to_polars(_frame(table)))
     draft = Draft(draft_policy(described), tuple(guess_roles(described)))
     if out is not None:
-        _write_new(Path(out), draft.policy)
+        _write(Path(out), draft.policy, force=force)
     return draft
 
 
-def _write_new(path: Path, text: str) -> None:
-    """Write a file whole or not at all, and never over another."""
-    if os.path.lexists(path):
-        raise InputError(f"{path} exists already: name another file")
-    check_targets([path])
+def _write(path: Path, text: str, *, force: bool) -> None:
+    """Write a file whole or not at all."""
     try:
-        with pending({"draft": path}) as files:
+        with pending({"draft": path}, force=force) as files:
             files["draft"].write(lambda file: file.write(text.encode()))
             publish(files.values())
     except OSError as error:
@@ -473,16 +479,28 @@ class Demonstration:
 
 
 def demo(
-    *, folder: str | Path, rows: int, seed: int, method: str = DEFAULT_METHOD, progress: Progress = silent
+    *,
+    folder: str | Path,
+    rows: int,
+    seed: int,
+    method: str = DEFAULT_METHOD,
+    force: bool = False,
+    progress: Progress = silent,
 ) -> Demonstration:
-    """Write the built-in example into a folder, check it, publish it and verify the release."""
-    from tclose.examples.demo import write_example
+    """Write the built-in example into a folder, check it, publish it and verify the release.
 
-    table, policy = write_example(Path(folder), rows=rows, seed=seed)
+    Without `force`, existing files are refused.
+    """
+    from tclose.examples.demo import NAMES, write_example
+
     out, certificate = Path(folder) / "release.csv", Path(folder) / "release.json"
+    if not force:
+        check_new([*(Path(folder) / name for name in NAMES), out, certificate])
+    table, policy = write_example(Path(folder), rows=rows, seed=seed)
     before = check(table, policy, progress=stretch(progress, 0.0, 0.2))
     rest = stretch(progress, 0.2, 1.0)
-    publication = anonymize(table, policy, out=out, certificate=certificate, method=method, progress=rest)
+    files: dict[str, Any] = {"out": out, "certificate": certificate, "force": force}
+    publication = anonymize(table, policy, **files, method=method, progress=rest)
     return Demonstration(table, policy, before, publication, verify(out, certificate))
 
 

@@ -351,3 +351,67 @@ def test_with_n_the_model_carries_what_is_required(tclose: Run) -> None:
     text = " ".join(outcome.out.split())
     assert "≤ 0.05" not in text
     assert "The policy requires (n,t)-closeness of ill (n = 20, t = 0.05): t applies to classes of fewer" in text
+
+
+# Existing files
+
+FILES = ("--out", "r.csv", "--certificate", "r.json", "--record", "seed", "--report", "r.html")
+
+
+def test_an_existing_release_is_not_overwritten_without_force(process: Run, folder: Path) -> None:
+    """The refusal comes before any work: the table is not even read."""
+    for name in ("r.csv", "r.json"):
+        (folder / name).write_text("old")
+    (folder / "t.csv").write_text("no table")
+    before = content_of(folder)
+    done = process(*ASKED, "--method", "mondrian", *FILES[:4])
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err == "error: r.csv and r.json exist already: name other files, or overwrite them with --force\n"
+    assert content_of(folder) == before
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.json", "seed", "r.html"])
+def test_no_file_beside_a_release_is_overwritten_without_force(tclose: Run, folder: Path, name: str) -> None:
+    (folder / name).write_text("old")
+    tclose(*ASKED, *FILES).refuses(f"{name} exists already: name another file, or overwrite it with --force")
+    assert made(folder) == [name]
+
+
+@pytest.mark.parametrize(("method", "name"), [("anatomy", "r-sensitive.csv"), ("projections", "r-2.csv")])
+def test_no_sibling_of_a_release_is_overwritten_without_force(
+    tclose: Run, folder: Path, method: str, name: str
+) -> None:
+    (folder / name).write_text("old")
+    tclose(*ASKED, "--method", method, "--out", "r.csv").refuses(f"{name} exists already")
+    assert made(folder) == [name]
+
+
+def test_force_overwrites(tclose: Run, folder: Path) -> None:
+    for name in ("r.csv", "r.json", "seed"):
+        (folder / name).write_text("old")
+    assert tclose(*ASKED, "--method", "mondrian", *FILES[:6], "--force").status == 0
+    assert b"old" not in content_of(folder).values()
+    assert tclose("verify", "r.csv", "--certificate", "r.json").status == 0
+
+
+def test_the_table_is_not_overwritten_even_with_force(tclose: Run, folder: Path) -> None:
+    tclose(*ASKED, "--out", "t.csv", "--force").refuses("t.csv is read and would be overwritten")
+    tclose("init", "t.csv", "--out", "t.csv", "--force").refuses("t.csv is read and would be overwritten")
+    assert (folder / "t.csv").read_text() == TABLE
+
+
+def test_drafts_pages_and_demonstrations_need_force_as_well(tclose: Run, folder: Path) -> None:
+    (folder / "draft.toml").write_text("old")
+    (folder / "page.html").write_text("old")
+    (folder / "d").mkdir()
+    (folder / "d" / "policy.toml").write_text("old")
+    for command in (
+        ("init", "t.csv", "--out", "draft.toml"),
+        ("compare", "t.csv", "--policy", "p.toml", "--methods", "mondrian", "--out", "page.html"),
+        ("demo", "--rows", "50", "--out", "d"),
+    ):
+        tclose(*command).refuses("exists already: name another file, or overwrite it with --force")
+    assert [path.name for path in (folder / "d").iterdir()] == ["policy.toml"]
+    assert tclose("init", "t.csv", "--out", "draft.toml", "--force").status == 0
+    assert "[quasi." in (folder / "draft.toml").read_text()

@@ -88,13 +88,16 @@ class Comparison:
         }
         return from_columns(columns, self.kind)
 
-    def report(self, path: str | Path, *, curve: Curve | None = None) -> None:
-        """Write one HTML page that shows the methods side by side; it asks no network for anything."""
+    def report(self, path: str | Path, *, curve: Curve | None = None, force: bool = True) -> None:
+        """Write one HTML page that shows the methods side by side; it asks no network for anything.
+
+        Without `force`, an existing file is refused.
+        """
         from tclose.report.comparison_page import comparison_page
         from tclose.report.page import save
 
         drawn = curve or Curve.of({Fraction(1): self.released}, self.policy)
-        save(comparison_page(self, drawn), path)
+        save(comparison_page(self, drawn), path, force=force)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""

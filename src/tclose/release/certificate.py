@@ -277,10 +277,10 @@ class Certificate:
         """Return the file's bytes."""
         return (json.dumps({**self.to_dict(), "digest": self.digest}, indent=2, ensure_ascii=False) + "\n").encode()
 
-    def save(self, path: str | Path) -> None:
-        """Write the certificate."""
-        check_targets([Path(path)])
-        with pending({"certificate": Path(path)}) as files:
+    def save(self, path: str | Path, *, force: bool = True) -> None:
+        """Write the certificate; without `force`, an existing file is refused."""
+        check_targets([Path(path)], force=force)
+        with pending({"certificate": Path(path)}, force=force) as files:
             files["certificate"].write(lambda file: file.write(self.to_bytes()))
             publish(files.values())
 

@@ -109,9 +109,9 @@ def assembled(*, title: str, header: Iterable[Html], sections: Sequence[Section]
     )
 
 
-def save(page: str, path: str | Path) -> None:
-    """Write a page, whole or not at all."""
-    check_targets([Path(path)])
-    with pending({"report": Path(path)}) as written:
+def save(page: str, path: str | Path, *, force: bool = True) -> None:
+    """Write a page, whole or not at all; without `force`, an existing file is refused."""
+    check_targets([Path(path)], force=force)
+    with pending({"report": Path(path)}, force=force) as written:
         written["report"].write(lambda file: file.write(page.encode()))
         publish(written.values())
