@@ -39,6 +39,11 @@ class TcloseError(Exception):
         """The single mistakes that the error reports, each an error of its own; mostly there is only one."""
         return self._several or (self,)
 
+    @property
+    def sentence(self) -> str:
+        """The same on one line, for a message that quotes it."""
+        return "; ".join(map(str, self.mistakes))
+
 
 class InputError(TcloseError):
     """The table, or a file beside it, cannot be used as it is."""

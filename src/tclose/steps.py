@@ -33,6 +33,7 @@ from tclose.release.certificate import Certificate
 from tclose.release.files import check_new, check_targets, pending, publish
 from tclose.release.formats import format_of
 from tclose.release.layouts import possible_marks, sibling
+from tclose.release.naming import check_names, table_name
 from tclose.release.release import Release, WrittenRelease
 from tclose.release.scenes import ANONYMIZER, Adversary
 from tclose.release.verification import NO_IDENTITY, Verification
@@ -158,7 +159,8 @@ def anonymize(
     kind, original = memory.read_for_release(_frame(table), asked)
     split, judged = (0.9, 1.0) if report is None else (PAGE_SPLIT, PAGE_JUDGED)
     part, settings = stretch(told, READ, split), options or {}
-    prepared = memory.prepare(original, asked, kind=kind, method=method, seed=seed, progress=part, options=settings)
+    about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
+    prepared = memory.prepare(original, asked, **about, progress=part, options=settings)
     notes: list[str] = []
     page = None if report is None else partial(_page, original, public=public, notes=notes, progress=told)
     del original  # without a page, the file is read back whole before it gets its name: make room
@@ -198,6 +200,7 @@ def _check_files(
     assert out is not None
     format_of(Path(out))
     releases = [sibling(Path(out), mark) for mark in possible_marks(method, len(policy.sensitive))]
+    check_names(releases)
     sources = _sources(table, given, policy)
     check_targets([*releases, *(Path(path) for path in others if path)], sources, force=force)
     if targets[-1] is not None:
@@ -347,7 +350,7 @@ def compare(
         progress=progress,
     )
     if out is not None:
-        found.report(out, force=force)
+        found.report(out, table=table_name(table), force=force)
     return found
 
 

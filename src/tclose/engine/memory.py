@@ -25,6 +25,7 @@ from tclose.privacy.results import CheckResult, Explanation, Step
 from tclose.release.beside import Beside, read_published, register_of
 from tclose.release.detail import detail_of
 from tclose.release.layouts import About, laid_out
+from tclose.release.naming import created, tool
 from tclose.release.published import ReleaseInput
 from tclose.release.release import PreparedRelease, Release
 from tclose.release.scenes import ANONYMIZER, Adversary
@@ -141,13 +142,14 @@ def prepare(
     progress: Progress,
     options: Mapping[str, Any],
     phase: str = "",
+    name: str | None = None,
 ) -> PreparedRelease:
     """Split and recode a table; the tables of the release are still to be judged.
 
     Without a seed, random numbers come from the system's secure source. `phase` names all the work in place of the
-    phases that a method has; that kernels are compiled is said in any case.
+    phases that a method has; that kernels are compiled is said in any case. `name` is what the table is called.
     """
-    settings = checked(method, options)
+    settings, begun = checked(method, options), created()
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
     with announced(progress, method, settings) as announcing:
@@ -160,6 +162,9 @@ def prepare(
         settings=given.reader_policy.to_dict(),
         withheld=rows.withheld,
         counted="rows" if rows.table.persons is None else "persons",
+        tool=tool(),
+        created=begun,
+        table=name,
     )
     return PreparedRelease(layout, about, policy, kind, random_seed)
 

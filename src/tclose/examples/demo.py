@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tclose.examples.hospital import hospital
 
-
 NAMES = ("hospital.csv", "policy.toml", "diagnosis.csv")
 
 

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from tclose.errors import InputError, LeakWarning, PolicyError
+from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
 from tclose.measure.attack import Attacks
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
@@ -24,6 +24,7 @@ from tclose.release.files import Pending, check_targets, give_back_memory, pendi
 from tclose.release.formats import CSV, fingerprint, format_of, write_table
 from tclose.release.layouts import About, Layout, WrittenFile, sibling
 from tclose.release.layouts.projections import marks_of
+from tclose.release.naming import check_names
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
@@ -69,6 +70,7 @@ class PreparedRelease:
         existing files are refused.
         """
         kind, names = format_of(Path(path)), [sibling(Path(path), mark) for mark in self.layout.marks]
+        check_names(names)
         others = {"record": record, "certificate": certificate, "report": report}
         paths = {what: Path(target) for what, target in others.items() if target is not None}
         paths |= {f"release{mark}": name for mark, name in reversed([*zip(self.layout.marks, names, strict=True)])}
@@ -191,7 +193,8 @@ class Release:
     @cached_property
     def certificate(self) -> Certificate:
         """What was proved, with the fingerprint that the release has as CSV."""
-        names = [sibling(UNNAMED, mark).name for mark in self.layout.marks]
+        several = len(self.layout.marks) > 1  # whose names say which table is which
+        names = [sibling(UNNAMED, mark).name if several or mark else None for mark in self.layout.marks]
         files = [
             WrittenFile(name, fingerprint(frame, CSV)) for name, frame in zip(names, self.layout.frames, strict=True)
         ]
@@ -271,8 +274,8 @@ def _read(file: Pending, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
         raise _not_judged(error) from None
 
 
-def _not_judged(error: Exception) -> InputError:
-    return InputError(f"written in this format, the release cannot be judged: {error}")
+def _not_judged(error: TcloseError) -> InputError:
+    return InputError(f"written in this format, the release cannot be judged: {error.sentence}")
 
 
 def _page(page: Callable[[WrittenRelease], bytes], written: WrittenRelease) -> dict[str, bytes]:

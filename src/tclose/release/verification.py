@@ -13,7 +13,7 @@ from tclose.policy import Policy
 from tclose.privacy.judge import Verdict, judge
 from tclose.privacy.results import AttributeFinding, CheckResult
 from tclose.recode.guard import cells_unguarded, unguarded
-from tclose.release.certificate import AttributeClaim, Certificate, CertifiedFile, Claims
+from tclose.release.certificate import AttributeClaim, Certificate, CertifiedFile, Claims, Origin
 from tclose.table import encode
 from tclose.table.sources import parse
 from tclose.types import Progress, stretch
@@ -39,6 +39,7 @@ class Verification:
     result: CheckResult | None
     files: tuple[str, ...] = ()  # of a release of several tables
     identity_protected: bool = True
+    origin: Origin | None = None  # what the certificate says that the release is
 
     @property
     def holds(self) -> bool:
@@ -52,6 +53,8 @@ class Verification:
             answer |= {"files": list(self.files)}
         if not self.identity_protected:
             answer |= {"identity_protected": False}
+        if self.origin is not None:
+            answer |= {"certificate": self.origin.to_dict()}
         return {"holds": self.holds, "problems": list(self.problems), **answer}
 
 
@@ -91,7 +94,7 @@ def examined(
         progress(0.3)
         table = encode(frame, policy)
     except (InputError, PolicyError) as error:
-        return Verified([f"the release cannot be judged as the certificate says: {error}"], None)
+        return Verified([f"the release cannot be judged as the certificate says: {error.sentence}"], None)
     progress(0.5, "judging")
     judged = judge(table, policy, stretch(progress, 0.5, 1.0))
     problems = [

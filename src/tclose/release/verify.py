@@ -36,16 +36,18 @@ def verify(
     promised = loaded.certificate
     problems = _digest_problems(loaded, digest)
     if promised.layout == "one table":
-        data: dict[str | None, bytes] = {None: read_bytes(release)}
-        problems += _fingerprint_problems(data[None], promised.files[0])
+        only = promised.files[0]
+        data: dict[str | None, bytes] = {only.name: read_bytes(release)}
+        problems += _fingerprint_problems(data[only.name], only)
     else:
         more, data = _siblings(Path(release), promised.files)
         problems += more
     files = FilesOf(data, promised.guard_formulas)
     verified = LAYOUTS[promised.layout].verify(promised, files, stretch(report, 0.1, 1.0))
-    names = tuple(file.name for file in promised.files if file.name is not None)
+    origin = promised.origin
+    names = () if promised.layout == "one table" else origin.files
     problems += verified.problems
-    return Verification(tuple(problems), verified.result, names, promised.layout != "anatomy")
+    return Verification(tuple(problems), verified.result, names, promised.layout != "anatomy", origin)
 
 
 def _siblings(release: Path, files: tuple[CertifiedFile, ...]) -> tuple[list[str], dict[str | None, bytes]]:
