@@ -31,11 +31,11 @@ from tclose.recode.guard import unguarded
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
 from tclose.release.files import check_new, check_targets, pending, publish
-from tclose.release.formats import format_of
-from tclose.release.layouts import possible_marks, sibling
-from tclose.release.naming import check_names, table_name
+from tclose.release.layouts import sibling
+from tclose.release.naming import table_name
 from tclose.release.release import Release, WrittenRelease
 from tclose.release.scenes import ANONYMIZER, Adversary
+from tclose.release.targets import check_release_targets, sources_of
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.release.verify import verify as verify_release
 from tclose.table import CodedTable, read, to_polars
@@ -92,7 +92,6 @@ __all__ = [
     "warm",
 ]
 
-STANDARD_INPUT = Path("/dev/stdin")
 READ = 0.1  # share of the work of `anonymize` after which the table is read
 PAGE_SPLIT, PAGE_JUDGED, PAGE_COMPARED, PAGE_ATTACKED = 0.45, 0.5, 0.55, 0.75  # shares of the work where a page is made
 
@@ -154,7 +153,10 @@ def anonymize(
     from tclose.engine import memory
 
     asked, told = Policy.of(policy), Repeating(progress)
-    _check_files(table, policy, asked, method, [out, certificate, record, report], force=force)
+    extra, sources, attributes = (certificate, record, report), sources_of(table, policy, asked), len(asked.sensitive)
+    check_release_targets(Path(out), extra, sources, method=method, attributes=attributes, force=force)
+    if report is not None:
+        _check_report_libraries()
     told(0.0, "reading")
     kind, original = memory.read_for_release(_frame(table), asked)
     split, judged = (0.9, 1.0) if report is None else (PAGE_SPLIT, PAGE_JUDGED)
@@ -187,31 +189,6 @@ def _publication(
         report=None if report is None else Path(report),
         notes=tuple(notes),
     )
-
-
-def _check_files(
-    table: Any, given: PolicyLike, policy: Policy, method: str, targets: Sequence[str | Path | None], *, force: bool
-) -> None:
-    """Refuse files that could not be written, or that would overwrite what is read, before the work begins.
-
-    The first target is the release, the last one its page, which needs libraries.
-    """
-    out, *others = targets
-    assert out is not None
-    format_of(Path(out))
-    releases = [sibling(Path(out), mark) for mark in possible_marks(method, len(policy.sensitive))]
-    check_names(releases)
-    sources = _sources(table, given, policy)
-    check_targets([*releases, *(Path(path) for path in others if path)], sources, force=force)
-    if targets[-1] is not None:
-        _check_report_libraries()
-
-
-def _sources(*given: Any) -> list[Path]:
-    """Return the files among tables and policies that are given, and those that policies name."""
-    paths = [path for path in given if isinstance(path, str | Path)]
-    named = (file for policy in given if isinstance(policy, Policy) for file in policy.files)
-    return [*(STANDARD_INPUT if str(path) == "-" else Path(path) for path in paths), *named]
 
 
 def _check_report_libraries() -> None:
@@ -338,7 +315,7 @@ def compare(
     entries(methods)  # a misspelt name is refused before the table is read
     if out is not None:
         _check_report_libraries()
-        check_targets([Path(out)], _sources(table, policy, asked), force=force)
+        check_targets([Path(out)], sources_of(table, policy, asked), force=force)
     found = tradeoff(
         _frame(table),
         asked,
@@ -372,7 +349,7 @@ def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> D
     Without `force`, `out` must be a new file.
     """
     if out is not None:
-        check_targets([Path(out)], _sources(table), force=force)
+        check_targets([Path(out)], sources_of(table), force=force)
     described = profiles(to_polars(_frame(table)))
     draft = Draft(draft_policy(described), tuple(guess_roles(described)))
     if out is not None:
