@@ -26,7 +26,8 @@ def check_release_targets(
 ) -> None:
     """Refuse files that could not be written, or that would overwrite what is read or, without `force`, any file.
 
-    A method of several tables writes files whose names start like `out`; how many depends on the number of sensitive `attributes`.
+    A method of several tables writes files whose names start like `out`; how many there may be depends on the number
+    of sensitive `attributes`.
     """
     format_of(out)
     releases = [sibling(out, mark) for mark in possible_marks(method, attributes)]
