@@ -115,6 +115,9 @@ def compare(folder: Path, progress: Any) -> object:
 
 WORK: dict[str, Callable[[Path, Any], object]] = {
     "check": lambda folder, progress: steps.check(folder / "t.csv", folder / "p.toml", progress=progress),
+    "explain": lambda folder, progress: steps.explain(
+        folder / "t.csv", folder / "p.toml", attribute="pay", class_number=1, progress=progress
+    ),
     "anonymize": publish,
     "anonymize with a page": page,
     "attack": attack,

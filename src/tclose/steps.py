@@ -105,11 +105,15 @@ def check(table: Any, policy: PolicyLike, *, ignore_others: bool = False, progre
     return memory.check(_frame(table), policy, ignore_others=ignore_others, progress=progress)
 
 
-def explain(table: Any, policy: PolicyLike, *, attribute: str, class_number: int) -> Explanation:
+def explain(
+    table: Any, policy: PolicyLike, *, attribute: str, class_number: int, progress: Progress = silent
+) -> Explanation:
     """Show the cheapest moves of rows that turn one class's distribution into the whole table's."""
     from tclose.engine import memory
 
-    return memory.explain(_frame(table), Policy.of(policy), attribute=attribute, class_number=class_number)
+    policy = Policy.of(policy)
+    progress(0.0, "reading")
+    return memory.explain(_frame(table), policy, attribute=attribute, class_number=class_number, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)

@@ -115,14 +115,14 @@ def test_standard_input(process: Run, folder: Path) -> None:
 
 def test_the_same_seed_gives_the_same_bytes(tclose: Run) -> None:
     for name in ("one", "two"):
-        outcome = tclose(*ASKED, "--out", f"{name}.csv", "--certificate", f"{name}.json", "--seed", "7")
+        Path(name).mkdir()
+        outcome = tclose(*ASKED, "--out", f"{name}/r.csv", "--certificate", f"{name}/r.json", "--seed", "7")
         assert outcome.status == 0
         assert (
             outcome.err
             == "warning: anyone who guesses the seed can replay the partition: leave it out for a real release\n"
         )
-    assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
-    assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
+    assert content_of(Path("one")) == content_of(Path("two"))
 
 
 def test_the_record_is_for_its_owner_alone_and_replays(tclose: Run) -> None:
@@ -137,7 +137,7 @@ def test_an_older_release_is_replaced(tclose: Run, folder: Path) -> None:
     (folder / "r.csv").write_text("old")
     (folder / "seed.json").write_text("old")
     (folder / "seed.json").chmod(0o644)
-    assert tclose(*ASKED, "--out", "r.csv", "--record", "seed.json").status == 0
+    assert tclose(*ASKED, "--out", "r.csv", "--record", "seed.json", "--force").status == 0
     assert (folder / "r.csv").read_text().startswith("age,ward,zip,pay,ill\n")
     assert stat.S_IMODE((folder / "seed.json").stat().st_mode) == 0o600
 
@@ -210,7 +210,7 @@ def test_a_folder_that_cannot_be_written(process: Run, folder: Path) -> None:
 def test_infeasible(tclose: Run, folder: Path) -> None:
     (folder / "r.csv").write_text("old")
     (folder / "p.toml").write_text(POLICY.replace("k = 2", "k = 7"))
-    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
+    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json", "--force")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err == "error: k = 7 cannot be reached: 6 can be\n"
     assert made(folder) == ["r.csv"]
@@ -238,7 +238,7 @@ def test_a_wrong_method_releases_nothing(
 ) -> None:
     monkeypatch.setattr("tclose.partition.split.method_named", lambda name: method)
     (folder / "r.csv").write_text("old")
-    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
+    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json", "--force")
     assert (outcome.status, outcome.out) == (70, "")
     assert outcome.err.startswith("error: ")
     assert "S3CR3T" not in outcome.err

@@ -13,7 +13,8 @@ from typing import Any
 
 from tclose.errors import MissingExtra
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE
-from tclose.report.figures import AttributeFigures, GroupMove, Span
+from tclose.privacy.groups import GroupMove
+from tclose.report.figures import AttributeFigures, Span
 from tclose.report.markup import shown
 
 Spec = dict[str, Any]
@@ -159,8 +160,8 @@ def _move(order: int, move: GroupMove, names: Sequence[str]) -> dict[str, Any]:
         "order": order,
         "from": names[move.source],
         "to": names[move.target],
-        "mass": move.mass,
-        "share": f"{move.mass:.2%}",
+        "mass": float(move.mass),
+        "share": f"{float(move.mass):.2%}",
         "direction": "down" if move.target > move.source else "up",
     }
 

@@ -97,7 +97,7 @@ def _moves(attribute: AttributeFigures, canvas: Canvas) -> list[Html]:
         f"moves that make the worst class equal for {shown(attribute.name)}",
     )
     rows = [
-        (f"{order}. {names[move.source]}", names[move.target], percent(move.mass), f"{move.cost:.4f}")
+        (f"{order}. {names[move.source]}", names[move.target], percent(float(move.mass)), f"{float(move.cost):.4f}")
         for order, move in enumerate(attribute.moves, start=1)
     ]
     caption = (

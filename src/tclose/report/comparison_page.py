@@ -37,8 +37,8 @@ def comparison_page(comparison: Comparison, curve: Curve, table: str | None = No
     chosen = {**COMPARED, **{name: explained[name] for name in explained if name in EXPLAINED}}
     sections.append(Section("glossary", "Glossary", [words(chosen)], "Glossary"))
     footer = f"Made by {tool()}. {NO_NETWORK}"
-    kicker, *rest = _header(comparison.trials, released)
-    header = [kicker, origin_line(Origin((), table, created(), tool())), *rest]
+    origin = origin_line(Origin((), table, created(), tool()))
+    header = [origin, *_header(comparison.trials, released)]
     return assembled(title="Methods compared", header=header, sections=sections, footer=footer, canvas=canvas)
 
 

@@ -114,8 +114,8 @@ class ReleasePage:
     def _header(self) -> list[Html]:
         certificate = self.certificate
         parts = [
-            element("p", "tclose · release report", class_="kicker"),
             origin_line(certificate.origin),
+            element("p", "tclose · release report", class_="kicker"),
             element("h1", verdict(certificate)),
             element("p", summary(certificate), class_="lead"),
         ]

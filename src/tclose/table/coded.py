@@ -20,7 +20,7 @@ from tclose.table.classes import Classes, classes_of
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
-from tclose.table.sensitive import SensitiveColumn
+from tclose.table.sensitive import MISSING, SensitiveColumn
 from tclose.table.values import Values, values_of
 from tclose.types import Ints
 
@@ -87,6 +87,11 @@ class CodedTable:
                 if (tried := tried + 1) > MOST_SUPERSETS:
                     return
                 yield classes_of(first_rows[list(chosen)]).labels_by_row()
+
+    def shown_by(self, row: int) -> dict[str, str]:
+        """Return the visible cells of a row, as people read them."""
+        cells = self.visible[row].cast(pl.String).row(0, named=True)
+        return {name: MISSING if cell is None or cell in self.policy.missing else cell for name, cell in cells.items()}
 
     def under(self, policy: Policy) -> CodedTable:
         """Return the same rows under a policy that asks for other levels, or about fewer sensitive attributes."""
