@@ -136,7 +136,7 @@ def test_explain(tclose: Run) -> None:
 
 def long_domain(folder: Path) -> None:
     """A published table: two classes, one with low and one with high values, in turns at the end; one is missing."""
-    rows = [("[20, 39]" if i >= 108 and i % 2 or 60 <= i < 108 else "[0, 19]", i or "") for i in range(120)]
+    rows = [("[20, 39]" if (i >= 108 and i % 2) or 60 <= i < 108 else "[0, 19]", i or "") for i in range(120)]
     body = "".join(f'"{age}",w,{pay}\n' for age, pay in rows)
     (folder / "t.csv").write_text(f"age,ward,pay\n{body}")
     (folder / "p.toml").write_text("keep = ['ward']\n[quasi.age]\n[sensitive.pay]\nt = 1\nmissing = 'value'\n")
