@@ -9,8 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tclose.partition.registry import METHODS
+
+settings.register_profile("tclose", deadline=None)  # no test measures time: a busy machine must not fail one
+settings.load_profile("tclose")
 
 HERE = Path(__file__).parent
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600")  # 2026-01-01: two runs of a test give the same certificate

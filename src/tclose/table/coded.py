@@ -73,10 +73,15 @@ class CodedTable:
 
     @cached_property
     def groups(self) -> Classes:
-        """The rows of equal kept values."""
+        """The rows of equal kept values, in the order of these values: which group comes first depends on no row."""
         if not self.policy.keep:
             return Classes(np.arange(len(self)), np.array([len(self)]))
-        return classes_of(self.frame[list(self.policy.keep)])
+        kept = self.frame[list(self.policy.keep)]
+        groups = classes_of(kept)
+        shown = kept[groups.rows[groups.starts]].iter_columns()
+        ranks = [column.alias("").cast(pl.String).rank("dense").fill_null(0).to_numpy() for column in shown]
+        place = np.argsort(np.lexsort(ranks[::-1]))
+        return Classes.from_labels(place[groups.labels_by_row()])
 
     def supersets(self) -> Iterator[Ints]:
         """Yield groupings of the classes: those that agree on some of the visible columns, on few of them first."""
