@@ -25,7 +25,7 @@ from tclose.table.values import Values, values_of
 from tclose.types import Ints
 
 MOST_SUPERSETS = 1024
-MOST_HINTS = 20  # missing columns for which a similar name is looked for: each takes a pass over all names
+MOST_COMPARED = 20_000  # names that are compared, about, to suggest similar ones for missing columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,8 @@ def check_columns(
     similar: dict[str, str | None] = {}
     for column, place in absent.items():
         if identifiers_too or place != "identifiers":
-            similar[column] = nearest(column, columns) if known and len(similar) < MOST_HINTS else None
+            searched = known and len(similar) * len(columns) < MOST_COMPARED
+            similar[column] = nearest(column, frame.columns) if searched else None
             hint = "" if similar[column] is None else f" (did you mean '{similar[column]}'?)"
             mistakes.add(PolicyError(f"the table has no column '{column}'{hint}", place=place))
     if policy.person in absent and policy.person not in similar:
