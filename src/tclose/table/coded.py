@@ -153,7 +153,8 @@ def check_columns(
     if policy.person in absent and policy.person not in similar:
         sentence = f"the table has no column '{policy.person}', so persons cannot be counted"
         mistakes.add(PolicyError(sentence, place="person"))
-    others = [column for column in frame.columns if column not in named and column not in similar.values()]
+    explained = {*named, *similar.values()}  # a column that a misspelt name stands for is no second mistake
+    others = [column for column in frame.columns if column not in explained]
     if others and known and policy.others == "error" and not ignore_others:
         listed = ", ".join(f"'{column}'" for column in others)
         mistakes.add(PolicyError(f'the policy gives no role to {listed}: name them, or say others = "drop"'))
