@@ -261,6 +261,10 @@ HIERARCHIES: dict[str, tuple[str, str]] = {
     ),
     "two roots": (f"flu;lung;*\n{SECRET};lung;all\n", "the hierarchy h.csv has 2 roots"),
     "two parents": (f"flu;{SECRET};in;*\nulcer;{SECRET};out;*\n", "under two parents, in rows 1 and 2"),
+    "a label that is also a value": (
+        f"flu;{SECRET};*\nulcer;{SECRET};*\n{SECRET};skin;*\n",
+        "the hierarchy h.csv has a label of level 1, in row 1, that is also the value of row 3",
+    ),
     "empty": ("", "the hierarchy file h.csv is empty"),
 }
 

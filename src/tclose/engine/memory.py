@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -19,13 +20,13 @@ from tclose.partition import DEFAULT_METHOD
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import k_alone
-from tclose.privacy.feasibility import publishable
+from tclose.privacy.feasibility import NoPartition, publishable
 from tclose.privacy.groups import ValueGroups
 from tclose.privacy.judge import distance_of, judge
 from tclose.privacy.results import CheckResult, Explanation, Step
 from tclose.release.beside import Beside, read_published, register_of
 from tclose.release.detail import detail_of
-from tclose.release.layouts import About, laid_out
+from tclose.release.layouts import About, Layout, laid_out
 from tclose.release.naming import created, tool
 from tclose.release.published import ReleaseInput
 from tclose.release.release import PreparedRelease, Release
@@ -173,18 +174,27 @@ def prepare(
     with announced(progress, method, settings) as announcing:
         named = stretch(announcing, 0.0, 1.0, phase, only=True) if phase else announcing
         given = ReleaseInput(rows, policy, random_seed, named)
-        layout = laid_out(given, method, settings)
+        given, layout = _laid_out(given, method, settings)
     about = About(
         version=version("tclose"),
         method=method,
         settings=given.reader_policy.to_dict(),
-        withheld=rows.withheld,
-        counted="rows" if rows.table.persons is None else "persons",
+        withheld=given.publishable.withheld,
+        counted="rows" if given.table.persons is None else "persons",
         tool=tool(),
         created=begun,
         table=name,
     )
     return PreparedRelease(layout, about, policy, kind, random_seed)
+
+
+def _laid_out(given: ReleaseInput, method: str, settings: Mapping[str, Any]) -> tuple[ReleaseInput, Layout]:
+    """Make the tables of a release; rows for which no classes are found are withheld, within the policy's limit."""
+    while True:
+        try:
+            return given, laid_out(given, method, settings)
+        except NoPartition as refusal:
+            given = replace(given, publishable=given.publishable.without(refusal.rows, given.policy))
 
 
 def given_seed(seed: int) -> int:

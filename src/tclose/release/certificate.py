@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -49,10 +49,6 @@ class AttributeClaim:
         """Return the claim as JSON has it."""
         return dict(vars(self))
 
-    def without_persons(self) -> AttributeClaim:
-        """Return what is the same whether or not rows of one person are told apart."""
-        return AttributeClaim(self.distance, None, self.closeness, self.closeness_exact, None, self.worst_class)
-
 
 @dataclass(frozen=True)
 class ModelClaim:
@@ -73,6 +69,8 @@ class ModelClaim:
     def from_dict(cls, given: Any) -> ModelClaim:
         """Read a claim; what is not there is None."""
         said = given if isinstance(given, Mapping) else {}
+        if not all(isinstance(said.get(name), str | None) for name in ("model", "attribute")):
+            raise ValueError("a name is not text")
         return cls(*(said.get(name) for name in cls.__match_args__))
 
     def to_dict(self) -> dict[str, Any]:
@@ -323,6 +321,7 @@ class LoadedCertificate:
     certificate: Certificate
     digest: str
     written_digest: str
+    unknown_keys: tuple[str, ...] = ()  # that stand in the file, and that this version of tclose does not know
 
 
 def load(path: str | Path) -> LoadedCertificate:
@@ -333,7 +332,9 @@ def load(path: str | Path) -> LoadedCertificate:
         written = content.pop("digest")
         if not isinstance(written, str):
             raise ValueError("not a certificate")
-        return LoadedCertificate(Certificate.from_dict(content), digest_of(content), written)
+        certificate = Certificate.from_dict(content)
+        unknown = tuple(_unknown_keys(content, certificate.to_dict()))
+        return LoadedCertificate(certificate, digest_of(content), written, unknown)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a certificate of tclose") from None
 
@@ -342,6 +343,20 @@ def digest_of(content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a certificate's content as canonical JSON."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _unknown_keys(content: Any, known: Any, place: str = "") -> Iterator[str]:
+    """Yield the keys of a certificate's content that are not read."""
+    if isinstance(content, Mapping) and isinstance(known, Mapping):
+        for key, value in content.items():
+            name = f"{place}{'.' if place else ''}{key}"
+            if key in known:
+                yield from _unknown_keys(value, known[key], name)
+            else:
+                yield name
+    elif isinstance(content, list) and isinstance(known, list):
+        for number, (value, other) in enumerate(zip(content, known, strict=False), start=1):
+            yield from _unknown_keys(value, other, f"{place}.{number}")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

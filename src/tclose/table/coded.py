@@ -21,8 +21,9 @@ from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING, SensitiveColumn
-from tclose.table.values import Values, values_of
+from tclose.table.values import Values, pairs_of_like_texts, values_of, with_one_zero
 from tclose.types import Ints
+from tclose.words import counted
 
 MOST_SUPERSETS = 1024
 MOST_COMPARED = 20_000  # names that are compared, about, to suggest similar ones for missing columns
@@ -72,11 +73,10 @@ class CodedTable:
 
     @cached_property
     def groups(self) -> Classes:
-        """The rows of equal kept values, compared as they are published: -0.0 is not 0.0."""
+        """The rows of equal kept values."""
         if not self.policy.keep:
             return Classes(np.arange(len(self)), np.array([len(self)]))
-        kept = [self.frame[name] for name in self.policy.keep]
-        return classes_of(pl.DataFrame([c.cast(pl.String) if c.dtype.is_float() else c for c in kept]))
+        return classes_of(self.frame[list(self.policy.keep)])
 
     def supersets(self) -> Iterator[Ints]:
         """Yield groupings of the classes: those that agree on some of the visible columns, on few of them first."""
@@ -105,11 +105,36 @@ class CodedTable:
 def encode(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
     """Turn a frame into codes, as the policy says."""
     check_columns(frame, policy, ignore_others=ignore_others)
+    frame = _with_one_zero(frame, policy)
     warn_of_leaks(frame, policy)
     rows = rows_with_values(frame, policy)
     if rows is None:
-        return _encoded(frame, policy, np.arange(frame.height))
-    return replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
+        table = _encoded(frame, policy, np.arange(frame.height))
+    else:
+        table = replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
+    _warn_of_like_values(table)
+    return table
+
+
+def _warn_of_like_values(table: CodedTable) -> None:
+    """Warn about spellings such as HIV and hiv: a class that shows both looks more diverse than it is."""
+    for name, column in table.sensitive.items():
+        values = column.domain.values
+        if values.kind in ("text", "mixed") and (pairs := pairs_of_like_texts(values.texts)):
+            warnings.warn(
+                f"sensitive '{name}' has {counted(pairs, 'pair')} of values that differ only in case, spaces, "
+                "punctuation or Unicode form: l and all other models count them as different values, so give those "
+                "that mean the same one spelling",
+                LeakWarning,
+                stacklevel=3,
+            )
+
+
+def _with_one_zero(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Return the table with 0.0 in the place of -0.0: in no column are they two values."""
+    named = {name for name, _ in policy.columns()}
+    columns = ((column.name, column) for column in frame.iter_columns())
+    return pl.DataFrame({name: with_one_zero(c, policy.missing) if name in named else c for name, c in columns})
 
 
 def encode_quietly(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:

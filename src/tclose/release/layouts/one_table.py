@@ -58,7 +58,7 @@ def make(given: ReleaseInput, method: str, options: Options) -> OneTable:
 def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verified:
     """Judge the table."""
     read = partial(files.frame, promised.files[0])
-    return examined(read, lambda: promised.policy, promised.claims, promised, progress)
+    return examined(read, lambda: promised.policy, promised.claims, promised.measures, promised, progress)
 
 
 ENTRY = LayoutEntry("one table", "one table", lambda attributes: ("",), make, verify)
