@@ -26,7 +26,7 @@ from tclose.types import Ints
 from tclose.words import counted
 
 MOST_SUPERSETS = 1024
-MOST_HINTS = 20  # missing columns for which a similar name is looked for: each takes a pass over all names
+MOST_COMPARED = 20_000  # names that are compared, about, to suggest similar ones for missing columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,13 +176,15 @@ def check_columns(
     similar: dict[str, str | None] = {}
     for column, place in absent.items():
         if identifiers_too or place != "identifiers":
-            similar[column] = nearest(column, columns) if known and len(similar) < MOST_HINTS else None
+            searched = known and len(similar) * len(columns) < MOST_COMPARED
+            similar[column] = nearest(column, frame.columns) if searched else None
             hint = "" if similar[column] is None else f" (did you mean '{similar[column]}'?)"
             mistakes.add(PolicyError(f"the table has no column '{column}'{hint}", place=place))
     if policy.person in absent and policy.person not in similar:
         sentence = f"the table has no column '{policy.person}', so persons cannot be counted"
         mistakes.add(PolicyError(sentence, place="person"))
-    others = [column for column in frame.columns if column not in named and column not in similar.values()]
+    explained = {*named, *similar.values()}  # a column that a misspelt name stands for is no second mistake
+    others = [column for column in frame.columns if column not in explained]
     if others and known and policy.others == "error" and not ignore_others:
         listed = ", ".join(f"'{column}'" for column in others)
         mistakes.add(PolicyError(f'the policy gives no role to {listed}: name them, or say others = "drop"'))
