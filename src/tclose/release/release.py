@@ -14,16 +14,20 @@ import polars as pl
 
 from tclose.errors import InputError, LeakWarning, PolicyError
 from tclose.measure.attack import Attacks
+from tclose.measure.exposure import Exposed
+from tclose.measure.lost import LostDetail
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.guard import guarded, unguarded
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
+from tclose.release.exposed import exposed_rows
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
 from tclose.release.formats import CSV, fingerprint, format_of, write_table
 from tclose.release.layouts import About, Layout, WrittenFile, sibling
 from tclose.release.layouts.projections import marks_of
+from tclose.release.lost import lost_tables
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
@@ -42,6 +46,7 @@ class PreparedRelease:
     policy: Policy  # as it was asked for; the certificate holds what a reader judges by
     kind: str  # of frame that came in
     seed: int
+    leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -187,6 +192,16 @@ class Release:
         return self.prepared.judged_tables()
 
     @cached_property
+    def exposed(self) -> Exposed:
+        """What remains exposed although the release holds its policy, most rows first."""
+        return exposed_rows(self.judged, self.policy)
+
+    @property
+    def lost(self) -> tuple[LostDetail, ...]:
+        """The tables that lost everything: their quasi-identifiers, or their groups, tell nothing any more."""
+        return lost_tables(self.layout)
+
+    @cached_property
     def certificate(self) -> Certificate:
         """What was proved, with the fingerprint that the release has as CSV."""
         names = [sibling(UNNAMED, mark).name for mark in self.layout.marks]
@@ -250,6 +265,7 @@ class Release:
             self.policy,
             beside=beside,
             attacks=attacks,
+            lost=self.lost,
             public=public,
             progress=stretch(told, 0.5, 1.0),
         )

@@ -104,4 +104,5 @@ ATTACK = Attack(
     "classes",
     "lower",
     run,
+    cure="a smaller t",
 )

@@ -154,4 +154,5 @@ ENTRY = LayoutEntry(
     lambda _: MARKS,
     make,
     verify,
+    exact_quasi=True,
 )

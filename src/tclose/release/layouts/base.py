@@ -67,6 +67,7 @@ class LayoutEntry:
     possible_marks: Callable[[int], tuple[str, ...]]  # by the number of sensitive attributes
     make: Callable[[ReleaseInput, str, Options], Layout]
     verify: Callable[[Certificate, FilesOf, Progress], Verified]
+    exact_quasi: bool = False  # whether each row publishes its own quasi-identifiers
 
 
 def sibling(path: Path, mark: str) -> Path:
