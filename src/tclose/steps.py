@@ -31,10 +31,8 @@ from tclose.policy.draft import guess as guess_roles
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import unguarded
 from tclose.release.beside import Beside
-from tclose.release.certificate import Certificate
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.formats import format_of
-from tclose.release.exposed import exposed_rows
 from tclose.release.layouts import possible_marks, sibling
 from tclose.release.publication import Publication
 from tclose.release.release import WrittenRelease
@@ -158,7 +156,7 @@ def anonymize(
         certificate=written.certificate,
         out=Path(out),
         files=tuple(sibling(Path(out), mark) for mark in written.release.layout.marks),
-        exposed=exposed_rows(written.judged, asked),
+        exposed=written.exposed,
         certificate_file=None if certificate is None else Path(certificate),
         report=None if report is None else Path(report),
         lost=lost,

@@ -177,7 +177,7 @@ def exposure_sentence(
     if kind == "rare_value":
         shown = f"{some} {'shows' if rows == 1 else 'show'} a value of {any_of}"
         return f"{shown} that fewer than {crowd:,} {counted_as} share: anyone who knows the value finds the row."
-    known = f"anyone who knows a person's class and {any_of} learns another sensitive value"
+    known = f"anyone who knows a person's class and the value of {any_of} learns another sensitive value"
     return f"{some} {be} given away by one known value: {known}."
 
 
@@ -203,17 +203,19 @@ def exposure_cure(kind: str, cells: Mapping[str, str], *, several_tables: bool) 
     return "; or ".join(cures.values()) if kind == "known_value" else "; ".join(cures.values())
 
 
-def nothing_exposed(attributes: int, *, crowd: int, counted_as: str) -> str:
-    """Say what was looked at in a release in which nothing of it was found.
+def nothing_exposed(attributes: Sequence[int], *, crowd: int, counted_as: str) -> str:
+    """Say what was looked at in a release, by the number of sensitive attributes in each table, if nothing was found.
 
-    >>> nothing_exposed(1, crowd=5, counted_as="rows")
-    'Nothing was found: every class shows several sensitive values, and at least 5 rows share each value.'
+    >>> nothing_exposed([1], crowd=5, counted_as="rows")
+    'Nothing was found: no class shows one sensitive value only, and at least 5 rows share each sensitive value.'
     """
-    if not attributes:
+    if not any(attributes):
         return "Nothing was looked for: the policy names no sensitive attribute."
-    found = ["every class shows several sensitive values", f"at least {crowd:,} {counted_as} share each value"]
-    found += ["no class and known value reveal another value"] if attributes > 1 else []
-    return f"Nothing was found: {', '.join(found[:-1])}, and {found[-1]}."
+    found = ["no class shows one sensitive value only"]
+    found += ["no class and one known value reveal another"] if max(attributes) > 1 else []
+    where = " in any table by itself" if len(attributes) > 1 else ""
+    common = f"at least {crowd:,} {counted_as} share each sensitive value"
+    return f"Nothing was found{where}: {', '.join(found)}, and {common}."
 
 
 def own_values(name: str, rows: int, whole: int, *, role: str, counted_as: str) -> str:
@@ -248,7 +250,8 @@ def worse_attack(title: str, shares: tuple[float, float], figures: tuple[str, st
     """
     there = f"in a table that is only {k}-anonymous"
     if shares[0] != shares[1]:
-        return f"{title.capitalize()}: {percent(shares[0])} of the rows are affected; {there}, {percent(shares[1])} would be."
+        affected, others = percent(shares[0]), percent(shares[1])
+        return f"{title.capitalize()}: {affected} of the rows are affected; {there}, {others} would be."
     return f"{title.capitalize()}: the figure ({figure}) is {figures[0]}; {there}, it would be {figures[1]}."
 
 
@@ -263,14 +266,18 @@ def lost_everything(rows: int, gcp: float, *, one_class: bool, linked: bool, tab
     if not linked:
         return f"{subject} lost everything: {where}, so no sensitive value is linked to any quasi-identifier."
     nothing = f"quasi-identifiers tell almost nothing (GCP {number(gcp)} of 1)."
-    return f"{subject} lost everything: {where}. Its {nothing}" if one_class else f"{subject} lost everything: its {nothing}"
+    return (
+        f"{subject} lost everything: {where}. Its {nothing}"
+        if one_class
+        else f"{subject} lost everything: its {nothing}"
+    )
 
 
 def level_that_keeps(levels: Mapping[str, Fraction] | None, kept: float, *, sample: int, rows: int) -> str:
     """Say which t would keep detail, by an estimate on a sample; no levels mean that no t does.
 
-    >>> level_that_keeps({"pay": Fraction(1, 4)}, 0.3, sample=100, rows=900)
-    "t = 0.25 for 'pay' would keep about 30.0 % of the detail (estimated by weave, effort fast, on 100 of 900 rows)."
+    >>> level_that_keeps({"pay": Fraction(1, 4)}, 0.3, sample=100, rows=900).partition(" (")[0]
+    "t = 0.25 for 'pay' would keep about 30.0 % of the detail"
     """
     how = f"estimated by weave, effort fast, on {'all' if sample == rows else f'{sample:,} of'} {counted(rows, 'row')}"
     if levels is None:
@@ -280,7 +287,8 @@ def level_that_keeps(levels: Mapping[str, Fraction] | None, kept: float, *, samp
     for name, t in levels.items():
         by_level.setdefault(t, []).append(name)
     listed = " and ".join(f"t = {number(t)} for {columns(names)}" for t, names in by_level.items())
-    return f"{listed} would keep about {percent(kept)} of the detail ({how})."
+    draws = "tclose compare --out PAGE draws what each t costs"
+    return f"{listed} would keep about {percent(kept)} of the detail ({how}). {draws}."
 
 
 def compiling(seconds: float) -> str:

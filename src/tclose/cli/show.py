@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 SCALE = "0 means equal, 1 means as far as possible"
 VERDICT = "The release meets every requirement of its policy."
-COMPARE = "`tclose compare --out PAGE` draws what each t costs."
 NO_CERTIFICATE = "No certificate was written (--certificate FILE): without one, nobody can verify the release."
 
 
@@ -126,7 +125,7 @@ def show_release(publication: Publication) -> None:
     console.print(Text(f"Released {files}: {_extent(publication)}.\n"))
     _show_exposed(console, publication)
     for loss in publication.lost:
-        console.print(Text(f"{plain(loss.sentence)} {plain(loss.advice)} {COMPARE}\n", "bold red"))
+        console.print(Text(f"{plain(loss.sentence)} {plain(loss.advice)}\n", "bold red"))
     console.print(Text(f"{VERDICT}\n", "bold green"))
     _show_closeness(console, publication)
     console.print("\nWhat it cost:")

@@ -99,7 +99,7 @@ class Exposed:
     """Everything that remains exposed in a release, most rows first, and what was looked at."""
 
     findings: tuple[ExposedRows, ...]
-    attributes: int  # sensitive attributes that were looked at
+    attributes: tuple[int, ...]  # sensitive attributes of each table
     crowd: int
     counted: Literal["rows", "persons"]
 
@@ -119,7 +119,7 @@ def exposed_in(tables: Sequence[PublishedClasses]) -> Exposed:
     ]
     return Exposed(
         findings=tuple(sorted(findings, key=lambda exposed: -exposed.rows)),
-        attributes=sum(len(table.attributes) for table in tables),
+        attributes=tuple(len(table.attributes) for table in tables),
         crowd=tables[0].crowd,
         counted=_counted(tables[0]),
     )

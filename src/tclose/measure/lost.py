@@ -51,15 +51,13 @@ class LostDetail:
     @property
     def sentence(self) -> str:
         """What was lost."""
-        return lost_everything(
-            self.rows, self.gcp, one_class=self.one_class, linked=self.linked, table=self.table
-        )
+        return lost_everything(self.rows, self.gcp, one_class=self.one_class, linked=self.linked, table=self.table)
 
     @property
     def advice(self) -> str:
         """Which t would keep detail, as far as it was estimated."""
         if self.estimate is None:
-            return "Choose a larger t or a smaller k." if self.linked else "Choose a larger t."
+            return "Ask for less: a larger t, a smaller k, or less of the other models."
         estimate = self.estimate
         return level_that_keeps(estimate.levels, estimate.kept, sample=estimate.rows, rows=estimate.of)
 

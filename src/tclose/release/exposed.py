@@ -71,7 +71,7 @@ def _published_values(table: CodedTable, policy: Policy, *, exact_quasi: bool) -
 
 
 def _exact_cells(quasi: QuasiColumn) -> Ints:
-    """Number the cells of a quasi-identifier that each row publishes by itself, after steps and tails; -1 if missing."""
+    """Return a number for the cell that each row publishes by itself, after steps and tails; -1 where it is missing."""
     if not isinstance(quasi, NumberColumn) or not quasi.values.texts:
         return quasi.codes
     ends = quasi.ends()

@@ -104,7 +104,8 @@ class PreparedRelease:
         release = Release(self, tuple(table.result for table in judged))
         names = [WrittenFile(file.target.name, digest) for file, (digest, _) in zip(files, read, strict=True)]
         certificate = self.layout.certificate(self.about, release.results, names)
-        return WrittenRelease(release, replace(certificate, guard_formulas=guard_formulas), judged)
+        exposed = exposed_rows(judged, self.policy)
+        return WrittenRelease(release, replace(certificate, guard_formulas=guard_formulas), judged, exposed)
 
     def _record(self) -> bytes:
         notes = {"seed": self.seed, "method": self.about.method, "version": self.about.version}
@@ -124,6 +125,7 @@ class WrittenRelease:
     release: Release
     certificate: Certificate
     judged: tuple[JudgedTable, ...]  # as they were read back from the files
+    exposed: Exposed  # what remains exposed in them
 
 
 @dataclass(eq=False, repr=False)

@@ -12,14 +12,11 @@ from tclose.report.page import tag
 from tclose.words import worse_attack
 
 TITLE = "What remains exposed"
-COMPARE = "tclose compare --out PAGE"
 
 
 def exposed_part(exposed: Exposed, attacks: Attacks | None) -> list[Html]:
     """List what remains exposed, most rows first; with attacks, those on which the release does worse than k."""
-    items = [_item(finding.sentence, finding.cure) for finding in exposed.findings] or [
-        element("li", exposed.nothing)
-    ]
+    items = [_item(finding.sentence, finding.cure) for finding in exposed.findings] or [element("li", exposed.nothing)]
     parts = [element("h1", TITLE), element("ul", *items, class_="exposed")]
     worse = () if attacks is None else attacks.worse_than_k_anonymous
     if attacks is not None and worse:
@@ -48,8 +45,8 @@ def lost_part(lost: Sequence[LostDetail], *, public: bool) -> list[Html]:
 
 
 def _lost(loss: LostDetail, *, public: bool) -> Html:
-    parts = [element("strong", loss.sentence)]
+    parts: list[str] = [element("strong", loss.sentence)]
     if not public:
         estimated = () if loss.estimate is None else (tag(), " ")
-        parts += [" ", *estimated, f"{loss.advice} ", element("code", COMPARE), " draws what each t costs."]
+        parts += [" ", *estimated, loss.advice]
     return element("p", *parts, class_="alarm", role="alert")
