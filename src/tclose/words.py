@@ -255,12 +255,16 @@ def worse_attack(title: str, shares: tuple[float, float], figures: tuple[str, st
     return f"{title.capitalize()}: the figure ({figure}) is {figures[0]}; {there}, it would be {figures[1]}."
 
 
-def lost_everything(rows: int, gcp: float, *, one_class: bool, linked: bool, table: int | None = None) -> str:
+def lost_everything(
+    rows: int, gcp: float, *, one_class: bool, withheld: int, linked: bool, table: int | None = None
+) -> str:
     """Say that a release, or one of its tables, lost everything.
 
-    >>> lost_everything(9, 1.0, one_class=True, linked=True, table=2)
+    >>> lost_everything(9, 1.0, one_class=True, withheld=0, linked=True, table=2)
     'Table 2 lost everything: all 9 rows are in one class. Its quasi-identifiers tell almost nothing (GCP 1 of 1).'
     """
+    if withheld > rows:
+        return f"This release lost almost everything: {rows_of(withheld, withheld + rows)} are withheld."
     where = f"all {counted(rows, 'row')} are in one {'class' if linked else 'group'}"
     subject = "This release" if table is None else f"Table {table}"
     if not linked:

@@ -80,6 +80,16 @@ def test_a_large_table_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.rows, found.of) == (300, 900)
 
 
+def test_rows_that_lack_a_value_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimating, "SAMPLE", 200)
+    asked = policy(sensitive={"pay": {"t": 0.001, "missing": "suppress"}}, suppress=0.3)
+    some = frame().with_columns(pl.when(pl.int_range(400) % 4 == 0).then(None).otherwise("pay").alias("pay"))
+    found = estimate(encode_quietly(some.select("age", "pay"), asked), asked)
+    assert found is not None
+    assert found.levels is not None
+    assert (found.rows, found.of) == (200, 300)
+
+
 def test_where_k_is_the_cause_no_t_helps() -> None:
     asked = policy(k=250)
     found = estimate(table(asked), asked)
@@ -133,3 +143,13 @@ def test_a_release_that_kept_detail_costs_no_estimate(monkeypatch: pytest.Monkey
     kind, original = read_for_release(frame(), asked)
     prepared = prepare(original, asked, kind=kind, method="mondrian", seed=None, progress=silent, options={})
     assert losses_with_estimates(prepared, original) == ()
+
+
+def test_where_most_rows_are_withheld_no_t_is_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimating, "estimate", None)  # calling it would raise
+    asked = policy(sensitive={"pay": {"t": 1, "missing": "suppress"}}, suppress=1)
+    rows = pl.DataFrame({"age": range(100), "pay": [*[None] * 96, 1, 2, 3, 4]})
+    kind, original = read_for_release(rows, asked)
+    prepared = prepare(original, asked, kind=kind, method="mondrian", seed=None, progress=silent, options={})
+    (loss,) = losses_with_estimates(prepared, original)
+    assert (loss.withheld, loss.estimate) == (96, None)

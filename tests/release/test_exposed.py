@@ -162,6 +162,12 @@ def test_a_rare_value_is_cured_by_published_bins() -> None:
     assert "rare_value" not in exposed_rows(released(FRAME.select("age", "tax"), quasi=["age"], sensitive=asked, k=4))
 
 
+def test_bins_are_no_cure_where_they_contradict_another_setting() -> None:
+    asked: dict[str, Any] = {"tax": {"t": 1, "order": FRAME["tax"].to_list()}}
+    (rare,) = released(FRAME.select("age", "tax"), quasi=["age"], sensitive=asked, k=4).exposed.findings
+    assert rare.cure == "common values in place of the rare ones of 'tax'"
+
+
 def test_one_known_value_is_cured_by_projections() -> None:
     asked = {"quasi": ["age"], "sensitive": {"tax": {"t": 1}, "ill": {"t": 1}}, "k": 4}
     frame = FRAME.select("age", "tax", "ill")
@@ -189,6 +195,14 @@ def test_a_release_of_one_class_lost_everything() -> None:
         "of 1)."
     )
     assert loss.advice == "Ask for less: a larger t, a smaller k, or less of the other models."
+
+
+def test_a_release_that_withholds_most_rows_says_so() -> None:
+    frame = pl.DataFrame({"age": range(100), "pay": [*[None] * 96, 1, 2, 3, 4]})
+    asked = {"pay": {"t": 1, "missing": "suppress"}}
+    (loss,) = released(frame, quasi=["age"], sensitive=asked, suppress=1, k=2).lost
+    assert loss.sentence == "This release lost almost everything: 96 rows (96.0 %) are withheld."
+    assert loss.advice.startswith('Say missing = "value"')
 
 
 def test_rows_that_were_alike_from_the_beginning_lose_nothing() -> None:

@@ -39,17 +39,18 @@ def losses_with_estimates(
     prepared: PreparedRelease, original: CodedTable, progress: Progress = silent
 ) -> tuple[LostDetail, ...]:
     """Return the tables of a release that lost everything, each with the t that would keep detail."""
-    losses = lost_tables(prepared.layout)
     return tuple(
-        replace(loss, estimate=_estimate_of(loss, prepared, original, progress)) if loss.linked else loss
-        for loss in losses
+        replace(loss, estimate=_estimate_of(loss, prepared, original, progress))
+        for loss in lost_tables(prepared.layout, prepared.about.withheld)
     )
 
 
 def _estimate_of(
     loss: LostDetail, prepared: PreparedRelease, original: CodedTable, progress: Progress
 ) -> LevelEstimate | None:
-    """Estimate for one table, which has some of the sensitive attributes."""
+    """Estimate for one table, which has some of the sensitive attributes; not where t is not what cost the detail."""
+    if loss.withheld_most or not loss.linked:
+        return None
     table = prepared.layout.tables[(loss.table or 1) - 1]
     policy = projection_policy(prepared.policy, table.judge.policy.sensitive, first=True)
     return estimate(original.under(policy), policy, progress)
@@ -60,7 +61,7 @@ def estimate(table: CodedTable, policy: Policy, progress: Progress = silent) -> 
     if all(spec.t is None for spec in policy.sensitive.values()):
         return None
     rows = np.random.default_rng(SEED).choice(len(table), min(SAMPLE, len(table)), replace=False)
-    sample, tried = table.only(np.sort(rows)), 0
+    sample, tried = replace(table.only(np.sort(rows)), withheld=0), 0  # no t brings back rows that lack a value
     policy = replace(policy, k=math.ceil(policy.k * len(sample) / len(table)))  # as large a share of the rows
     with announced(progress, METHOD, OPTIONS) as announcing:
 

@@ -35,6 +35,7 @@ class LostDetail:
     rows: int
     one_class: bool  # whether all rows are in one class
     gcp: float
+    withheld: int = 0  # rows of the input that are not in it
     linked: bool = True  # whether its rows show quasi-identifiers; those of an anatomy show a group
     table: int | None = None  # which of several tables, counted from 1
     estimate: LevelEstimate | None = None  # None where no t was estimated
@@ -51,11 +52,25 @@ class LostDetail:
     @property
     def sentence(self) -> str:
         """What was lost."""
-        return lost_everything(self.rows, self.gcp, one_class=self.one_class, linked=self.linked, table=self.table)
+        return lost_everything(
+            self.rows,
+            self.gcp,
+            one_class=self.one_class,
+            withheld=self.withheld,
+            linked=self.linked,
+            table=self.table,
+        )
+
+    @property
+    def withheld_most(self) -> bool:
+        """Whether it lost everything because most rows are withheld: a larger t would not be the cure."""
+        return self.withheld > self.rows
 
     @property
     def advice(self) -> str:
         """Which t would keep detail, as far as it was estimated."""
+        if self.withheld_most:
+            return 'Say missing = "value" where values are missing, keep fewer columns, or ask for less.'
         if self.estimate is None:
             return "Ask for less: a larger t, a smaller k, or less of the other models."
         estimate = self.estimate

@@ -38,9 +38,11 @@ def _published(table: CodedTable, policy: Policy, *, knows_persons: bool) -> Pub
 
 def _cells(table: CodedTable, policy: Policy, name: str) -> Cells:
     """Say which setting would make the cells of a sensitive column coarser: bins need numbers."""
-    if policy.sensitive[name].publish == "bin":
+    spec = policy.sensitive[name]
+    if spec.publish == "bin":
         return "bin"
-    return "number" if table.values(name).kind == "number" else "other"
+    listed = any(setting is not None for setting in (spec.hierarchy, spec.matrix, spec.order))  # bins would contradict
+    return "number" if table.values(name).kind == "number" and not listed else "other"
 
 
 def columns_of_own_values(table: CodedTable, policy: Policy, *, exact_quasi: bool) -> Iterator[str]:

@@ -7,7 +7,7 @@ from tclose.release.layouts import Layout
 from tclose.release.layouts.anatomy import Anatomy
 
 
-def lost_tables(layout: Layout) -> tuple[LostDetail, ...]:
+def lost_tables(layout: Layout, withheld: int) -> tuple[LostDetail, ...]:
     """Return the tables of a release whose quasi-identifiers, or whose groups, tell nothing any more."""
     linked, several = not isinstance(layout, Anatomy), len(layout.tables) > 1
     losses = [
@@ -15,6 +15,7 @@ def lost_tables(layout: Layout) -> tuple[LostDetail, ...]:
             rows=table.frame.height,
             one_class=table.measures["class_sizes"]["largest"] == table.frame.height,
             gcp=table.measures["gcp"],
+            withheld=withheld,
             linked=linked,
             table=number if several else None,
         )

@@ -201,7 +201,7 @@ class Release:
     @property
     def lost(self) -> tuple[LostDetail, ...]:
         """The tables that lost everything: their quasi-identifiers, or their groups, tell nothing any more."""
-        return lost_tables(self.layout)
+        return lost_tables(self.layout, self.prepared.about.withheld)
 
     @cached_property
     def certificate(self) -> Certificate:
