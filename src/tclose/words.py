@@ -198,8 +198,9 @@ def exposure_cure(kind: str, cells: Mapping[str, str], *, several_tables: bool) 
     }
     named = {how: [name for name, cell in cells.items() if cell == how] for how in coarser}
     cures = {how: cure.format(some_columns(named[how])) for how, cure in coarser.items() if named[how]}
-    if kind == "known_value" and not several_tables:
-        cures["other"] = "--method projections, which puts the attributes into different tables"
+    if kind == "known_value":
+        apart = "--method projections, which puts the attributes into different tables"
+        cures["other"] = "more tables (--tables)" if several_tables else apart
     return "; or ".join(cures.values()) if kind == "known_value" else "; ".join(cures.values())
 
 

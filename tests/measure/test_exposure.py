@@ -147,6 +147,12 @@ def test_several_tables_are_looked_at_one_by_one() -> None:
     assert exposed.findings[0].to_dict()["table"] == 1
 
 
+def test_a_table_among_several_is_cured_by_more_tables() -> None:
+    together, alone = classes([0, 0], {"a": [0, 1], "b": [1, 0]}), classes([0, 0], {"c": [0, 0]})
+    (known,) = [found for found in exposed_in([alone, together]).findings if found.kind == "known_value"]
+    assert (known.table, known.cure) == (2, "more tables (--tables)")
+
+
 def test_nothing_exposed_says_what_was_looked_at() -> None:
     one = classes([0, 0, 0, 0], {"a": [0, 0, 1, 1]})
     assert exposed_in([one]).findings == ()
