@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.measure.attack import homogeneity, joining, rarity
@@ -53,6 +53,7 @@ def tables(draw: st.DrawFn) -> tuple[list[int], dict[str, list[int]], int]:
     return labels, {f"s{i}": draw(column) for i in range(attributes)}, draw(st.integers(2, 4))
 
 
+@settings(deadline=None)
 @given(tables())
 def test_rows_are_counted_as_the_definitions_say(table: tuple[list[int], dict[str, list[int]], int]) -> None:
     labels, values, crowd = table
@@ -82,6 +83,7 @@ def test_rows_are_counted_as_the_definitions_say(table: tuple[list[int], dict[st
     assert [finding.rows for finding in exposed.findings] == sorted(rows(exposed).values(), reverse=True)
 
 
+@settings(deadline=None)
 @given(tables())
 def test_the_attacks_of_the_page_count_the_same_rows(table: tuple[list[int], dict[str, list[int]], int]) -> None:
     labels, values, crowd = table

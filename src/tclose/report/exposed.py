@@ -16,7 +16,8 @@ TITLE = "What remains exposed"
 
 def exposed_part(exposed: Exposed, attacks: Attacks | None) -> list[Html]:
     """List what remains exposed, most rows first; with attacks, those on which the release does worse than k."""
-    items = [_item(finding.sentence, finding.cure) for finding in exposed.findings] or [element("li", exposed.nothing)]
+    items = [_item(finding.sentence, finding.cure) for finding in exposed.findings]
+    items = items or [element("li", exposed.nothing, class_="none")]
     parts = [element("h1", TITLE), element("ul", *items, class_="exposed")]
     worse = () if attacks is None else attacks.worse_than_k_anonymous
     if attacks is not None and worse:
