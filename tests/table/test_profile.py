@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from tclose.policy.draft import Profile
@@ -13,9 +15,13 @@ def test_a_profile_counts_rows_values_and_missing_cells() -> None:
         {"age": ["20", "30", "?", "20"], "ill": ["flu", None, "cold", "NA"], "pay": [1.5, 2.0, 2.5, None]}
     )
     age, ill, pay = profiles(frame)
-    assert age == Profile(name="age", kind="number", rows=4, distinct=2, missing=1, markers=("?",))
-    assert ill == Profile(name="ill", kind="text", rows=4, distinct=2, missing=2, markers=("NA",))
-    assert pay == Profile(name="pay", kind="number", rows=4, distinct=3, missing=1)
+    assert replace(age, numbers=None) == Profile(
+        name="age", kind="number", rows=4, distinct=2, missing=1, markers=("?",), alone=1, longest=2
+    )
+    assert ill == Profile(name="ill", kind="text", rows=4, distinct=2, missing=2, markers=("NA",), alone=2, longest=4)
+    assert replace(pay, numbers=None) == Profile(
+        name="pay", kind="number", rows=4, distinct=3, missing=1, alone=3, longest=3
+    )
 
 
 def test_a_profile_holds_no_cell() -> None:

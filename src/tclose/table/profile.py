@@ -1,34 +1,256 @@
-"""What a draft of a policy needs to know about each column of a table: its kind and some counts, never a cell."""
+"""What a draft of a policy needs to know about each column of a table: the look of its values and counts, never a cell.
+
+Everything is done once per column, so the time grows with the number of cells. Columns that say the same (age and age²)
+are found by comparing a digest of how each divides or orders the rows, not by comparing pairs.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from tclose.policy.draft import MISSING, Profile
-from tclose.table.values import values_of
+from tclose.policy.draft import AMBIGUOUS, MISSING, NumberLook, Profile, shape_of
+from tclose.table.tally import Tally, comparable
+from tclose.table.values import ValueDomain, values_of
+from tclose.types import Ints
+
+SAMPLE = 5000  # rows in which columns that say the same are looked for
+LEAST_ROWS = 20  # in fewer rows, columns agree by chance
+LEAST_APART = 10  # rows outside the largest group, for the same reason
+STEPS = 50  # about so many round steps make up the usual range of a column
+STRAY = frozenset({9, 99, 999, 9999, 99999, 999999, -1, -7, -8, -9, -99, -999, -9999})
+HEAVIEST = 1500  # no body weighs more, in any unit that is in use, kilograms or pounds
+DAY_DIGITS = 8
 
 
 def profiles(frame: pl.DataFrame) -> list[Profile]:
     """Describe every column."""
-    return [_profile(frame[name]) for name in frame.columns]
+    rows = np.unique(np.linspace(0, len(frame) - 1, min(SAMPLE, len(frame))).astype(np.int64))
+    sample = frame if len(rows) == len(frame) else frame[rows]
+    looks = [_look(frame[name], sample[name], MISSING) for name in frame.columns]
+    missing = _missing_cells([profile for profile, _ in looks])
+    for place, (profile, _) in enumerate(looks):
+        if not set(profile.markers) <= set(missing):
+            looks[place] = _look(frame[profile.name], sample[profile.name], missing)
+    return _with_twins(frame, looks, missing, whole=sample is frame)
 
 
-def _profile(column: pl.Series) -> Profile:
-    values = values_of(column, MISSING)
+def with_persons(frame: pl.DataFrame, columns: Sequence[Profile], person: str) -> list[Profile]:
+    """Count a value as somebody's own where it belongs to one person, in however many rows."""
+    return [
+        column if column.name == person else replace(column, alone=_alone(frame, column, person)) for column in columns
+    ]
+
+
+def _alone(frame: pl.DataFrame, column: Profile, person: str) -> int:
+    """Count the rows whose value no other person has."""
+    pairs = pl.DataFrame({"value": comparable(frame[column.name]), "person": comparable(frame[person])})
+    cells = pairs.group_by("value").agg(pl.col("person").n_unique().alias("persons"), pl.len().alias("rows"))
+    missing = pl.col("value").is_null() | pl.col("value").cast(pl.String).is_in(["", *column.markers])
+    return int(cells.filter((pl.col("persons") == 1) & ~missing)["rows"].sum())
+
+
+def _missing_cells(columns: Sequence[Profile]) -> list[str]:
+    """Return the cells that mean "no value"; "None" does only if it stands among numbers or dates somewhere."""
+    read = {marker for column in columns if column.kind in ("number", "date") for marker in column.markers}
+    return [marker for marker in MISSING if marker not in AMBIGUOUS or marker in read]
+
+
+def _look(column: pl.Series, sample: pl.Series, missing: Sequence[str]) -> tuple[Profile, bytes | None]:
+    """Describe a column, and digest how its values divide or order the sample of rows."""
+    domain = ValueDomain.of(Tally.of(column), missing)
+    return _profile(column, domain, missing), _digest(domain, sample, missing)
+
+
+def _profile(column: pl.Series, domain: ValueDomain, missing: Sequence[str]) -> Profile:
+    counts = domain.counts
+    texts = domain.texts if domain.kind in ("text", "mixed") else ()
+    shown = _shown(domain.tally)
     return Profile(
         name=column.name,
-        kind=values.kind,
-        rows=len(values.codes),
-        distinct=len(values.texts),
-        missing=values.missing,
-        markers=_markers(column),
+        kind=domain.kind,
+        rows=len(column),
+        distinct=len(domain.texts),
+        missing=domain.missing,
+        markers=tuple(marker for marker in shown if marker in missing),
+        levels=tuple(marker for marker in shown if marker not in missing),
+        alone=int(np.count_nonzero(counts == 1)),
+        shape=shape_of(texts),
+        numbers=_number_look(domain, counts) if domain.kind == "number" else None,
+        time_of_day=domain.kind == "date" and all(len(text) > len("2024-03-31") for text in domain.texts),
+        longest=max(map(len, domain.texts), default=0),
     )
 
 
-def _markers(column: pl.Series) -> Sequence[str]:
-    """Return the usual spellings of a missing value that the column shows, apart from the empty cell."""
-    if column.dtype != pl.String:
-        return ()
-    return tuple(marker for marker in MISSING if marker and (column == marker).any())
+def _shown(tally: Tally) -> list[str]:
+    """Return those of the usual spellings of a missing value that the column shows, apart from the empty cell."""
+    cells = tally.cells
+    if cells.dtype != pl.String:
+        return []
+    if len(cells) > SAMPLE:
+        cells = cells.filter(cells.is_in(pl.Series(MISSING, dtype=pl.String).implode()))
+    shown = set(cells.to_list())
+    return [marker for marker in MISSING if marker and marker in shown]
+
+
+def _number_look(domain: ValueDomain, counts: Ints) -> NumberLook:
+    """Describe numbers; `units` are the different ones in rising order."""
+    units, one = domain.units, 10**domain.scale
+    assert units is not None
+    whole = bool((units % one == 0).all())
+    numbers = units // one if whole else units
+    consecutive = whole and _is_consecutive(numbers)
+    unique = len(units) >= 0.9 * int(counts.sum())
+    return NumberLook(
+        whole=whole,
+        consecutive=consecutive,
+        rising=whole and unique and _rises(domain.tally),
+        in_blocks=consecutive and not unique and _in_blocks(domain.tally, counts),
+        digits=_digits(numbers) if whole else 0,
+        days=whole and _are_days(numbers),
+        round_step=_round_step(units, domain.scale),
+        like_sampling_weights=_like_sampling_weights(units, one, counts),
+        stray_end=whole and _has_stray_end(numbers),
+    )
+
+
+def _middle(units: NDArray[Any]) -> NDArray[Any]:
+    """Return the values without the outer twentieth at each end."""
+    cut = len(units) // 20
+    return units[cut : len(units) - cut]
+
+
+def _is_consecutive(numbers: NDArray[Any]) -> bool:
+    """Tell whether more than half of the whole numbers between the ends occur; a few stray ones do not count."""
+    middle = _middle(numbers)
+    return int(middle[-1]) - int(middle[0]) + 1 < 2 * len(middle)
+
+
+def _rises(tally: Tally) -> bool:
+    assert tally.column is not None
+    steps = tally.column.cast(pl.Float64, strict=False).drop_nulls().diff().drop_nulls()
+    return len(steps) > 0 and bool((steps > 0).all() or (steps < 0).all())
+
+
+def _digits(numbers: NDArray[Any]) -> int:
+    """Return how many digits nine of ten whole numbers have; 0 where they differ."""
+    lengths = [len(str(abs(int(number)))) for number in numbers[:: max(1, len(numbers) // 1000)]]
+    usual = max(set(lengths), key=lengths.count)
+    return usual if lengths.count(usual) >= 0.9 * len(lengths) and int(numbers[0]) >= 0 else 0
+
+
+def _are_days(numbers: NDArray[Any]) -> bool:
+    """Tell whether whole numbers read as dates such as 20240331."""
+    if len(str(int(numbers[0]))) != DAY_DIGITS or len(str(int(numbers[-1]))) != DAY_DIGITS or int(numbers[0]) < 0:
+        return False
+    year, month, day = numbers // 10000, numbers // 100 % 100, numbers % 100
+    fits = (year >= 1850) & (year < 2150) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    return bool(fits.all())
+
+
+def _round_step(units: NDArray[Any], scale: int) -> Fraction | None:
+    """Return a round number near a fiftieth of the usual range, unless the numbers are coarser than that."""
+    middle = _middle(units)
+    aim = Fraction(int(middle[-1]) - int(middle[0]), STEPS * 10**scale)
+    if not aim:
+        return None
+    power = Fraction(10) ** (len(str(int(aim))) - 1 if aim >= 1 else -len(str(int(1 / aim))))
+    step = max(digit * power for digit in (1, 2, 5, 10) if digit * power <= max(aim, power))
+    return step if step * 10**scale > 1 else None
+
+
+def _like_sampling_weights(units: NDArray[Any], one: int, counts: Ints) -> bool:
+    """Tell whether numbers lie around 1 on average, with decimals, or are too large for the weight of a body."""
+    if units.dtype == object or int(units[0]) < 0:
+        return False
+    values = units / one
+    mean = float(values @ counts) / int(counts.sum())
+    return bool(np.median(values) > HEAVIEST or (0.8 < mean < 1.25 and one > 1 and len(units) > 2))
+
+
+def _has_stray_end(numbers: NDArray[Any]) -> bool:
+    """Tell whether the first or last of whole numbers reads as a code for "no value" and stands apart."""
+    if len(numbers) < 3:
+        return False
+    first, second, last_but_one, last = (int(numbers[place]) for place in (0, 1, -2, -1))
+    return (first in STRAY and first < 0 <= second) or (last in STRAY and last > 2 * max(last_but_one, 1) and last > 9)
+
+
+def _in_blocks(tally: Tally, counts: Ints) -> bool:
+    """Tell whether the rows of each value stand together, or all values have the same number of rows."""
+    column = tally.column
+    assert column is not None
+    changes = int(column.ne_missing(column.shift()).sum())
+    return changes <= len(tally.cells) + min(tally.nulls, 1) or int(counts.min()) == int(counts.max())
+
+
+def _with_twins(
+    frame: pl.DataFrame, looks: Sequence[tuple[Profile, bytes | None]], missing: Sequence[str], *, whole: bool
+) -> list[Profile]:
+    """Mark each column that says the same as an earlier one."""
+    alike = _groups([digest for _, digest in looks])
+    if not whole:
+        alike = {place: leader for group in _members(alike) for place, leader in _confirmed(frame, group, missing)}
+    names = frame.columns
+    return [
+        replace(profile, twin=names[alike[place]]) if alike.get(place, place) != place else profile
+        for place, (profile, _) in enumerate(looks)
+    ]
+
+
+def _groups(digests: Sequence[bytes | None]) -> dict[int, int]:
+    """Return, for each column with a digest, the first column with the same."""
+    first: dict[bytes, int] = {}
+    return {place: first.setdefault(digest, place) for place, digest in enumerate(digests) if digest is not None}
+
+
+def _members(alike: dict[int, int]) -> list[list[int]]:
+    groups: dict[int, list[int]] = {}
+    for place, leader in alike.items():
+        groups.setdefault(leader, []).append(place)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _confirmed(frame: pl.DataFrame, group: list[int], missing: Sequence[str]) -> list[tuple[int, int]]:
+    """Compare, in all rows, the columns that agree in a sample of rows."""
+    columns = [frame[frame.columns[place]] for place in group]
+    alike = _groups([_digest(ValueDomain.of(Tally.of(column), missing), column, missing) for column in columns])
+    return [(group[place], group[leader]) for place, leader in alike.items()]
+
+
+def _digest(domain: ValueDomain, rows: pl.Series, missing: Sequence[str]) -> bytes | None:
+    """Digest how a column divides some rows, or orders them where nearly every row has a value of its own."""
+    if len(rows) < LEAST_ROWS or len(domain.texts) < 2:
+        return None
+    codes = _codes(domain, rows, missing)
+    sizes = np.bincount(codes + 1)
+    if len(codes) - int(sizes.max()) < LEAST_APART:
+        return None
+    if np.count_nonzero(sizes == 1) < 0.5 * len(codes):
+        first, back = np.unique(codes, return_index=True, return_inverse=True)[1:]
+        return _hashed(b"groups", np.argsort(np.argsort(first))[back])
+    if domain.units is None:
+        return None
+    present = codes >= 0
+    falling = np.where(present, int(codes.max()) - codes, -1)
+    return min(_hashed(b"order", codes), _hashed(b"order", falling))
+
+
+def _codes(domain: ValueDomain, rows: pl.Series, missing: Sequence[str]) -> Ints:
+    """Return the value of each row, in the order of the values; -1 where it is missing."""
+    cells = domain.tally.cells
+    if len(cells) > SAMPLE:
+        return values_of(rows, missing).codes  # quicker than to look the rows up among so many cells
+    code_of = dict(zip(cells.to_list(), domain.code_of_cell.tolist(), strict=True))
+    return np.array([code_of.get(cell, -1) for cell in rows.to_list()], dtype=np.int64)
+
+
+def _hashed(how: bytes, codes: Ints) -> bytes:
+    return hashlib.blake2b(how + codes.astype(np.int64).tobytes(), digest_size=16).digest()
