@@ -168,7 +168,10 @@ POLICIES: dict[str, tuple[str | bytes, str]] = {
     "a value outside the domain": (PAY + "domain = [1, 2]", "domain misses 1 of its values, in 1 row, first in row 3"),
     "a value outside the order": (PAY + "order = [3, 1]", "order misses 1 of its values, in 1 row, first in row 2"),
     "a value outside the bins": (PAY + "bins = { edges = [0, 2] }", "outside its bins (0, 2] in 1 row, first in row 3"),
-    "missing on a line": (PAY + "missing = 'value'", 'sensitive.pay: missing = "value" has no place in the distance'),
+    "missing in a matrix": (
+        PAY + "missing = 'value'\nmatrix = { values = ['1', '2', '3'], costs = [[0, 1, 2], [1, 0, 1], [2, 1, 0]] }",
+        'sensitive.pay: missing = "value" has no place in the distance "matrix"',
+    ),
     "too many bins": (PAY + "bins = { count = 2000000 }", "sensitive.pay.bins: that would make 2,000,000 bins"),
     "no hierarchy file": (PAY + "hierarchy = 'none.csv'", "there is no hierarchy file none.csv"),
     "no matrix file": (PAY + "matrix = 'none.csv'", "there is no matrix file none.csv"),

@@ -95,6 +95,7 @@ def distance_of(column: SensitiveColumn) -> Distance:
         positions=column.positions,
         levels=None if column.hierarchy is None else column.hierarchy.levels,
         costs=None if column.costs is None else column.costs.matrix,
+        missing=column.missing_beside_others,
     )
     return facts.make(column.distance)
 

@@ -43,7 +43,7 @@ def _written_down(spec: Sensitive, column: SensitiveColumn, told_apart: bool) ->
         changes["matrix"] = CostTable(column.costs.values, costs)
     if column.edges is not None:
         changes["bins"] = Bins("edges", column.edges)
-    labels = tuple(label for label in column.labels if label != MISSING)
+    labels = tuple(label for label in column.labels if label != MISSING) or None
     changes |= {name: labels for name in ("order", "domain") if getattr(spec, name) is not None}
     if spec.publish == "bin":
         listed = "order" if DISTANCES[column.distance].allows("order") else "domain"

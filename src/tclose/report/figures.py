@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance import Counts, Line
+from tclose.distance import Counts, Line, LineWithLeaf
 from tclose.policy import Policy
 from tclose.privacy.judge import counts_of, distance_of
 from tclose.table import CodedTable, SensitiveColumn
@@ -126,11 +126,14 @@ def grouped(column: SensitiveColumn) -> tuple[tuple[str, ...], Ints]:
     if len(present) <= MOST_BARS:
         group_of[present] = np.arange(len(present))
         return tuple(column.labels[code] for code in present.tolist()), group_of
-    if isinstance(distance_of(column).geometry(len(reference)), Line):
-        seen = np.cumsum(reference[present]) - reference[present]
-        part = np.unique(seen * MOST_BARS // int(reference.sum()), return_inverse=True)[1]
-        group_of[present] = part
-        runs = np.split(present, np.flatnonzero(np.diff(part)) + 1)
+    geometry = distance_of(column).geometry(len(reference))
+    if isinstance(geometry, Line | LineWithLeaf):
+        is_missing = present == (geometry.leaf if isinstance(geometry, LineWithLeaf) else -1)
+        numbers, missing = present[~is_missing], present[is_missing]
+        seen = np.cumsum(reference[numbers]) - reference[numbers]
+        part = np.unique(seen * MOST_BARS // int(reference[numbers].sum()), return_inverse=True)[1]
+        group_of[numbers], group_of[missing] = part, part[-1] + 1
+        runs = [*np.split(numbers, np.flatnonzero(np.diff(part)) + 1), *([missing] if len(missing) else [])]
         return tuple(_run(column.labels, run) for run in runs), group_of
     common = np.sort(present[np.argsort(-reference[present], kind="stable")][: MOST_BARS - 1])
     group_of[present] = len(common)
