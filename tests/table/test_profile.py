@@ -16,11 +16,11 @@ def test_a_profile_counts_rows_values_and_missing_cells() -> None:
     )
     age, ill, pay = profiles(frame)
     assert replace(age, numbers=None) == Profile(
-        name="age", kind="number", rows=4, distinct=2, missing=1, markers=("?",), alone=1, longest=2
+        name="age", kind="number", rows=4, distinct=2, missing=1, markers=("?",), own=3, longest=2
     )
-    assert ill == Profile(name="ill", kind="text", rows=4, distinct=2, missing=2, markers=("NA",), alone=2, longest=4)
+    assert ill == Profile(name="ill", kind="text", rows=4, distinct=2, missing=2, markers=("NA",), own=2, longest=4)
     assert replace(pay, numbers=None) == Profile(
-        name="pay", kind="number", rows=4, distinct=3, missing=1, alone=3, longest=3
+        name="pay", kind="number", rows=4, distinct=3, missing=1, own=3, longest=3
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.policy.draft import AMBIGUOUS, MISSING, NumberLook, Profile, shape_of
+from tclose.policy.draft import AMBIGUOUS, MISSING, OWN_ROWS, NumberLook, Profile, shape_of
 from tclose.table.tally import Tally, comparable
 from tclose.table.values import ValueDomain, values_of
 from tclose.types import Ints
@@ -28,6 +28,9 @@ STEPS = 50  # about so many round steps make up the usual range of a column
 STRAY = frozenset({9, 99, 999, 9999, 99999, 999999, -1, -7, -8, -9, -99, -999, -9999})
 HEAVIEST = 1500  # no body weighs more, in any unit that is in use, kilograms or pounds
 DAY_DIGITS = 8
+LEAST_VALUES = 20  # different values: fewer hardly number persons
+MOST_ROWS_EACH = 25  # rows of a value, on average: more rather number groups of persons
+WAVES = 0.2  # share of the values that have the largest number of rows, where values number persons
 
 
 def profiles(frame: pl.DataFrame) -> list[Profile]:
@@ -43,18 +46,16 @@ def profiles(frame: pl.DataFrame) -> list[Profile]:
 
 
 def with_persons(frame: pl.DataFrame, columns: Sequence[Profile], person: str) -> list[Profile]:
-    """Count a value as somebody's own where it belongs to one person, in however many rows."""
-    return [
-        column if column.name == person else replace(column, alone=_alone(frame, column, person)) for column in columns
-    ]
+    """Count a value as somebody's own where at most two persons have it, in however many rows."""
+    return [column if column.name == person else replace(column, own=_own(frame, column, person)) for column in columns]
 
 
-def _alone(frame: pl.DataFrame, column: Profile, person: str) -> int:
-    """Count the rows whose value no other person has."""
+def _own(frame: pl.DataFrame, column: Profile, person: str) -> int:
+    """Count the rows whose value at most two persons have."""
     pairs = pl.DataFrame({"value": comparable(frame[column.name]), "person": comparable(frame[person])})
     cells = pairs.group_by("value").agg(pl.col("person").n_unique().alias("persons"), pl.len().alias("rows"))
     missing = pl.col("value").is_null() | pl.col("value").cast(pl.String).is_in(["", *column.markers])
-    return int(cells.filter((pl.col("persons") == 1) & ~missing)["rows"].sum())
+    return int(cells.filter((pl.col("persons") <= OWN_ROWS) & ~missing)["rows"].sum())
 
 
 def _missing_cells(columns: Sequence[Profile]) -> list[str]:
@@ -81,11 +82,12 @@ def _profile(column: pl.Series, domain: ValueDomain, missing: Sequence[str]) -> 
         missing=domain.missing,
         markers=tuple(marker for marker in shown if marker in missing),
         levels=tuple(marker for marker in shown if marker not in missing),
-        alone=int(np.count_nonzero(counts == 1)),
+        own=int(counts[counts <= OWN_ROWS].sum()),
         shape=shape_of(texts),
         numbers=_number_look(domain, counts) if domain.kind == "number" else None,
         time_of_day=domain.kind == "date" and all(len(text) > len("2024-03-31") for text in domain.texts),
         longest=max(map(len, domain.texts), default=0),
+        in_blocks=domain.kind in ("number", "text", "mixed") and _in_blocks(domain.tally, counts),
     )
 
 
@@ -106,16 +108,14 @@ def _number_look(domain: ValueDomain, counts: Ints) -> NumberLook:
     assert units is not None
     whole = bool((units % one == 0).all())
     numbers = units // one if whole else units
-    consecutive = whole and _is_consecutive(numbers)
     unique = len(units) >= 0.9 * int(counts.sum())
     return NumberLook(
         whole=whole,
-        consecutive=consecutive,
+        consecutive=whole and _is_consecutive(numbers),
         rising=whole and unique and _rises(domain.tally),
-        in_blocks=consecutive and not unique and _in_blocks(domain.tally, counts),
         digits=_digits(numbers) if whole else 0,
         days=whole and _are_days(numbers),
-        round_step=_round_step(units, domain.scale),
+        round_step=_round_step(numbers, 0 if whole else domain.scale),
         like_sampling_weights=_like_sampling_weights(units, one, counts),
         stray_end=whole and _has_stray_end(numbers),
     )
@@ -184,11 +184,19 @@ def _has_stray_end(numbers: NDArray[Any]) -> bool:
 
 
 def _in_blocks(tally: Tally, counts: Ints) -> bool:
-    """Tell whether the rows of each value stand together, or all values have the same number of rows."""
+    """Tell whether values repeat as the number of a person does who has several rows.
+
+    Either the rows of each value stand together, or many values have the largest number of rows, as persons have who
+    took part in every wave. Of a measurement, few values are the most frequent.
+    """
+    rows = int(counts.sum())
+    if len(counts) < LEAST_VALUES or not len(counts) < rows <= MOST_ROWS_EACH * len(counts):
+        return False
+    if np.count_nonzero(counts == counts.max()) >= WAVES * len(counts):
+        return True
     column = tally.column
     assert column is not None
-    changes = int(column.ne_missing(column.shift()).sum())
-    return changes <= len(tally.cells) + min(tally.nulls, 1) or int(counts.min()) == int(counts.max())
+    return int(column.ne_missing(column.shift()).sum()) <= len(tally.cells) + min(tally.nulls, 1)
 
 
 def _with_twins(

@@ -11,6 +11,7 @@ Kind = Literal["number", "date", "boolean", "text", "mixed"]
 
 # Cells that mean "no value". Those in AMBIGUOUS are also answers: "None" drinks, a blood type "-".
 MISSING = ("", "NA", "N/A", "?", "null", "NULL", "NaN", "None", "n/a", "nan", "#N/A", "<NA>", "-", ".")
+OWN_ROWS = 2  # a value that no more rows (or persons) than this have is these rows' own
 AMBIGUOUS = frozenset({"None", "-", "."})
 
 
@@ -21,7 +22,6 @@ class NumberLook:
     whole: bool = False  # no number has decimals; 1.0 has none
     consecutive: bool = False  # more than half of the whole numbers between the ends occur
     rising: bool = False  # each number is larger than that of the row before, or each is smaller
-    in_blocks: bool = False  # the rows of each number stand together, or all numbers have as many rows
     digits: int = 0  # of whole numbers that nearly all have as many digits; else 0
     days: bool = False  # whole numbers such as 20240331
     round_step: Fraction | None = None  # a round number, about a fiftieth of the usual range
@@ -40,11 +40,12 @@ class Profile:
     missing: int  # rows without a value
     markers: Sequence[str] = ()  # cells such as NA that are read as a missing value
     levels: Sequence[str] = ()  # cells such as None that are read as a value but may mean a missing one
-    alone: int = 0  # rows whose value belongs to no other row, or to no other person
+    own: int = 0  # rows with a value of their own
     shape: str | None = None  # what the texts look like: a key of SHAPES
     numbers: NumberLook | None = None
     time_of_day: bool = False  # of dates: all have a time
     longest: int = 0  # letters of the longest value
+    in_blocks: bool = False  # values repeat as the number of a person does who has several rows
     twin: str | None = None  # an earlier column; each of its values belongs to one value of this column, and vice versa
 
     @property
@@ -54,10 +55,10 @@ class Profile:
 
     @property
     def own_share(self) -> float:
-        """Share of the rows with a value whose value belongs to them alone."""
-        return self.alone / self.present if self.present else 0.0
+        """Share of the rows with a value that have a value of their own."""
+        return self.own / self.present if self.present else 0.0
 
     @property
     def nearly_unique(self) -> bool:
-        """Whether nearly all rows have a value of their own; a few may be missing or double."""
-        return self.present > 0 and self.distinct >= 0.9 * self.present and self.alone > 0
+        """Whether nearly every row has another value; a few may be missing or double."""
+        return self.present > 1 and self.distinct >= 0.9 * self.present

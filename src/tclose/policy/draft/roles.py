@@ -16,8 +16,10 @@ from tclose.words import percent
 
 Role = Literal["identifier", "quasi", "sensitive"]
 
-MANY_NUMBERS = 0.05  # share of rows with a number of their own from which exact numbers are not published
+MANY_NUMBERS = 0.1  # share of rows with a number of their own from which exact numbers are not published
 MANY_TEXTS = 0.1  # the same for texts, where the set of a class would spell them out
+MANY_ROWS = 10  # fewer rows than this are not many, whatever their share
+MANY_PROSE = 0.05  # the same for free text
 MEASUREMENT = 50  # different numbers: more look like a measurement
 FEW_LEVELS = 5  # different values: no more are answers, not numbers of persons
 FEW_IDS = 10  # different values: fewer hardly number persons
@@ -56,6 +58,8 @@ def role_of(column: Profile) -> Reason:
         return Reason("sensitive", "its name says something that nobody may learn about a person", True)
     if names.QUASI.search(name):
         return Reason("quasi", "its name is something that others may know about a person", True)
+    if names.NUMBER_OF_GROUP.search(name) or (names.NUMBERING.search(name) and not _is_count(column, name)):
+        return Reason("quasi", "its name is a group, a code or a number that others may know", True)
     return _role_by_values(column, name)
 
 
@@ -124,11 +128,13 @@ def _identified_by_texts(column: Profile) -> str | None:
         return None
     if column.shape == "dates" and (column.distinct > MEASUREMENT or column.own_share > MANY_TEXTS):
         return "its dates are not written as 2024-03-31: rewrite them, and a class can publish a month or a year"
-    if column.kind == "text" and column.shape == "prose" and column.own_share > MANY_NUMBERS:
+    if column.kind == "text" and column.shape == "prose" and column.own_share > MANY_PROSE:
         return "free text can name people and says what only one person has said"
-    if column.nearly_unique and column.present > 1:
+    if column.nearly_unique:
         return "(nearly) every row has a text of its own"
-    if column.own_share > MANY_TEXTS and column.distinct > 2:
+    if column.in_blocks and column.distinct > MEASUREMENT:
+        return "each of its texts stands in a few rows, as the code of a person does"
+    if column.own_share > MANY_TEXTS and column.own >= MANY_ROWS:
         return f"{percent(column.own_share)} of the rows have a text of their own"
     return None
 
@@ -147,13 +153,9 @@ def _identified_by_numbers(column: Profile) -> str | None:
             return "its whole numbers are (nearly) all different and rise from row to row, as a running number does"
         if numbers.digits >= CODE_DIGITS:
             return f"its whole numbers are (nearly) all different and have {numbers.digits} digits, as a code has"
-    elif numbers.consecutive and numbers.in_blocks and _few_rows_each(column):
-        return "its whole numbers are consecutive, and each has its own block of rows, as the number of a person has"
+    elif column.in_blocks and (numbers.consecutive or column.distinct > MEASUREMENT):
+        return "each of its whole numbers stands in a few rows, as the number of a person does"
     return None
-
-
-def _few_rows_each(column: Profile) -> bool:
-    return column.distinct >= 2 * FEW_IDS and column.distinct * ROWS_PER_PERSON >= 2 * column.present
 
 
 def fitness_as_person(column: Profile) -> int:
