@@ -37,24 +37,29 @@ def profiles(frame: pl.DataFrame) -> list[Profile]:
     """Describe every column."""
     rows = np.unique(np.linspace(0, len(frame) - 1, min(SAMPLE, len(frame))).astype(np.int64))
     sample = frame if len(rows) == len(frame) else frame[rows]
-    looks = [_look(frame[name], sample[name], MISSING) for name in frame.columns]
+    columns = list(zip(frame.get_columns(), sample.get_columns(), strict=True))
+    looks = [_look(column, some, MISSING) for column, some in columns]
     missing = _missing_cells([profile for profile, _ in looks])
     for place, (profile, _) in enumerate(looks):
         if not set(profile.markers) <= set(missing):
-            looks[place] = _look(frame[profile.name], sample[profile.name], missing)
+            looks[place] = _look(*columns[place], missing)
     return _with_twins(frame, looks, missing, whole=sample is frame)
 
 
 def with_persons(frame: pl.DataFrame, columns: Sequence[Profile], person: str) -> list[Profile]:
     """Count a value as somebody's own where at most two persons have it, in however many rows."""
-    return [column if column.name == person else replace(column, own=_own(frame, column, person)) for column in columns]
+    persons = comparable(frame[person])
+    return [
+        profile if profile.name == person else replace(profile, own=_own(column, persons, profile.markers))
+        for profile, column in zip(columns, frame.get_columns(), strict=True)
+    ]
 
 
-def _own(frame: pl.DataFrame, column: Profile, person: str) -> int:
+def _own(column: pl.Series, persons: pl.Series, markers: Sequence[str]) -> int:
     """Count the rows whose value at most two persons have."""
-    pairs = pl.DataFrame({"value": comparable(frame[column.name]), "person": comparable(frame[person])})
+    pairs = pl.DataFrame({"value": comparable(column), "person": persons})
     cells = pairs.group_by("value").agg(pl.col("person").n_unique().alias("persons"), pl.len().alias("rows"))
-    missing = pl.col("value").is_null() | pl.col("value").cast(pl.String).is_in(["", *column.markers])
+    missing = pl.col("value").is_null() | pl.col("value").cast(pl.String).is_in(["", *markers])
     return int(cells.filter((pl.col("persons") <= OWN_ROWS) & ~missing)["rows"].sum())
 
 
@@ -104,8 +109,9 @@ def _shown(tally: Tally) -> list[str]:
 
 def _number_look(domain: ValueDomain, counts: Ints) -> NumberLook:
     """Describe numbers; `units` are the different ones in rising order."""
-    units, one = domain.units, 10**domain.scale
-    assert units is not None
+    one = 10**domain.scale
+    assert domain.units is not None
+    units = domain.units if one < 2**62 else domain.units.astype(object)
     whole = bool((units % one == 0).all())
     numbers = units // one if whole else units
     unique = len(units) >= 0.9 * int(counts.sum())
@@ -228,7 +234,7 @@ def _members(alike: dict[int, int]) -> list[list[int]]:
 
 def _confirmed(frame: pl.DataFrame, group: list[int], missing: Sequence[str]) -> list[tuple[int, int]]:
     """Compare, in all rows, the columns that agree in a sample of rows."""
-    columns = [frame[frame.columns[place]] for place in group]
+    columns = [frame.to_series(place) for place in group]
     alike = _groups([_digest(ValueDomain.of(Tally.of(column), missing), column, missing) for column in columns])
     return [(group[place], group[leader]) for place, leader in alike.items()]
 

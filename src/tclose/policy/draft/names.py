@@ -81,7 +81,8 @@ PERSONAL = _any(
     "fornamn efternamn fornavn efternavn etternavn etunimi sukunimi jmeno prijmeni фамили _имя_ отчество _фио_",
     "姓名 氏名 名前",
     "_mails?_ e_?mails?_ mail_?(?:address|adresse) courriel _correo _posta_elettronica 邮箱",
-    "phone telefon telefoon telephon _tel_ _tlf_ _mobile_ _mobil_ _handy mobilnummer cell_?phone _fax _gsm_ celular",
+    "phone telefon telefoon telephon _tel_ _tlf_ _mobile_ _mobil_ _handy mobilnummer cell_?phone _fax _gsm_",
+    "celular _movil_ telemovel",
     "cellulare телефон 电话 電話 手机",
     "(?:home|street|postal|mailing|billing|email|ip|mac)_?address ^_address(?:es)?_ _address_line street",
     "anschrift strasse ^_str_ adress[eao]?_ hausn(?:umme)?r",  # German
@@ -92,7 +93,8 @@ PERSONAL = _any(
 )
 # Numbers that an office, a bank or a maker gave to one person or one device.
 OFFICIAL = _any(
-    "_ssn_ social_(?:security|insurance) _nino_ national_(?:insurance|id) _nhs_ passport _mrn_ medical_record",
+    "_ssn_ social_(?:security|insurance) _nino_ national_(?:insurance|id) _nhs_ _mrn_ medical_record",
+    "passport passeport pasaporte passaporto passaporte paspoort paszport",
     "health_card _tax_?id_ driving_licen[cs]e licen[cs]e_?(?:plate|number|no|nr) numberplate _vin_",
     "sozialversicherung _svnr_ rentenversicherung krankenversicherten reisepass _pass_?n(?:umme)?r ausweis",  # German
     "steuer_?(?:id|n(?:umme)?r) kennzeichen fuehrerschein fuhrerschein kontonummer konton?r_ kreditkarte",
@@ -101,6 +103,8 @@ OFFICIAL = _any(
     "codice_fiscale codfisc tessera_sanitaria",  # Italian
     "_bsn_ burgerservice rijksregister _cpf_ seguranca_social _pesel_ dowod_osobisty",  # Dutch, Portuguese, Polish
     "personnummer _cpr_ henkilotunnus rodne_cislo aadhaa?r _inn_ снилс паспорт 身份证",
+    "historia_clinica cartella_clinica dossier_medical krankenakte cedula",
+    "rekeningnummer numero_de_(?:cuenta|compte|conta) conto_corrente account_?(?:number|num|no|nr)_",
     "_iban_ (?:credit_)?card_?(?:number|num|no|nr)_ _pan_(?:no|number)",
     "_imei_ _imsi_ uuid _guid_ _ip_ _mac_addr device_?id cookie",
 )

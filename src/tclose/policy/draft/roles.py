@@ -24,7 +24,8 @@ MEASUREMENT = 50  # different numbers: more look like a measurement
 FEW_LEVELS = 5  # different values: no more are answers, not numbers of persons
 FEW_IDS = 10  # different values: fewer hardly number persons
 ROWS_PER_PERSON = 50  # more rows per value rather number groups of persons
-LONG_NUMBER = 9  # digits: as phone numbers, accounts and cards have
+LONG_NUMBER = 9  # digits: as phone numbers and accounts have
+CARD_DIGITS = 12  # digits: no amount of money has so many
 CODE_DIGITS = 7  # digits that nearly all numbers of a code have
 LEAST_ROWS = 5  # so many rows show that numbers are consecutive, or rise
 PERSONAL_CODES = frozenset({"email", "official", "uuid", "hash"})  # shapes of texts that stand for one person each
@@ -52,6 +53,8 @@ def role_of(column: Profile) -> Reason:
         return Reason("identifier", f"its values look like {SHAPES[column.shape]}", False)
     if why := _identified_by_texts(column):
         return Reason("identifier", why, False)
+    if _has_long_numbers(column, CARD_DIGITS):
+        return Reason("identifier", "its whole numbers are as long as the numbers of cards and accounts", False)
     if names.SAMPLING_WEIGHT.search(name) and column.kind == "number":
         return Reason("sensitive", "its name says that it is a sampling weight", True)
     if names.SENSITIVE.search(name) and not names.COUNT.search(name):
@@ -91,7 +94,8 @@ def _numbered_by_name(column: Profile, name: str) -> str | None:
     """Say why a name such as "case" or "number", which can also mean a count or a group, means a code."""
     if names.NUMBER_OF_GROUP.search(name) and column.nearly_unique and _is_code(column):
         return "its name and its many different numbers point to one row"
-    if not names.NUMBERING.search(name) or _is_count(column, name):
+    numbering = names.NUMBERING.search(name) or names.NUMBER_OF_PERSON.search(name)
+    if not numbering or names.POSTCODE.search(name) or _is_count(column, name):
         return None
     if column.distinct > 0.5 * column.present:
         return "its name and its many different values point to one row or person"
@@ -102,7 +106,10 @@ def _numbered_by_name(column: Profile, name: str) -> str | None:
 
 
 def _is_count(column: Profile, name: str) -> bool:
-    return column.kind == "number" and names.COUNT.search(name) is not None and names.ID.search(name) is None
+    """Tell whether a name says how many there are; n_patient with many different numbers is rather a number."""
+    if column.kind != "number" or not names.COUNT.search(name) or names.ID.search(name):
+        return False
+    return not (names.NUMBER_OF_PERSON.search(name) and column.distinct > 0.5 * column.present)
 
 
 def _is_code(column: Profile) -> bool:
@@ -115,7 +122,7 @@ def _holds_codes_or_texts(column: Profile) -> bool:
 
 def _has_yes_or_no(column: Profile) -> bool:
     """Tell whether the values rather say if there is a phone than its number."""
-    return column.distinct <= 2 and column.rows >= 20 and (column.kind == "number" or column.longest <= len("false"))
+    return column.shape == "answer" or (column.kind == "number" and column.distinct <= 2 and column.rows >= 20)
 
 
 def _has_few_levels(column: Profile) -> bool:
@@ -139,12 +146,16 @@ def _identified_by_texts(column: Profile) -> str | None:
     return None
 
 
+def _has_long_numbers(column: Profile, digits: int) -> bool:
+    return column.numbers is not None and column.numbers.digits >= digits and column.distinct >= FEW_IDS
+
+
 def _identified_by_numbers(column: Profile) -> str | None:
     """Say why whole numbers look like a code and not like a measurement."""
     numbers = column.numbers
     if numbers is None or not numbers.whole or column.distinct < LEAST_ROWS:
         return None
-    if column.distinct >= FEW_IDS and numbers.digits >= LONG_NUMBER:
+    if _has_long_numbers(column, LONG_NUMBER):
         return f"its whole numbers have {numbers.digits} digits, as phone numbers and accounts have"
     if column.nearly_unique:
         if numbers.consecutive:

@@ -27,20 +27,24 @@ SHAPES = {  # what most values look like, as a sentence has it
     "contact": "texts with e-mail addresses, phone numbers or account numbers in them",
     "dates": "dates that are not written as 2024-03-31",
     "prose": "free text",
+    "answer": "yes or no",
 }
-IDENTIFYING = frozenset(SHAPES) - {"dates", "prose"}  # whatever the counts are
-LOOKED_AT = 1000
+IDENTIFYING = frozenset(SHAPES) - {"dates", "prose", "answer"}  # whatever the counts are
+LOOKED_AT = 1000  # values
+FIRST_LETTERS = 300  # of a value, which are compared with shapes
+FIRST_OF_PROSE = 2000  # letters in which addresses and numbers are searched
 MOST = 0.5  # of the values show a shape
 SOME = 0.02  # of the values hold an address or a number inside a longer text
 NAMED = 0.3  # of the values begin or end with a common given name
 PROSE_WORDS = 5
+YES_OR_NO = "yes no y n t f true false ja nein j nee oui non o si sí sim não nao s tak nie 0 1"
 
 FULL = {
     "email": r"[^@\s,;]+@[^@\s,;]+\.[^@\s,;]{2,}",
     "url": r"(?:https?://|www\.)\S+",
     "uuid": r"\{?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?",
     "mac": r"(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}",
-    "ip": r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}|(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}",
+    "ip": r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}|(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|[0-9a-fA-F:]*::[0-9a-fA-F:.]*",
     "official": (
         r"[0-9]{3}-[0-9]{2}-[0-9]{4}"  # the United States
         r"|[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}"  # Brazil
@@ -60,7 +64,7 @@ FULL = {
     ),
 }
 INSIDE = re.compile(
-    r"[\w.+-]+@[\w-]+\.\w{2,}|\b[A-Z]{2}[0-9]{2}(?: ?[0-9A-Z]{4}){3,7}\b|(?:\+|\b00)[0-9][0-9 ()/-]{7,}[0-9]"
+    r"[\w.+-]{1,64}@[\w-]{1,64}\.\w{2}|\b[A-Z]{2}[0-9]{2}(?: ?[0-9A-Z]{4}){3,7}\b|(?:\+|\b00)[0-9][0-9 ()/-]{7,20}[0-9]"
 )
 IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[0-9A-Z]{4}){2,7}(?: ?[0-9A-Z]{1,4})?")
 PHONE = re.compile(r"(?:\+|00|\()?[0-9][0-9 ()./-]{5,18}[0-9](?: ?(?:x|ext\.?) ?[0-9]+)?")
@@ -79,15 +83,18 @@ def shape_of(texts: Sequence[str]) -> str | None:
     >>> shape_of(["anna@example.org", "b.c@mail.example.de"]), shape_of(["red", "blue"])
     ('email', None)
     """
-    sample = [text.strip() for text in texts[:: max(1, -(-len(texts) // LOOKED_AT))]]
+    long = [text.strip()[:FIRST_OF_PROSE] for text in texts[:: max(1, -(-len(texts) // LOOKED_AT))]]
+    sample = [text[:FIRST_LETTERS] for text in long]
     if not sample:
         return None
+    if len(texts) <= 2 and _share(sample, _is_answer) == 1:
+        return "answer"
     for name, looks in TESTS.items():
         if _share(sample, looks) >= MOST:
             return name
     if _are_names_of_people(sample):
         return "person"
-    if _share(sample, _holds_contact) >= SOME:
+    if _share(long, _holds_contact) >= SOME:
         return "contact"
     spaces = sum(text.count(" ") + 1 for text in sample) / len(sample)
     return "prose" if spaces >= PROSE_WORDS else None
@@ -95,6 +102,10 @@ def shape_of(texts: Sequence[str]) -> str | None:
 
 def _share(texts: Sequence[str], looks: Callable[[str], bool]) -> float:
     return sum(map(looks, texts)) / len(texts)
+
+
+def _is_answer(text: str) -> bool:
+    return text.casefold() in YES_OR_NO.split()
 
 
 def _matching(pattern: str) -> Callable[[str], bool]:
