@@ -35,13 +35,18 @@ def _settled_twins(columns: Sequence[Profile], members: Sequence[Guess]) -> list
     settled = list(members)
     for place, each in enumerate(members):
         other = next(other.column for other in members if other.column != each.column)
-        if "identifier" in roles and each.role != "identifier" and not columns[place].nearly_unique:
+        if "identifier" in roles and each.role != "identifier" and not _is_measured(columns[place], each):
             settled[place] = _dropped(each, f"each of its values belongs to one value of {toml(other)}, an identifier")
         elif {"quasi", "sensitive"} <= roles:
             settled[place] = _settled_pair(each, members)
         elif each.column != first and each.role != "identifier":
             settled[place] = replace(each, remarks=(*each.remarks, _twin_remark(members[0])))
     return settled
+
+
+def _is_measured(column: Profile, each: Guess) -> bool:
+    """Tell whether a column holds a measurement of its own that happens to differ from person to person."""
+    return column.kind == "number" and (each.by_name or column.nearly_unique)
 
 
 def _twin_remark(first: Guess) -> str:
