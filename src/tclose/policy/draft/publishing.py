@@ -51,7 +51,7 @@ def _sensitive_settings(column: Profile) -> Settings:
     remarks: tuple[str, ...] = ()
     if column.kind == "number" and _has_own_numbers(column):
         settings = {"bins": {"quantiles": max(1, min(BINS, column.present // LEAST_IN_BIN))}, "publish": "bin"}
-        remarks = (f"{_own_rows(column)}: published as they are, these numbers would single the rows out",)
+        remarks = (f"{_own_rows(column)}: these would single them out, so bins are published",)
     elif column.kind in ("text", "boolean", "mixed"):
         settings = {"distance": "equal"}
     if column.missing:

@@ -60,9 +60,10 @@ def _person(columns: Sequence[Profile], guesses: Sequence[Guess]) -> list[str]:
     if person is None:
         return []
     (column,) = (column for column in columns if column.name == person)
+    counts = f"{counted(column.distinct, 'value')} in {counted(column.present, 'row')}"
     return [
-        f"person = {toml(person)}  # {counted(column.distinct, 'value')} in {counted(column.present, 'row')}: "
-        "rows with the same value count as one person; delete this line if they are different persons"
+        f"person = {toml(person)}  # {counts}: rows with the same value count as one person",
+        "# Delete the line above if rows with the same value can belong to different persons.",
     ]
 
 
