@@ -91,9 +91,19 @@ class SensitiveDomain:
 
     def _with_missing(self) -> SensitiveDomain:
         """Make "missing" the last value: a leaf under the root of a hierarchy, or beside the middle of a line."""
-        hierarchy = None if self.hierarchy is None else self.hierarchy.with_leaf(MISSING)
-        labels = (*self.labels, MISSING) if hierarchy is None else hierarchy.leaves
+        taken = self.labels if self.hierarchy is None else [label for level in self.hierarchy.labels for label in level]
+        label = _label_of_missing(taken)
+        hierarchy = None if self.hierarchy is None else self.hierarchy.with_leaf(label)
+        labels = (*self.labels, label) if hierarchy is None else hierarchy.leaves
         return replace(self, labels=labels, missing_code=len(self.labels), hierarchy=hierarchy)
+
+
+def _label_of_missing(taken: Sequence[str]) -> str:
+    """Return what people read for a missing value; a table may have a value of that spelling."""
+    label, known = MISSING, set(taken)
+    while label in known:
+        label = f"({label})"
+    return label
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +127,11 @@ class SensitiveColumn:
     def labels(self) -> tuple[str, ...]:
         """The values of the domain, as people read them."""
         return self.domain.labels
+
+    @property
+    def labels_of_values(self) -> tuple[str, ...]:
+        """The values of the domain without "missing", which is the last of them where it is one."""
+        return self.labels if self.domain.missing_code < 0 else self.labels[:-1]
 
     @property
     def missing_beside_others(self) -> bool:
