@@ -182,6 +182,29 @@ def test_a_label_of_an_identifier_is_one() -> None:
     assert guesses["place"].role == "identifier"
 
 
+@pytest.mark.parametrize("rows", [1500, 12_000])
+def test_a_column_that_tells_a_quasi_identifier_is_not_published_row_by_row(rows: int) -> None:
+    chance = random.Random(6)
+    reading = [chance.randrange(100) for _ in range(rows)]
+    guesses = drafted({"reading": reading, "region": [f"R{value // 20}" for value in reading]})
+    assert guesses["reading"].role == "quasi"
+    assert guesses["reading"].why.startswith('"region" can be computed from it, so it gets the same role')
+
+
+def test_a_quasi_identifier_that_a_sensitive_column_tells_is_not_published() -> None:
+    chance = random.Random(7)
+    diagnosis = [chance.randrange(30) for _ in range(ROWS)]
+    guesses = drafted(
+        {
+            "diagnosis": [f"I{code}" for code in diagnosis],
+            "ward": [f"W{code % 4}" for code in diagnosis],
+            "age": [chance.randrange(40) for _ in range(ROWS)],
+        }
+    )
+    assert [guess.role for guess in guesses.values()] == ["sensitive", "identifier", "quasi"]
+    assert guesses["ward"].why.startswith('it can be computed from "diagnosis", which is published')
+
+
 @pytest.mark.parametrize("rows", [ROWS, 12_000])  # all rows, and a sample that is confirmed
 def test_derived_measurements_get_a_remark(rows: int) -> None:
     chance = random.Random(3)

@@ -1,14 +1,14 @@
 """What a draft of a policy needs to know about each column of a table: the look of its values and counts, never a cell.
 
-Everything is done once per column, so the time grows with the number of cells. Columns that say the same (age and age²)
-are found by comparing a digest of how each divides or orders the rows, not by comparing pairs.
+The time grows with the number of cells. Columns that say the same (age and age²) are found by a digest of how each
+divides or orders the rows. In tables of few columns, each is also compared with each: a day tells its month.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from tclose.policy.draft import AMBIGUOUS, MISSING, OWN_ROWS, NumberLook, Profile, shape_of
 from tclose.table.tally import Tally, comparable
 from tclose.table.values import ValueDomain, values_of
-from tclose.types import Ints
+from tclose.types import Bools, Ints
 
 SAMPLE = 5000  # rows in which columns that say the same are looked for
 LEAST_ROWS = 20  # in fewer rows, columns agree by chance
+LEAST_SURPRISE = 20  # rows that would differ if two columns had nothing to do with each other
+MOST_COMPARED = 64  # columns of which each is compared with each
 LEAST_APART = 10  # rows outside the largest group, for the same reason
 STEPS = 50  # about so many round steps make up the usual range of a column
 STRAY = frozenset({9, 99, 999, 9999, 99999, 999999, -1, -7, -8, -9, -99, -999, -9999})
@@ -33,17 +35,26 @@ MOST_ROWS_EACH = 25  # rows of a value, on average: more rather number groups of
 WAVES = 0.2  # share of the values that have the largest number of rows, where values number persons
 
 
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """A column's profile, and what is needed to compare it with others: its values in a sample of rows."""
+
+    profile: Profile
+    digest: bytes | None  # of how the values divide or order the sample; none where that says nothing
+    codes: Ints
+
+
 def profiles(frame: pl.DataFrame) -> list[Profile]:
     """Describe every column."""
     rows = np.unique(np.linspace(0, len(frame) - 1, min(SAMPLE, len(frame))).astype(np.int64))
     sample = frame if len(rows) == len(frame) else frame[rows]
     columns = list(zip(frame.get_columns(), sample.get_columns(), strict=True))
     looks = [_look(column, some, MISSING) for column, some in columns]
-    missing = _missing_cells([profile for profile, _ in looks])
-    for place, (profile, _) in enumerate(looks):
-        if not set(profile.markers) <= set(missing):
+    missing = _missing_cells([look.profile for look in looks])
+    for place, look in enumerate(looks):
+        if not set(look.profile.markers) <= set(missing):
             looks[place] = _look(*columns[place], missing)
-    return _with_twins(frame, looks, missing, whole=sample is frame)
+    return _compared(frame, looks, missing, whole=sample is frame)
 
 
 def with_persons(frame: pl.DataFrame, columns: Sequence[Profile], person: str) -> list[Profile]:
@@ -69,10 +80,10 @@ def _missing_cells(columns: Sequence[Profile]) -> list[str]:
     return [marker for marker in MISSING if marker not in AMBIGUOUS or marker in read]
 
 
-def _look(column: pl.Series, sample: pl.Series, missing: Sequence[str]) -> tuple[Profile, bytes | None]:
-    """Describe a column, and digest how its values divide or order the sample of rows."""
+def _look(column: pl.Series, sample: pl.Series, missing: Sequence[str]) -> _Look:
     domain = ValueDomain.of(Tally.of(column), missing)
-    return _profile(column, domain, missing), _digest(domain, sample, missing)
+    codes = _codes(domain, sample, missing)
+    return _Look(_profile(column, domain, missing), _digest(codes, ordered=domain.units is not None), codes)
 
 
 def _profile(column: pl.Series, domain: ValueDomain, missing: Sequence[str]) -> Profile:
@@ -205,18 +216,59 @@ def _in_blocks(tally: Tally, counts: Ints) -> bool:
     return int(column.ne_missing(column.shift()).sum()) <= len(tally.cells) + min(tally.nulls, 1)
 
 
-def _with_twins(
-    frame: pl.DataFrame, looks: Sequence[tuple[Profile, bytes | None]], missing: Sequence[str], *, whole: bool
-) -> list[Profile]:
-    """Mark each column that says the same as an earlier one."""
-    alike = _groups([digest for _, digest in looks])
+def _compared(frame: pl.DataFrame, looks: Sequence[_Look], missing: Sequence[str], *, whole: bool) -> list[Profile]:
+    """Mark each column that says the same as an earlier one, or from which others can be computed."""
+    alike = _groups([look.digest for look in looks])
     if not whole:
         alike = {place: leader for group in _members(alike) for place, leader in _confirmed(frame, group, missing)}
     names = frame.columns
+    tells = _told_by_each(frame, looks, whole=whole)
     return [
-        replace(profile, twin=names[alike[place]]) if alike.get(place, place) != place else profile
-        for place, (profile, _) in enumerate(looks)
+        replace(
+            look.profile,
+            twin=names[alike[place]] if alike.get(place, place) != place else None,
+            tells=tuple(names[other] for other in tells.get(place, ()) if alike.get(other) != alike.get(place, place)),
+        )
+        for place, look in enumerate(looks)
     ]
+
+
+def _told_by_each(frame: pl.DataFrame, looks: Sequence[_Look], *, whole: bool) -> dict[int, list[int]]:
+    """Return, for each column, those that can be computed from it: each of its values has one value of theirs.
+
+    Every column is compared with every other, so wide tables are left out.
+    """
+    if len(looks) > MOST_COMPARED or len(frame) < LEAST_ROWS:
+        return {}
+    told = {place: _told_by(look.codes, looks) for place, look in enumerate(looks)}
+    if whole:
+        return told
+    return {
+        place: [other for other in others if _tells_everywhere(frame, place, other)] for place, others in told.items()
+    }
+
+
+def _told_by(codes: Ints, looks: Sequence[_Look]) -> list[int]:
+    """Return the columns that have equal values wherever these codes are equal, and not by chance."""
+    order = np.argsort(codes, kind="stable")
+    order = order[np.searchsorted(codes[order], 0) :]  # rows with a value
+    equal = codes[order][1:] == codes[order][:-1]
+    if np.count_nonzero(equal) < LEAST_SURPRISE:
+        return []
+    return [other for other, look in enumerate(looks) if look.codes is not codes and _is_told(look.codes[order], equal)]
+
+
+def _is_told(others: Ints, equal: Bools) -> bool:
+    if (equal & (others[1:] != others[:-1])).any():
+        return False
+    rare = 1 - np.bincount(others + 1).max() / len(others)
+    return bool(np.count_nonzero(equal) * rare >= LEAST_SURPRISE)
+
+
+def _tells_everywhere(frame: pl.DataFrame, place: int, other: int) -> bool:
+    pairs = pl.DataFrame({"one": comparable(frame.to_series(place)), "other": comparable(frame.to_series(other))})
+    pairs = pairs.drop_nulls("one")
+    return pairs["one"].n_unique() == pairs.n_unique()
 
 
 def _groups(digests: Sequence[bytes | None]) -> dict[int, int]:
@@ -234,26 +286,24 @@ def _members(alike: dict[int, int]) -> list[list[int]]:
 
 def _confirmed(frame: pl.DataFrame, group: list[int], missing: Sequence[str]) -> list[tuple[int, int]]:
     """Compare, in all rows, the columns that agree in a sample of rows."""
-    columns = [frame.to_series(place) for place in group]
-    alike = _groups([_digest(ValueDomain.of(Tally.of(column), missing), column, missing) for column in columns])
+    values = [values_of(frame.to_series(place), missing) for place in group]
+    alike = _groups([_digest(each.codes, ordered=each.units is not None) for each in values])
     return [(group[place], group[leader]) for place, leader in alike.items()]
 
 
-def _digest(domain: ValueDomain, rows: pl.Series, missing: Sequence[str]) -> bytes | None:
-    """Digest how a column divides some rows, or orders them where nearly every row has a value of its own."""
-    if len(rows) < LEAST_ROWS or len(domain.texts) < 2:
+def _digest(codes: Ints, *, ordered: bool) -> bytes | None:
+    """Digest how values divide rows, or order them where nearly every row has a value of its own."""
+    if len(codes) < LEAST_ROWS:
         return None
-    codes = _codes(domain, rows, missing)
     sizes = np.bincount(codes + 1)
     if len(codes) - int(sizes.max()) < LEAST_APART:
         return None
     if np.count_nonzero(sizes == 1) < 0.5 * len(codes):
         first, back = np.unique(codes, return_index=True, return_inverse=True)[1:]
         return _hashed(b"groups", np.argsort(np.argsort(first))[back])
-    if domain.units is None:
+    if not ordered:
         return None
-    present = codes >= 0
-    falling = np.where(present, int(codes.max()) - codes, -1)
+    falling = np.where(codes >= 0, int(codes.max()) - codes, -1)
     return min(_hashed(b"order", codes), _hashed(b"order", falling))
 
 

@@ -10,13 +10,14 @@ from tclose.policy.draft.guesses import Guess
 from tclose.policy.draft.profile import Profile
 from tclose.policy.draft.publishing import remarks_on, settings_of
 from tclose.policy.draft.roles import NAMES_PERSONS, fitness_as_person, role_of
-from tclose.policy.draft.twins import with_twins
+from tclose.policy.draft.twins import with_twins, without_tellers
 from tclose.words import counted
 
 
 def guess(columns: Sequence[Profile]) -> list[Guess]:
     """Guess the role of every column from its name and its profile."""
-    guesses = with_twins(columns, _without_false_persons(columns, [_guess(column) for column in columns]))
+    guesses = _without_false_persons(columns, [_guess(column) for column in columns])
+    guesses = without_tellers(columns, with_twins(columns, guesses))
     chosen = _class_former(guesses)
     finished = zip(columns, guesses, strict=True)
     return [_finished(column, _as_quasi(each) if each is chosen else each) for column, each in finished]

@@ -46,6 +46,7 @@ class Profile:
     time_of_day: bool = False  # of dates: all have a time
     longest: int = 0  # letters of the longest value
     in_blocks: bool = False  # values repeat as the number of a person does who has several rows
+    tells: Sequence[str] = ()  # columns that can be computed from this one, but not the other way round
     twin: str | None = None  # an earlier column; each of its values belongs to one value of this column, and vice versa
 
     @property

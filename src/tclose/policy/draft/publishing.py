@@ -40,7 +40,7 @@ def _quasi_settings(column: Profile) -> Settings:
     if names.POSTCODE.search(name) and column.kind != "boolean" and column.longest > 1:
         lengths = list(range(min(column.longest, LONGEST_CODE) - 1, 0, -1))
         return {"hierarchy": {"prefix": lengths}}, ("a class publishes the first digits that its rows share",)
-    if numbers is not None and numbers.round_step is not None and _has_own_numbers(column):
+    if numbers is not None and numbers.round_step is not None and has_own_numbers(column):
         said = f"{_own_rows(column)}: the ends of ranges are rounded, so that they are nobody's exact numbers"
         return {"step": numbers.round_step}, (said,)
     return {}, ()
@@ -49,7 +49,7 @@ def _quasi_settings(column: Profile) -> Settings:
 def _sensitive_settings(column: Profile) -> Settings:
     settings: dict[str, Any] = {}
     remarks: tuple[str, ...] = ()
-    if column.kind == "number" and _has_own_numbers(column):
+    if has_own_numbers(column):
         settings = {"bins": {"quantiles": max(1, min(BINS, column.present // LEAST_IN_BIN))}, "publish": "bin"}
         remarks = (f"{_own_rows(column)}: these would single them out, so bins are published",)
     elif column.kind in ("text", "boolean", "mixed"):
@@ -59,8 +59,9 @@ def _sensitive_settings(column: Profile) -> Settings:
     return settings, remarks
 
 
-def _has_own_numbers(column: Profile) -> bool:
-    return column.own_share > MANY_NUMBERS and column.distinct > OWN_ROWS
+def has_own_numbers(column: Profile) -> bool:
+    """Tell whether many rows have a number of their own, so that exact numbers are not published."""
+    return column.kind == "number" and column.own_share > MANY_NUMBERS and column.distinct > OWN_ROWS
 
 
 def _own_rows(column: Profile) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tclose.policy.draft.guesses import Guess
 from tclose.policy.draft.profile import Profile
+from tclose.policy.draft.publishing import has_own_numbers
 from tclose.policy.draft.spelling import toml
 
 
@@ -27,6 +28,27 @@ def with_twins(columns: Sequence[Profile], guesses: Sequence[Guess]) -> list[Gue
         for place, twin in zip(group, _settled_twins([columns[p] for p in group], members), strict=True):
             settled[place] = twin
     return settled
+
+
+def without_tellers(columns: Sequence[Profile], guesses: Sequence[Guess]) -> list[Guess]:
+    """Keep columns that are published as they are from telling a quasi-identifier, as a month tells the season."""
+    settled = {each.column: each for each in guesses}
+    for column in columns:
+        teller = settled[column.name]
+        known = [name for name in column.tells if settled[name].role == "quasi"]
+        if not known or teller.role != "sensitive" or has_own_numbers(column):
+            continue
+        if teller.by_name:
+            told = {name: _dropped(settled[name], _computed(teller.column)) for name in known}
+            settled.update(told)
+        else:
+            why = f"{toml(known[0])} can be computed from it, so it gets the same role"
+            settled[column.name] = replace(teller, role="quasi", why=f"{why}; {teller.why.partition('; ')[2]}")
+    return [settled[each.column] for each in guesses]
+
+
+def _computed(name: str) -> str:
+    return f"it can be computed from {toml(name)}, which is published"
 
 
 def _settled_twins(columns: Sequence[Profile], members: Sequence[Guess]) -> list[Guess]:
@@ -60,7 +82,7 @@ def _settled_pair(each: Guess, members: Sequence[Guess]) -> Guess:
     sensitive = [other for other in members if other.role == "sensitive" and other.by_name]
     quasi = next(other for other in members if other.role == "quasi")
     if sensitive and each.role == "quasi":
-        return _dropped(each, f"it can be computed from {toml(sensitive[0].column)}, which is published")
+        return _dropped(each, _computed(sensitive[0].column))
     if not sensitive and each.role == "sensitive":
         why = f"it can be computed from {toml(quasi.column)}, so it gets the same role"
         return replace(each, role="quasi", why=f"{why}; {each.why.partition('; ')[2]}")
