@@ -24,7 +24,7 @@ from tclose.partition import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.options import from_texts
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy import Policy, PolicyLike
-from tclose.policy.draft import Guess
+from tclose.policy.draft import Guess, person_of
 from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
@@ -40,7 +40,7 @@ from tclose.release.targets import check_release_targets, sources_of
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.release.verify import verify as verify_release
 from tclose.table import CodedTable, read, to_polars
-from tclose.table.profile import profiles
+from tclose.table.profile import profiles, with_persons
 from tclose.types import Progress, Repeating, silent, stretch
 from tclose.words import html_table, number
 
@@ -325,10 +325,15 @@ class Draft:
 
     policy: str
     columns: tuple[Guess, ...]
+    person: str | None = None  # the identifier of a person, where it repeats
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
-        return {"policy": self.policy, "columns": [guess.to_dict() for guess in self.columns]}
+        return {
+            "policy": self.policy,
+            "columns": [guess.to_dict() for guess in self.columns],
+            "person": self.person,
+        }
 
 
 def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> Draft:
@@ -338,8 +343,13 @@ def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> D
     """
     if out is not None:
         check_targets([Path(out)], sources_of(table), force=force)
-    described = profiles(to_polars(_frame(table)))
-    draft = Draft(draft_policy(described), tuple(guess_roles(described)))
+    frame = to_polars(_frame(table))
+    described = profiles(frame)
+    person = person_of(guess_roles(described))
+    if person is not None:
+        described = with_persons(frame, described, person)
+    guesses = guess_roles(described)
+    draft = Draft(draft_policy(described), tuple(guesses), person_of(guesses))
     if out is not None:
         _write(Path(out), draft.policy, force=force)
     return draft
