@@ -148,11 +148,13 @@ def names(value: object, place: str) -> tuple[str, ...]:
     """Read a list of names, each named once."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise PolicyError('expected a list, as in ["name", "ssn"]', place=place)
+    seen: set[str] = set()
     for name in value:
         if not isinstance(name, str):
             raise PolicyError(f"expected text in the list, not {kind_of(name)}", place=place)
-        if list(value).count(name) > 1:
+        if name in seen:
             raise PolicyError(f"'{name}' is named twice: name it once", place=place)
+        seen.add(name)
     return tuple(value)
 
 
