@@ -25,6 +25,7 @@ from tclose.table.values import Values, values_of
 from tclose.types import Ints
 
 MOST_SUPERSETS = 1024
+MOST_NAMED = 20  # columns in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,17 +129,18 @@ def check_columns(
 
     When a table is only judged, an identifier may be absent: a table that holds no names is all the better.
     """
-    named = dict(policy.columns())
+    named, present = dict(policy.columns()), set(frame.columns)  # polars makes a new list whenever it is asked
     for column, place in named.items():
-        if column not in frame.columns and (identifiers_too or place != "identifiers"):
-            known = any(name in frame.columns for name in named)  # or else the header may be a row of cells
+        if column not in present and (identifiers_too or place != "identifiers"):
+            known = any(name in present for name in named)  # or else the header may be a row of cells
             hint = did_you_mean(column, frame.columns) if known else ""
             raise PolicyError(f"the table has no column '{column}'{hint}", place=place)
-    if policy.person is not None and policy.person not in frame.columns:
+    if policy.person is not None and policy.person not in present:
         raise PolicyError(f"the table has no column '{policy.person}', so persons cannot be counted", place="person")
     others = [column for column in frame.columns if column not in named]
     if others and policy.others == "error" and not ignore_others:
-        listed = ", ".join(f"'{column}'" for column in others)
+        more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
+        listed = ", ".join(f"'{column}'" for column in others[:MOST_NAMED]) + more
         raise PolicyError(f'the policy gives no role to {listed}: name them, or say others = "drop"')
 
 
@@ -147,8 +149,9 @@ def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
     for column in policy.unlinkable:
         warnings.warn(f"'{column}' is published as it is and not judged (unlinkable)", LeakWarning, stacklevel=2)
     if policy.person is None:
+        present = set(frame.columns)
         for column in policy.identifiers:
-            if column in frame.columns and (repeated := _repeated(frame[column], policy)):
+            if column in present and (repeated := _repeated(frame[column], policy)):
                 warnings.warn(
                     f"identifier '{column}' repeats in {repeated:,} rows: if they are rows of one person, "
                     f'say person = "{column}", or k and l count rows, not persons',
