@@ -42,7 +42,8 @@ def parse(data: bytes, *, repeated: Collection[str] = ()) -> pl.DataFrame:
     if records == 1:
         raise InputError("the table has a header but no rows")
     try:
-        schema = {name: pl.Categorical(pl.Categories.random()) if name in repeated else pl.String() for name in header}
+        few = set(repeated)
+        schema = {name: pl.Categorical(pl.Categories.random()) if name in few else pl.String() for name in header}
         frame = pl.read_csv(data, separator=separator, schema=schema, has_header=False)
     except pl.exceptions.PolarsError:  # its message would quote cells
         raise InputError("the table is not valid CSV") from None
