@@ -31,7 +31,7 @@ from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import unguarded
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
-from tclose.release.files import check_targets, pending, publish
+from tclose.release.files import check_targets, discard_unfinished, pending, publish
 from tclose.release.formats import format_of
 from tclose.release.layouts import possible_marks, sibling
 from tclose.release.release import Release, WrittenRelease
@@ -82,6 +82,7 @@ __all__ = [
     "compare",
     "demo",
     "detail",
+    "discard_unfinished",
     "doctor",
     "explain",
     "init",
