@@ -136,7 +136,7 @@ def broken(outcome: Outcome) -> str | None:
 def csv_case(random: Random) -> Case:
     """A damaged CSV table; accepted, it must be judged as the oracle judges it, whatever the order and the format."""
     good = table(random, random.choice((3, 12, 40))).encode()
-    data = mutations.several(mutations.TABLE, good, random)
+    data = mutations.several(random.choice((mutations.TABLE, mutations.GENTLE)), good, random)
     files = {"table.csv": data, "policy.toml": POLICY.replace("step = 5\n", "").encode()}
     check = ["check", "table.csv", "--policy", "policy.toml", "--json"]
     what = random.random()
@@ -181,7 +181,7 @@ def _equal_verdicts(data: bytes, outcomes: Sequence[Outcome]) -> str | None:
 def _released(case: Case, random: Random) -> Case:
     """Publish and verify: what was published must verify."""
     suffix = random.choice((".csv", ".csv", ".csv", ".parquet", ".arrow")) if random.random() < 0.3 else ".csv"
-    method = random.choice(("mondrian", "mondrian", "mondrian", "weave", "anatomy", "microaggregation"))
+    method = random.choice(("mondrian", "mondrian", "mondrian", "weave", "anatomy", "fragmentation", "sabre"))
     files = ["--out", f"release{suffix}", "--certificate", "certificate.json"]
     publish = ["anonymize", "table.csv", "--policy", "policy.toml", "--method", method, *files]
     if random.random() < 0.2:
@@ -227,7 +227,8 @@ def format_case(random: Random) -> Case:
 
 def toml_case(random: Random) -> Case:
     """A damaged policy."""
-    policy = mutations.several(mutations.TOML, random.choice((POLICY, RULES, COSTLY)).encode(), random)
+    changes = random.choice((mutations.TOML, mutations.GENTLE_TOML, mutations.GENTLE_TOML))
+    policy = mutations.several(changes, random.choice((POLICY, RULES, COSTLY)).encode(), random)
     files = {"table.csv": table(random, 24).encode(), "policy.toml": policy, **_helpers()}
     return _judged_or_published(Case("toml", files, []), random)
 
@@ -238,7 +239,7 @@ def hierarchy_case(random: Random) -> Case:
     name = random.choice(("tree.csv", "zones.csv", "costs.csv"))
     if name == "costs.csv":
         files["policy.toml"] = COSTLY.encode()
-    files[name] = mutations.several(mutations.TEXT, files[name], random)
+    files[name] = mutations.several(random.choice((mutations.TEXT, mutations.GENTLE)), files[name], random)
     return _judged_or_published(Case("hierarchy", files, []), random)
 
 
@@ -279,7 +280,7 @@ def certificate_case(random: Random, published: Path) -> Case:
 
 def name_case(random: Random) -> Case:
     """Files whose names would do harm on a terminal."""
-    name = random.choice(mutations.TOKENS).decode("utf-8", "replace")[:80]
+    name = random.choice(mutations.TOKENS).decode("utf-8", "replace")[:80].replace("\0", "_")  # no argument holds a NUL
     files = {"table.csv": table(random, 6).encode(), "policy.toml": POLICY.encode()}
     commands = random.choice(
         (

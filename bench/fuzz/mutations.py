@@ -31,6 +31,45 @@ KEYS = (
     *("bins", "publish", "order", "domain", "missing", "k", "keep", "identifiers", "person", "unlinkable", "others", "step"),
     *("suppress", "top", "bottom", '"\\u001b[2J"', '"*"', '"^x$"', "quasi", "sensitive"),
 )
+BINS = ("{ width = 0.5 }", "{ count = 2 }", "{ quantiles = 3 }", "{ edges = [0, 2.5, 9] }", "{ width = 1e-320 }")
+PLAUSIBLE = {  # settings that a steward might try, by the part of the policy
+    "": {
+        "k": ("1", "3", "24", "1000"),
+        "suppress": ("0", "0.1", "1"),
+        "missing": ('["", "flu", "3"]', '["25"]'),
+        "keep": ('["zone"]', '["ill"]', '["age"]', '["name"]'),
+        "unlinkable": ('["pay"]', '["zone"]'),
+        "identifiers": ("[]", '["zone"]'),
+        "person": ('"name"', '"zone"'),
+        "others": ('"drop"', '"error"'),
+    },
+    "[quasi": {
+        "step": ("1", "10", "0.5", "1e6", "1e-300"),
+        "top": ("30", "100"),
+        "bottom": ("25", "-5"),
+        "hierarchy": ('"zones.csv"', "{ prefix = [3, 1] }", "{ width = [2, 4] }", '{ rows = [["north", "*"]] }'),
+        "publish": ('"mean"',),
+    },
+    "[sensitive": {
+        "t": ("0", "1", "0.05", "0.9", '"1/3"', "1e-300", "0.999999999999"),
+        "l": ("1", "2", "5"),
+        "entropy_l": ("1", "1.5", "3"),
+        "recursive": ("{ c = 0.5, l = 2 }", "{ c = 3.12345678901234567890123, l = 3 }"),
+        "alpha": ("0.2", "0.5", "1"),
+        "beta": ("0.1", "5"),
+        "enhanced_beta": ("0.5", "2"),
+        "delta": ("0.5", "3"),
+        "n": ("1", "10", "500"),
+        "missing": ('"value"', '"suppress"'),
+        "distance": ('"equal"', '"ordered"', '"value"'),
+        "bins": BINS,
+        "publish": ('"bin"',),
+        "hierarchy": ('"tree.csv"', "{ prefix = [3, 1] }", "{ width = [2, 4] }"),
+        "matrix": ('"costs.csv"',),
+        "domain": ("[1, 2, 3, 4, 5.5, 6]", '["flu", "cold", "ulcer", "gastritis", "x"]'),
+        "order": ("[5.5, 4, 3, 2, 1]", '["flu", "cold", "ulcer", "gastritis"]'),
+    },
+}
 FIGURES = (None, True, False, 0, -1, 2, 10**30, 0.5, -0.0, 1e308, "", "1/4", "0/0", "\x1b[2J", "rows", "persons", [], {}, [1])
 
 Change = Callable[[bytes, Random], bytes]
@@ -165,6 +204,27 @@ def add_setting(data: bytes, random: Random) -> bytes:
     return "\n".join(lines).encode()
 
 
+def plausible_setting(data: bytes, random: Random) -> bytes:
+    """Set a key of one part of a policy to something that may well be meant."""
+    parts = re.split(r"(?m)^(?=\[)", data.decode("utf-8", "replace"))
+    place = random.randrange(len(parts))
+    known = next(keys for part, keys in reversed(PLAUSIBLE.items()) if parts[place].startswith(part))
+    key = random.choice(list(known))
+    lines = [line for line in parts[place].splitlines() if line.partition("=")[0].strip() != key]
+    lines.insert(1 if lines and lines[0].startswith("[") else 0, f"{key} = {random.choice(known[key])}")
+    parts[place] = "\n".join(lines) + "\n"
+    return "".join(parts).encode()
+
+
+def drop_setting(data: bytes, random: Random) -> bytes:
+    """Leave out a key of a policy."""
+    lines = data.splitlines(keepends=True)
+    places = [i for i, line in enumerate(lines) if b"=" in line]
+    if places:
+        del lines[random.choice(places)]
+    return b"".join(lines)
+
+
 def change_json(data: bytes, random: Random) -> bytes:
     """Change, add or leave out one value of a JSON document; sometimes make its digest right again."""
     try:
@@ -189,21 +249,22 @@ def _change_one(place: Any, random: Random) -> None:
     keys = list(place) if isinstance(place, dict) else list(range(len(place)))
     if not keys:
         return
-    key = random.choice(keys)
-    what = random.random()
+    key, odd, what = random.choice(keys), random.choice(TOKENS).decode("utf-8", "replace"), random.random()
     if what < 0.2:
         del place[key]
-    elif what < 0.3 and isinstance(place, dict):
-        place[random.choice(KEYS)] = place.pop(key)
-    elif what < 0.4 and isinstance(place[key], str):
-        place[key] += random.choice(TOKENS).decode("utf-8", "replace")
+    elif what < 0.4 and isinstance(place, dict):
+        place[random.choice((random.choice(KEYS), key + odd, odd))] = place.pop(key)
+    elif what < 0.8 and isinstance(place[key], str):
+        place[key] = random.choice((odd, place[key] + odd))
     else:
         place[key] = random.choice(FIGURES)
 
 
 BYTES: tuple[Change, ...] = (flip, flip_bit, cut, repeat, insert, truncate)
 TEXT: tuple[Change, ...] = (*BYTES, insert, swap_lines, repeat_line, drop_line, change_cell, change_cell, copy_cell)
-TABLE: tuple[Change, ...] = (*TEXT, copy_cell, copy_cell, change_cell, change_separators, change_line_ends)
+TABLE: tuple[Change, ...] = (*TEXT, change_cell, change_separators, change_line_ends)
+GENTLE: tuple[Change, ...] = (swap_lines, repeat_line, drop_line, *3 * (copy_cell,), change_cell)
 TOML: tuple[Change, ...] = (insert, cut, swap_lines, repeat_line, drop_line, *3 * (change_setting, add_setting))
+GENTLE_TOML: tuple[Change, ...] = (drop_setting, *3 * (plausible_setting,))
 JSON: tuple[Change, ...] = (flip, cut, insert, truncate, *6 * (change_json,))
 BINARY: tuple[Change, ...] = (*BYTES, flip, flip_bit, flip_near_the_end, flip_near_the_end, extreme_number)
