@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 READ, DAMAGED, REPEATED_NAME, NO_MEMORY = 0, 3, 4, 5  # exit statuses
-OVERHEAD = 1 << 30  # bytes of addresses that Python, polars and its threads reserve and hardly use
+RESERVED, RESERVED_PER_CORE = 2 << 30, 128 << 20  # bytes of addresses that libraries and threads hardly use
 
 
 def main() -> None:
@@ -31,9 +31,14 @@ def limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         most = available_memory()
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        known = [limit for limit in (soft, hard, most + OVERHEAD) if limit != resource.RLIM_INFINITY]
+        known = [limit for limit in (soft, hard, most + overhead()) if limit != resource.RLIM_INFINITY]
         if most:
             resource.setrlimit(resource.RLIMIT_AS, (min(known), hard))
+
+
+def overhead() -> int:
+    """Return how many bytes of addresses are reserved without being used, at most."""
+    return RESERVED + RESERVED_PER_CORE * (os.cpu_count() or 1)
 
 
 def available_memory() -> int:
