@@ -30,7 +30,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/tclose demo
+	@$(BIN)/tclose demo --force
 
 test: $(READY) .venv/.browser
 	@$(BIN)/python -m pytest -n auto

@@ -75,9 +75,8 @@ def test_tables_and_policies_in_any_form(folder: Path) -> None:
 
 def publish(folder: Path, progress: Any, **more: Any) -> steps.Publication:
     files = {"certificate": folder / "c.json", "record": folder / "seed.json", **more}
-    return steps.anonymize(
-        folder / "t.csv", folder / "p.toml", out=folder / "r.csv", method=METHOD, progress=progress, **files
-    )
+    asked = {"out": folder / "r.csv", "method": METHOD, "force": True, **files}
+    return steps.anonymize(folder / "t.csv", folder / "p.toml", progress=progress, **asked)
 
 
 def test_a_release_with_everything_that_a_terminal_shows(folder: Path) -> None:
@@ -116,6 +115,9 @@ def compare(folder: Path, progress: Any) -> object:
 
 WORK: dict[str, Callable[[Path, Any], object]] = {
     "check": lambda folder, progress: steps.check(folder / "t.csv", folder / "p.toml", progress=progress),
+    "explain": lambda folder, progress: steps.explain(
+        folder / "t.csv", folder / "p.toml", attribute="pay", class_number=1, progress=progress
+    ),
     "anonymize": publish,
     "anonymize with a page": page,
     "attack": attack,

@@ -34,7 +34,7 @@ t = 0.2
 [sensitive.charges]
 t = 0.2
 """
-ASKED = ("anonymize", "t.csv", "--policy", "p.toml", "--method", "mondrian")
+ASKED = ("anonymize", "t.csv", "--policy", "p.toml", "--force", "--method", "mondrian")
 FILES = ("--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
 COMMAND = [sys.executable, "-c", "from tclose.cli import main; main()"]
 ROWS = 2000  # as CSV, more than the small disks below have space for

@@ -83,6 +83,17 @@ def test_similarity_on_a_line() -> None:
     ]
 
 
+def test_a_missing_value_is_like_no_other() -> None:
+    """Code 9 is missing, beside the nine values of a line."""
+    codes = [0, 2, 6, 9, 9, 9, 8, 0]
+    beside = replace(secret(codes, domain=10), positions=np.arange(9.0))
+    finding = RUN["similarity"](scene([0, 0, 1, 1, 2, 2, 3, 3], beside))
+    assert opened(finding) == [1, 3]
+    assert [exposed.what for exposed in finding.classes][1] == "all missing"
+    all_missing = RUN["similarity"](scene([0, 0], replace(secret([9, 9], domain=10), positions=np.arange(9.0))))
+    assert opened(all_missing) == []
+
+
 def test_similarity_by_value_and_by_rank_differ() -> None:
     codes, far = np.array([0, 1, 2, 3, 4]), np.array([0.0, 1, 2, 3, 100])
     by_rank = RUN["similarity"](scene([0, 0, 0, 0, 1], secret(codes, line=True)))

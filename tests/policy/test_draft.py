@@ -203,7 +203,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert capsys.readouterr().err.startswith("error: sensitive.ldl: nothing is asked for: say t")
 
     assert run(["init", "t.csv", "--out", "p.toml"]) == 2
-    assert capsys.readouterr().err == "error: p.toml exists already: name another file\n"
+    assert capsys.readouterr().err == "error: p.toml exists already: name another file, or overwrite it with --force\n"
 
     Path("p.toml").write_text(filled_in(text), encoding="utf-8")
     assert run(["check", "t.csv", "--policy", "p.toml", "--json"]) in (0, 1)

@@ -98,23 +98,43 @@ def _verdict(result: CheckResult) -> Text:
     return words
 
 
-def show_explanation(explanation: Explanation) -> None:
-    """Print the moves that make a class equal to the table, as the tutorial does."""
-    console = Console(highlight=False)
+def show_explanation(explanation: Explanation, *, every_move: bool) -> None:
+    """Print the moves that make a class equal to the table, as the tutorial does; of a long domain, between groups."""
+    console, grouped = Console(highlight=False), explanation.grouped and not every_move
     what = f"attribute '{legible(explanation.attribute)}', distance {explanation.distance}"
     console.print(
         Text(
             f"Class {explanation.class_number:,} ({counted(explanation.rows, 'row')}) against the whole table, {what}: "
-            "the cheapest moves that give the class the table's distribution.\n"
+            "the cheapest moves that give the class the table's distribution."
         )
     )
+    shows = ", ".join(f"{legible(name)} = {legible(cell)}" for name, cell in explanation.shows.items())
+    console.print(Text(f"The class shows: {shows}."))
+    if grouped:
+        groups = counted(len(explanation.bins), "group")
+        console.print(f"Its values are put into {groups}; the costliest moves come first. --all lists every move.")
+    console.print()
+    console.print(_moves_between_groups(explanation) if grouped else _all_moves(explanation))
+    closeness = explanation.closeness
+    console.print(f"\nEarth mover's distance, the sum of the costs: {closeness} = {float(closeness):.4f} ({SCALE})")
+
+
+def _all_moves(explanation: Explanation) -> Table:
     table = _table("", "from", "to", numbers=("share of rows", "distance", "cost"))
     for order, move in enumerate(explanation.moves, start=1):
         ends = (Text(plain(move.source)), Text(plain(move.target)))
         table.add_row(f"{order}.", *ends, str(move.mass), str(move.distance), f"{float(move.cost):.4f}")
-    console.print(table)
-    closeness = explanation.closeness
-    console.print(f"\nEarth mover's distance, the sum of the costs: {closeness} = {float(closeness):.4f} ({SCALE})")
+    return table
+
+
+def _moves_between_groups(explanation: Explanation) -> Table:
+    table = _table("", "from", "to", numbers=("share of rows", "mean distance", "cost"))
+    for order, move in enumerate(explanation.moves_between_bins, start=1):
+        within = move.source == move.target
+        ends = (Text(legible(move.source)), Text("within the group" if within else legible(move.target)))
+        figures = percent(float(move.mass)), f"{float(move.distance):.4f}", f"{float(move.cost):.4f}"
+        table.add_row(f"{order}.", *ends, *figures)
+    return table
 
 
 def show_release(publication: Publication) -> None:
@@ -202,6 +222,10 @@ def show_verification(verification: Verification) -> None:
         rows, classes = counted(verification.result.rows, "row"), counted(verification.result.classes, "class")
         tables = f" ({counted(len(verification.files), 'table')})" if verification.files else ""
         console.print(f"{rows} in {classes}{tables}, judged from the release alone.")
+    if verification.origin is not None and (words := verification.origin.words()):
+        console.print(Text(f"The certificate says: {', '.join(words)}."))
+    if keys := verification.not_verifiable:
+        console.print(Text(f"Not verifiable from the release alone: {', '.join(map(plain, keys))}."))
     if verification.holds:
         console.print(Text("The release is the one that was certified, and it meets its policy.", "bold green"))
         if not verification.identity_protected:
@@ -218,10 +242,11 @@ def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def show_error(error: TcloseError, *, show_values: bool) -> None:
-    """Print an error as one line on stderr; a cell's own value only on request."""
-    _stderr(f"error: {error}")
-    if show_values and error.detail:
-        _stderr(f"       {error.detail}")
+    """Print each mistake that an error reports as one line on stderr; a cell's own value only on request."""
+    for mistake in error.mistakes:
+        _stderr(f"error: {mistake}")
+        if show_values and mistake.detail:
+            _stderr(f"       {mistake.detail}")
 
 
 def show_misuse(error: click.ClickException) -> None:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from tclose.errors import InputError, LeakWarning, PolicyError
+from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
 from tclose.measure.attack import Attacks
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
@@ -24,6 +24,7 @@ from tclose.release.files import Pending, check_targets, give_back_memory, pendi
 from tclose.release.formats import CSV, fingerprint, format_of, write_table
 from tclose.release.layouts import About, Layout, WrittenFile, sibling
 from tclose.release.layouts.projections import marks_of
+from tclose.release.naming import check_names
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
@@ -60,20 +61,23 @@ class PreparedRelease:
         report: str | Path | None = None,
         page: Callable[[WrittenRelease], bytes] | None = None,
         guard_formulas: bool = False,
+        force: bool = True,
         progress: Progress = silent,
     ) -> WrittenRelease:
         """Write the tables; all files get their names at once, when the judges have confirmed the finished tables.
 
-        `page` makes the page that goes to `report`. A page that does not fit into memory is left out.
+        `page` makes the page that goes to `report`. A page that does not fit into memory is left out. Without `force`,
+        existing files are refused.
         """
         kind, names = format_of(Path(path)), [sibling(Path(path), mark) for mark in self.layout.marks]
+        check_names(names)
         others = {"record": record, "certificate": certificate, "report": report}
         paths = {what: Path(target) for what, target in others.items() if target is not None}
         paths |= {f"release{mark}": name for mark, name in reversed([*zip(self.layout.marks, names, strict=True)])}
-        check_targets(list(paths.values()))
+        check_targets(list(paths.values()), force=force)
         self._warn_of_leftovers(Path(path))
         give_back_memory()
-        with pending(paths, private={"record"}) as files:
+        with pending(paths, private={"record"}, force=force) as files:
             tables = [files[f"release{mark}"] for mark in self.layout.marks]
             for file, frame in zip(tables, self.layout.frames, strict=True):
                 file.write(partial(write_table, guarded(frame) if guard_formulas else frame, kind))
@@ -189,7 +193,8 @@ class Release:
     @cached_property
     def certificate(self) -> Certificate:
         """What was proved, with the fingerprint that the release has as CSV."""
-        names = [sibling(UNNAMED, mark).name for mark in self.layout.marks]
+        several = len(self.layout.marks) > 1  # whose names say which table is which
+        names = [sibling(UNNAMED, mark).name if several or mark else None for mark in self.layout.marks]
         files = [
             WrittenFile(name, fingerprint(frame, CSV)) for name, frame in zip(names, self.layout.frames, strict=True)
         ]
@@ -202,6 +207,7 @@ class Release:
         certificate: str | Path | None = None,
         record: str | Path | None = None,
         guard_formulas: bool = False,
+        force: bool = True,
         progress: Progress | None = None,
     ) -> Certificate:
         """Write the release, once the judges have confirmed the finished files; they get their names last.
@@ -209,11 +215,12 @@ class Release:
         CSV, Parquet or Arrow, by the name's ending. A release of several tables makes several files, whose names
         start like `path`; the first of them gets its name last. `record` keeps the seed, for your eyes only.
         `guard_formulas` puts an apostrophe before text that a spreadsheet would run; `verify` takes it away again.
+        Existing files are overwritten; with `force=False` they are refused.
         """
         report = progress or silent
         report(0.0, "writing")
         written = self.prepared.write(
-            path, certificate=certificate, record=record, guard_formulas=guard_formulas, progress=report
+            path, certificate=certificate, record=record, guard_formulas=guard_formulas, force=force, progress=report
         )
         return written.certificate
 
@@ -225,13 +232,15 @@ class Release:
         attacks: Attacks | None = None,
         certificate: Certificate | None = None,
         public: bool = False,
+        force: bool = True,
         progress: Progress | None = None,
     ) -> None:
         """Write one HTML page that shows what the release holds, why, and what it cost; it asks no network.
 
         With the `original` frame it also shows quasi-identifiers before and after, with `attacks` (as `attack()`
         returns them) what an adversary would have learnt; `public` leaves out all that is about the raw table. A
-        release keeps no raw table, so it must be given again. `certificate` is what `write` returned.
+        release keeps no raw table, so it must be given again. `certificate` is what `write` returned. An existing file
+        is overwritten; with `force=False` it is refused.
         """
         from tclose.report.page import save
         from tclose.report.release_page import release_page
@@ -253,7 +262,7 @@ class Release:
             public=public,
             progress=stretch(told, 0.5, 1.0),
         )
-        save(page, path)
+        save(page, path, force=force)
 
 
 def _read(file: Pending, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
@@ -265,8 +274,8 @@ def _read(file: Pending, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
         raise _not_judged(error) from None
 
 
-def _not_judged(error: Exception) -> InputError:
-    return InputError(f"written in this format, the release cannot be judged: {error}")
+def _not_judged(error: TcloseError) -> InputError:
+    return InputError(f"written in this format, the release cannot be judged: {error.sentence}")
 
 
 def _page(page: Callable[[WrittenRelease], bytes], written: WrittenRelease) -> dict[str, bytes]:

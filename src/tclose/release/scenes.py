@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tclose.distance import Line, Metric
+from tclose.distance import Line, LineWithLeaf, Metric
 from tclose.measure.attack import Scene, Secret
 from tclose.privacy.judge import distance_of
 from tclose.release.beside import Beside, coverings, equal_people, linked
@@ -71,6 +71,7 @@ def _secrets(table: CodedTable, cells: Mapping[str, Ints]) -> tuple[Secret, ...]
 def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
     tree, domain = column.hierarchy, len(column.labels)
     geometry = distance_of(column).geometry(domain)
+    line = geometry.line if isinstance(geometry, LineWithLeaf) else geometry
     return Secret(
         name=column.name,
         cells=cells,
@@ -78,6 +79,6 @@ def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
         domain=domain,
         levels=() if tree is None else tree.levels,
         nodes=() if tree is None else tree.labels,
-        positions=geometry.positions.astype(np.float64) if isinstance(geometry, Line) else None,
+        positions=line.positions.astype(np.float64) if isinstance(line, Line) else None,
         costs=geometry.costs.astype(np.float64) if isinstance(geometry, Metric) else None,
     )

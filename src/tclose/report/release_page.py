@@ -21,7 +21,7 @@ from tclose.report.detail import DetailSection, detail_figures
 from tclose.report.figures import TableFigures, figures_of
 from tclose.report.glossary import terms
 from tclose.report.markup import Html, element, shown
-from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, listing, words
+from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, listing, origin_line, words
 from tclose.types import Progress, silent, stretch
 from tclose.words import counted, level, nt_closeness, number, percent, required
 
@@ -108,12 +108,13 @@ class ReleasePage:
             progress(done / len(makers))
             sections.append(make())
         footer = f"Made by tclose {self.certificate.version}. {NO_NETWORK}"
-        title = "Release report · tclose"
+        title = f"{shown((*self.certificate.origin.files, 'Release report')[0])} · tclose"
         return assembled(title=title, header=self._header(), sections=sections, footer=footer, canvas=self.canvas)
 
     def _header(self) -> list[Html]:
         certificate = self.certificate
         parts = [
+            origin_line(certificate.origin),
             element("p", "tclose · release report", class_="kicker"),
             element("h1", verdict(certificate)),
             element("p", summary(certificate), class_="lead"),

@@ -119,5 +119,5 @@ def marked_missing(texts: pl.Series, missing: Sequence[str]) -> Bools:
 
 
 def _shortest(texts: pl.Series) -> pl.Series:
-    """Spell whole numbers without decimals."""
-    return texts.str.replace(r"^(-?[0-9]+)\.0+$", "$1")
+    """Spell whole numbers without decimals, and zero without a sign."""
+    return texts.str.replace(r"^(-?[0-9]+)\.0+$", "$1").str.replace(r"^-0$", "0")

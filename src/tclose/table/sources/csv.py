@@ -54,9 +54,17 @@ def parse(data: bytes, *, repeated: Collection[str] = ()) -> pl.DataFrame:
 
 def _trimmed(data: bytes) -> bytes:
     """Drop a byte order mark and blank lines at either end; a table without them is not copied."""
-    if data.startswith((b"\xef\xbb\xbf", b"\r", b"\n")) or data.endswith((b"\n\n", b"\n\r\n", b"\r")):
-        return data.removeprefix(b"\xef\xbb\xbf").strip(b"\r\n")
-    return data
+    start, end = (3 if data.startswith(b"\xef\xbb\xbf") else 0), len(data)
+    while length := _line_end(data[start : start + 2]):
+        start += length
+    while end > start and data.endswith((b"\n\n", b"\n\r\n"), start, end):
+        end -= 2 if data.endswith(b"\r\n", start, end) else 1
+    return data if (start, end) == (0, len(data)) else data[start:end]
+
+
+def _line_end(beginning: bytes) -> int:
+    """Return how long the end of a line is that stands here, 0 where there is none; CR alone ends no line."""
+    return 1 if beginning.startswith(b"\n") else 2 * beginning.startswith(b"\r\n")
 
 
 def _check_text(data: bytes) -> None:
@@ -75,6 +83,9 @@ def _check_text(data: bytes) -> None:
         raise InputError("the table is not text: it holds NUL bytes; is it a spreadsheet or an archive?")
     if b"\r" in data and b"\n" not in data:
         raise InputError("the table's lines end in CR alone, as on very old computers: save it with LF or CRLF")
+    if data.startswith(b"\r") or data.endswith(b"\r"):
+        where = "begins" if data.startswith(b"\r") else "ends"
+        raise InputError(f"the table {where} with CR alone, which ends no line: remove it or save it with LF or CRLF")
 
 
 def _sniff(line: str) -> str:
@@ -91,11 +102,13 @@ def _first_record(data: bytes) -> str:
         stop = len(data) if end < 0 else end
         quotes += data.count(b'"', start, stop)
         if end < 0 or quotes % 2 == 0:
-            return data[:stop].decode("utf-8").rstrip("\r")
+            return data[:stop].decode("utf-8").removesuffix("\r")
         start = end + 1
 
 
 def _header(line: str, separator: str) -> list[str]:
+    if any("\r" in part for part in line.split('"')[::2]):
+        raise InputError("the header has CR alone, which ends no line: remove it or save the table with LF or CRLF")
     try:
         (names,) = csv.reader([line], delimiter=separator)
     except csv.Error:
@@ -137,6 +150,7 @@ def _fields_per_record(data: bytes, separator: str) -> Ints:
         ends = np.flatnonzero((chunk == NEWLINE) & outside)
         _check_quotes(whole, start, quoted, ord(separator), ends, records)
         commas = np.flatnonzero((chunk == ord(separator)) & outside)
+        _check_returns(whole, commas + start, ends + start, records)
         before = np.searchsorted(commas, ends)
         widths.append(np.diff(before, prepend=0) + 1)
         if len(ends):
@@ -163,10 +177,11 @@ def _check_quotes(whole: Bytes, start: int, quoted: bool, separator: int, ends: 
     opening, closing = (places[1::2], places[::2]) if quoted else (places[::2], places[1::2])
     before = whole[np.maximum(opening - 1, 0)]
     after = whole[np.minimum(closing + 1, len(whole) - 1)]
+    ends_line = (after != RETURN) | (whole[np.minimum(closing + 2, len(whole) - 1)] == NEWLINE)  # CR alone does not
     stray = np.concatenate(
         (
             opening[(opening > 0) & ~np.isin(before, (separator, NEWLINE, QUOTE))],
-            closing[(closing < len(whole) - 1) & ~np.isin(after, (separator, NEWLINE, RETURN, QUOTE))],
+            closing[(closing < len(whole) - 1) & ~(np.isin(after, (separator, NEWLINE, RETURN, QUOTE)) & ends_line)],
         )
     )
     if len(stray):
@@ -175,6 +190,14 @@ def _check_quotes(whole: Bytes, start: int, quoted: bool, separator: int, ends: 
         raise InputError(
             f"{where} has a quote in the middle of a field: put the whole field in quotes, and double those inside it"
         )
+
+
+def _check_returns(whole: Bytes, separators: Ints, ends: Ints, records: int) -> None:
+    """Refuse CR alone at the end of a field without quotes: polars would drop it."""
+    returns = separators[(separators > 0) & (whole[separators - 1] == RETURN)]
+    if len(returns):
+        row = records + int(np.searchsorted(ends, returns[0]))
+        raise InputError(f"row {row:,} has CR alone at the end of a field: put the field in quotes, or remove the CR")
 
 
 CSV = Source("CSV", b"", lambda data, repeated: parse(data, repeated=repeated))
