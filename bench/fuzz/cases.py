@@ -65,7 +65,12 @@ matrix = "costs.csv"
 ZONE_TREE = "north;up;*\nsouth;down;*\nwest;down;*\n"
 TREE = "flu;lungs;*\ncold;lungs;*\nulcer;stomach;*\ngastritis;stomach;*\n"
 COSTS = ";flu;cold;ulcer;gastritis\nflu;0;1;3;3\ncold;1;0;3;3\nulcer;3;3;0;1\ngastritis;3;3;1;0\n"
-FORBIDDEN = {"\u061c", "\u200e", "\u200f", *"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}  # turn text around
+FORBIDDEN = {
+    "\u061c",
+    "\u200e",
+    "\u200f",
+    *"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069",
+}  # turn text around
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,9 @@ def csv_case(random: Random) -> Case:
     if what < 0.35:
         return _released(Case("csv", files, []), random)
     files["other.csv"] = _shuffled(data, random)
-    return Case("csv", files, [check, ["check", "other.csv", *check[2:]]], lambda outcomes: _equal_verdicts(data, outcomes))
+    return Case(
+        "csv", files, [check, ["check", "other.csv", *check[2:]]], lambda outcomes: _equal_verdicts(data, outcomes)
+    )
 
 
 def _shuffled(data: bytes, random: Random) -> bytes:
@@ -258,7 +265,9 @@ def _judged_or_published(case: Case, random: Random) -> Case:
 
 def certificate_case(random: Random, published: Path) -> Case:
     """A damaged certificate, or a damaged release: neither may verify, unless nothing that counts was changed."""
-    names = random.choice((("release.csv", "release.json"), ("release.csv", "release.json"), ("parts.csv", "parts.json")))
+    names = random.choice(
+        (("release.csv", "release.json"), ("release.csv", "release.json"), ("parts.csv", "parts.json"))
+    )
     files = {path.name: path.read_bytes() for path in published.iterdir() if path.name.startswith(names[0][:5])}
     before = dict(files)
     target = names[1] if random.random() < 0.8 else random.choice([name for name in files if name.endswith(".csv")])

@@ -1,4 +1,4 @@
-"""How files are damaged: by bytes, by lines and cells, by keys of TOML, by values of JSON. Everything follows a seed."""
+"""How files are damaged: by bytes, lines and cells, by keys of TOML, by values of JSON. A seed decides everything."""
 
 from __future__ import annotations
 
@@ -24,11 +24,48 @@ SETTINGS = (  # values that a policy may be given
     *("[1, 2, 3]", '["a", "b"]', '["a", "a"]', "[[1]]", "{ width = 5 }", "{ count = 3 }", "{ quantiles = 3 }", "07:30"),
     *("{ edges = [0, 5, 9] }", "{ prefix = [2, 1] }", "{ width = [5, 10] }", '{ date = ["year"] }', "{ c = 3, l = 2 }"),
     *('"tree.csv"', '"costs.csv"', '"table.csv"', '"."', '"\\u001b[2J"', '"none.csv"', "1979-05-27", "0.1" + "3" * 30),
-    *('"value"', '"suppress"', '"bin"', '"mean"', '"drop"', '"equal"', '"ordered"', '"hierarchical"', '"matrix"', "1e9"),
+    *(
+        '"value"',
+        '"suppress"',
+        '"bin"',
+        '"mean"',
+        '"drop"',
+        '"equal"',
+        '"ordered"',
+        '"hierarchical"',
+        '"matrix"',
+        "1e9",
+    ),
 )
 KEYS = (
-    *("t", "n", "l", "entropy_l", "recursive", "alpha", "beta", "enhanced_beta", "delta", "distance", "hierarchy", "matrix"),
-    *("bins", "publish", "order", "domain", "missing", "k", "keep", "identifiers", "person", "unlinkable", "others", "step"),
+    *(
+        "t",
+        "n",
+        "l",
+        "entropy_l",
+        "recursive",
+        "alpha",
+        "beta",
+        "enhanced_beta",
+        "delta",
+        "distance",
+        "hierarchy",
+        "matrix",
+    ),
+    *(
+        "bins",
+        "publish",
+        "order",
+        "domain",
+        "missing",
+        "k",
+        "keep",
+        "identifiers",
+        "person",
+        "unlinkable",
+        "others",
+        "step",
+    ),
     *("suppress", "top", "bottom", '"\\u001b[2J"', '"*"', '"^x$"', "quasi", "sensitive"),
 )
 BINS = ("{ width = 0.5 }", "{ count = 2 }", "{ quantiles = 3 }", "{ edges = [0, 2.5, 9] }", "{ width = 1e-320 }")
@@ -70,7 +107,27 @@ PLAUSIBLE = {  # settings that a steward might try, by the part of the policy
         "order": ("[5.5, 4, 3, 2, 1]", '["flu", "cold", "ulcer", "gastritis"]'),
     },
 }
-FIGURES = (None, True, False, 0, -1, 2, 10**30, 0.5, -0.0, 1e308, "", "1/4", "0/0", "\x1b[2J", "rows", "persons", [], {}, [1])
+FIGURES = (
+    None,
+    True,
+    False,
+    0,
+    -1,
+    2,
+    10**30,
+    0.5,
+    -0.0,
+    1e308,
+    "",
+    "1/4",
+    "0/0",
+    "\x1b[2J",
+    "rows",
+    "persons",
+    [],
+    {},
+    [1],
+)
 
 Change = Callable[[bytes, Random], bytes]
 
@@ -102,13 +159,17 @@ def flip_near_the_end(data: bytes, random: Random) -> bytes:
 def flip_bit(data: bytes, random: Random) -> bytes:
     """Change one bit."""
     place = random.randrange(max(len(data), 1))
-    return data[:place] + bytes(byte ^ (1 << random.randrange(8)) for byte in data[place : place + 1]) + data[place + 1 :]
+    return (
+        data[:place] + bytes(byte ^ (1 << random.randrange(8)) for byte in data[place : place + 1]) + data[place + 1 :]
+    )
 
 
 def extreme_number(data: bytes, random: Random) -> bytes:
     """Write a huge or a negative number of four or eight bytes over others."""
     place = random.randrange(max(len(data), 1))
-    number = random.choice((b"\xff" * 4, b"\xff" * 8, b"\x00" * 8, b"\xff\xff\xff\x7f", b"\xff" * 7 + b"\x7f", b"\x80" * 9))
+    number = random.choice(
+        (b"\xff" * 4, b"\xff" * 8, b"\x00" * 8, b"\xff\xff\xff\x7f", b"\xff" * 7 + b"\x7f", b"\x80" * 9)
+    )
     return data[:place] + number + data[place + len(number) :]
 
 
@@ -233,7 +294,9 @@ def change_json(data: bytes, random: Random) -> bytes:
         return data
     place: Any = content
     for _ in range(random.randrange(6)):
-        inner = [part for part in (place.values() if isinstance(place, dict) else place) if isinstance(part, dict | list)]
+        inner = [
+            part for part in (place.values() if isinstance(place, dict) else place) if isinstance(part, dict | list)
+        ]
         if not inner:
             break
         place = random.choice(inner)

@@ -14,7 +14,9 @@ NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?0*[0-9]{1,3})?
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def figures(data: bytes, quasi: Sequence[str], distances: Mapping[str, str], k: int, t: Fraction) -> dict[str, Any] | None:
+def figures(
+    data: bytes, quasi: Sequence[str], distances: Mapping[str, str], k: int, t: Fraction
+) -> dict[str, Any] | None:
     """Return what `tclose check --json` should say of a CSV file; None where this reader is too simple for it."""
     rows = _rows(data)
     if rows is None:

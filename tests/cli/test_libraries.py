@@ -1,4 +1,4 @@
-"""What libraries do behind Python's back: they abort without memory, panic aloud and print; a command stays in order."""
+"""What libraries do behind Python's back: they abort without memory, panic and print. A command ends in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="libraries are contai
 POLICY = "[quasi.zone]\n[sensitive.pay]\nt = 1\n"
 
 
-def released(folder: Path, environment: dict[str, str], method: str, *, before: str = "") -> subprocess.CompletedProcess[str]:
+def released(
+    folder: Path, environment: dict[str, str], method: str, *, before: str = ""
+) -> subprocess.CompletedProcess[str]:
     (folder / "table.csv").write_text("zone,pay\n" + "a,1\nb,2\n" * 5)
     (folder / "policy.toml").write_text(POLICY)
     arguments = ["anonymize", "table.csv", "--policy", "policy.toml", "--out", "release.csv", "--method", method]

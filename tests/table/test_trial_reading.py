@@ -25,6 +25,14 @@ def written(how: str) -> bytes:
     return file.getvalue()
 
 
+def refusal(data: bytes) -> str | None:
+    try:
+        parse(data)
+    except InputError as error:
+        return str(error)
+    return None
+
+
 def test_a_file_that_makes_polars_abort_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         read(ABORTS)
@@ -38,19 +46,14 @@ def test_polars_still_aborts_on_that_file() -> None:
     assert done.returncode not in (0, 1)
 
 
-@pytest.mark.parametrize(("how", "reader"), [("parquet", "read_parquet"), ("ipc", "read_ipc")])
-def test_damaged_files_are_refused_without_a_word_from_polars(
-    how: str, reader: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("how", ["parquet", "ipc", "ipc_stream"])
+def test_damaged_files_are_refused_without_a_word_from_polars(how: str, capfd: pytest.CaptureFixture[str]) -> None:
     random, whole = Random(3), written(how)
     for _ in range(6):
         data = bytearray(whole)
         for place in random.sample(range(8, len(whole)), 30):
             data[place] = random.randrange(256)
-        try:
-            parse(bytes(data))
-        except InputError as error:
-            assert str(error) in (DAMAGED, TOO_LARGE)
+        assert refusal(bytes(data)) in (DAMAGED, TOO_LARGE, None)
     assert capfd.readouterr() == ("", "")
 
 
@@ -67,7 +70,9 @@ def test_what_this_process_wrote_itself_is_read_at_once(monkeypatch: pytest.Monk
 
 def test_a_process_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(InputError, match=r"cannot be started here \(No such file or directory\): give the table as CSV"):
+    with pytest.raises(
+        InputError, match=r"cannot be started here \(No such file or directory\): give the table as CSV"
+    ):
         read_on_trial(written("parquet"), "read_parquet")
 
 
@@ -80,9 +85,7 @@ def test_a_process_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> No
         (-6, b"double free", DAMAGED),
     ],
 )
-def test_how_a_process_died_says_why(
-    monkeypatch: pytest.MonkeyPatch, status: int, said: bytes, sentence: str
-) -> None:
+def test_how_a_process_died_says_why(monkeypatch: pytest.MonkeyPatch, status: int, said: bytes, sentence: str) -> None:
     done = subprocess.CompletedProcess(args=[], returncode=status, stdout=None, stderr=said)
     monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: done)
     with pytest.raises(InputError) as caught:
@@ -90,15 +93,18 @@ def test_how_a_process_died_says_why(
     assert str(caught.value) == sentence
 
 
-@pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="memory is limited where /proc/meminfo says how much there is")
+@pytest.mark.skipif(
+    not Path("/proc/meminfo").exists(), reason="memory is limited where /proc/meminfo says how much there is"
+)
 def test_a_trial_gets_no_more_memory_than_there_is() -> None:
     resource = pytest.importorskip("resource")
     code = Path(trial_process.__file__).read_text().partition('if __name__ == "__main__"')[0]
-    code += "limit_memory()\nimport resource\nprint(*resource.getrlimit(resource.RLIMIT_AS), resource.getrlimit(resource.RLIMIT_CORE))"
+    code += "limit_memory()\nimport resource\n"
+    code += "print(*(resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_CORE)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    limit = int(done.stdout.split()[0])
+    limit, core = map(int, done.stdout.split())
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     assert 0 < limit <= physical + trial_process.overhead()
-    assert done.stdout.strip().endswith("(0, 0)")
+    assert core == 0
     assert available_memory() > 0
     assert resource.getrlimit(resource.RLIMIT_AS)[0] != limit

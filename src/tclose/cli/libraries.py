@@ -1,7 +1,8 @@
 """What libraries do behind Python's back: they print to stderr by themselves, and they abort when memory runs out.
 
 A panic of polars prints its own text, which may quote cells, before Python hears of it. And where an allocation fails,
-polars aborts: no exception reaches Python. Both are caught here, for the length of a command, where the system is POSIX.
+polars aborts: no exception reaches Python. Both are caught here, for the length of a command, on POSIX systems
+(decision 052).
 """
 
 from __future__ import annotations
@@ -60,7 +61,6 @@ def _is_terminal_or_file(stream: TextIO | None) -> bool:
 @contextmanager
 def _aborts_answered(said: int, stderr: int, clean_up: Callable[[], None]) -> Iterator[None]:
     """Answer SIGABRT below Python, whose own handlers would only run after the process has ended."""
-
     words, spare, signs = bytearray(MOST), mmap.mmap(-1, SPARE), [sign.encode() for sign in OUT_OF_MEMORY]
     answers = {True: (f"{NO_MEMORY}\n".encode(), BAD), False: (f"{ABORTED}\n".encode(), BUG)}
 
