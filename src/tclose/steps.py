@@ -30,7 +30,7 @@ from tclose.policy.draft import guess as guess_roles
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import unguarded
 from tclose.release.beside import Beside
-from tclose.release.files import check_new, check_targets, pending, publish
+from tclose.release.files import check_new, check_targets, discard_unfinished, pending, publish
 from tclose.release.layouts import sibling
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
@@ -83,6 +83,7 @@ __all__ = [
     "compare",
     "demo",
     "detail",
+    "discard_unfinished",
     "doctor",
     "explain",
     "init",

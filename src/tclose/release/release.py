@@ -287,7 +287,7 @@ def _read(file: Pending, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
     """Return a finished file's fingerprint and the table that it holds."""
     data = read_bytes(file.path)
     try:
-        return sha256(data), parse(data, repeated=visible)
+        return sha256(data), parse(data, repeated=visible, written_here=True)
     except InputError as error:
         raise _not_judged(error) from None
 

@@ -27,6 +27,7 @@ from tclose.words import counted
 
 MOST_SUPERSETS = 1024
 MOST_COMPARED = 20_000  # names that are compared, about, to suggest similar ones for missing columns
+MOST_NAMED = 20  # columns without a role in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +187,8 @@ def check_columns(
     explained = {*named, *similar.values()}  # a column that a misspelt name stands for is no second mistake
     others = [column for column in frame.columns if column not in explained]
     if others and known and policy.others == "error" and not ignore_others:
-        listed = ", ".join(f"'{column}'" for column in others)
+        more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
+        listed = ", ".join(f"'{column}'" for column in others[:MOST_NAMED]) + more
         mistakes.add(PolicyError(f'the policy gives no role to {listed}: name them, or say others = "drop"'))
     mistakes.report()
 
@@ -196,8 +198,9 @@ def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
     for column in policy.unlinkable:
         warnings.warn(f"'{column}' is published as it is and not judged (unlinkable)", LeakWarning, stacklevel=2)
     if policy.person is None:
+        present = set(frame.columns)
         for column in policy.identifiers:
-            if column in frame.columns and (repeated := _repeated(frame[column], policy)):
+            if column in present and (repeated := _repeated(frame[column], policy)):
                 warnings.warn(
                     f"identifier '{column}' repeats in {repeated:,} rows: if they are rows of one person, "
                     f'say person = "{column}", or k and l count rows, not persons',
