@@ -47,7 +47,8 @@ def verify(
     names = tuple(file.name for file in promised.files if file.name is not None)
     problems += verified.problems
     unverifiable = not_verifiable(promised, loaded.unknown_keys)
-    return Verification(tuple(problems), verified.result, names, promised.layout != "anatomy", unverifiable)
+    protected = promised.layout != "anatomy"
+    return Verification(tuple(problems), verified.result, names, protected, not_verifiable=unverifiable)
 
 
 def _layout_problems(promised: Certificate) -> list[str]:
