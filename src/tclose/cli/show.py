@@ -202,8 +202,8 @@ def show_verification(verification: Verification) -> None:
         rows, classes = counted(verification.result.rows, "row"), counted(verification.result.classes, "class")
         tables = f" ({counted(len(verification.files), 'table')})" if verification.files else ""
         console.print(f"{rows} in {classes}{tables}, judged from the release alone.")
-    if keys := verification.not_verifiable:
-        console.print(Text(f"Not verifiable from the release alone: {', '.join(map(plain, keys))}."))
+    if claims := verification.not_verifiable_in_words:
+        console.print(Text(f"Not verifiable from the release alone: {', '.join(map(plain, claims))}."))
     if verification.holds:
         console.print(Text("The release is the one that was certified, and it meets its policy.", "bold green"))
         if not verification.identity_protected:
