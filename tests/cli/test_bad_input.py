@@ -190,6 +190,59 @@ def test_a_bad_policy(tclose: Run, name: str) -> None:
     tclose("check", "t.csv", "--policy", "p.toml").refuses(says)
 
 
+def test_each_mistake_of_a_policy_has_its_line(process: Run) -> None:
+    Path("t.csv").write_text(GOOD)
+    Path("p.toml").write_text(
+        "k = 0\n[quasi.zone]\nstep = -1\n[sensitive.pay]\nt = 2\nl = 0\n[sensitive.note]\ntt = 1\n"
+    )
+    done = process("check", "t.csv", "--policy", "p.toml")
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err.splitlines() == [
+        "error: k: expected a whole number of at least 1, not 0",
+        "error: quasi.zone.step: expected a number above 0, not -1",
+        "error: sensitive.pay.t: 2 is outside [0, 1]",
+        "error: sensitive.pay.l: expected a whole number of at least 1, not 0",
+        "error: sensitive.note: unknown key 'tt' (did you mean 't'?)",
+    ]
+
+
+def test_each_column_that_the_table_lacks_has_its_line(tclose: Run) -> None:
+    """A column that a misspelt name stands for is not also reported as one without a role."""
+    Path("t.csv").write_text(GOOD)
+    Path("p.toml").write_text("keep = ['ward']\n[quasi.zon]\n[sensitive.pay]\nt = 0\n[sensitive.wage]\nt = 0\n")
+    done = tclose("check", "t.csv", "--policy", "p.toml")
+    assert done.status == 2
+    assert done.err.splitlines() == [
+        "error: keep: the table has no column 'ward'",
+        "error: quasi.zon: the table has no column 'zon' (did you mean 'zone'?)",
+        "error: sensitive.wage: the table has no column 'wage'",
+        "error: the policy gives no role to 'note': name them, or say others = \"drop\"",
+    ]
+
+
+def test_a_header_of_cells_is_never_quoted(tclose: Run) -> None:
+    """Without a header, the first row stands in its place: it must not be listed as columns without a role."""
+    Path("t.csv").write_text(f"a,1,{SECRET}\nb,2,x\n")
+    Path("p.toml").write_text("[quasi.zone]\n[sensitive.pay]\nt = 0\n")
+    done = tclose("check", "t.csv", "--policy", "p.toml")
+    assert SECRET not in done.err
+    assert len(done.err.splitlines()) == 2
+
+
+def test_each_column_that_does_not_fit_its_settings_has_its_line(tclose: Run) -> None:
+    Path("t.csv").write_text("zone,pay,ill,grade\na,1,flu,A\nb,2,cold,B\n")
+    Path("p.toml").write_text(
+        "[quasi.zone]\nhierarchy = 'none.csv'\n[sensitive.pay]\nt = 0\ndomain = [1]\n"
+        "[sensitive.ill]\nt = 0\nbins = { width = 1 }\n[sensitive.grade]\nt = 0\norder = ['A']\n"
+    )
+    done = tclose("check", "t.csv", "--policy", "p.toml", "--show-values")
+    assert done.status == 2
+    starts = ("error: there is no hierarchy file", "error: column 'pay'", "       ", "error: sensitive column 'ill'",
+              "error: column 'grade'", "       ")  # fmt: skip
+    assert [line.startswith(start) for line, start in zip(done.err.splitlines(), starts, strict=True)] == [True] * 6
+
+
 def test_no_policy_and_a_folder(tclose: Run) -> None:
     Path("t.csv").write_text(GOOD)
     tclose("check", "t.csv", "--policy", "p.toml").refuses("there is no policy file p.toml")

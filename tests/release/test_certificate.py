@@ -77,7 +77,7 @@ def test_what_a_certificate_says(pair: Pair) -> None:
     content = pair.content
     assert set(content) == {
         "format", "version", "method", "policy", "sha256", "rows", "withheld", "counted", "classes", "smallest_class",
-        "satisfied", "measures", "sensitive", "models", "digest",
+        "satisfied", "measures", "sensitive", "models", "digest", "tool", "created", "file",
     }  # fmt: skip
     assert (content["rows"], content["withheld"], content["counted"]) == (8, 0, "rows")
     assert content["classes"] >= 2
@@ -90,6 +90,42 @@ def test_what_a_certificate_says(pair: Pair) -> None:
     assert "identifiers" not in content["policy"]
     assert set(content["measures"]) == {"gcp", "sse", "discernibility", "c_avg", "class_sizes"}
     assert content["digest"] == pair.proof.digest
+
+
+def test_a_certificate_names_its_release_and_its_time(pair: Pair) -> None:
+    content = pair.content
+    assert (content["file"], content["created"]) == ("r.csv", "2026-01-01T00:00:00Z")
+    assert content["tool"] == f"tclose {content['version']}"
+    origin = pair.verify().origin
+    assert origin is not None
+    assert origin.words() == ["r.csv", "on 2026-01-01 00:00 UTC", f"by {content['tool']}"]
+
+
+def test_a_release_that_was_not_written_has_no_name() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)
+        release = anonymize(FRAME, Policy.from_dict(ASKED), method="mondrian", seed=1)
+    assert "file" not in release.certificate.content
+
+
+def test_a_certificate_without_names_still_holds(pair: Pair) -> None:
+    """As version 0.1 wrote them; a release may also be called otherwise later."""
+    pair.rewrite(lambda content: [content.pop(name) for name in ("tool", "created", "file")], sign=True)
+    pair.release = pair.release.rename(pair.release.with_name("renamed.csv"))
+    verification = pair.verify()
+    assert verification.holds
+    assert verification.origin is not None
+    assert verification.origin.words() == []
+    assert (
+        Certificate.from_dict({k: v for k, v in pair.content.items() if k != "digest"}).digest == pair.content["digest"]
+    )
+
+
+@pytest.mark.parametrize("name", ["tool", "created", "table", "file"])
+def test_names_are_text(pair: Pair, name: str) -> None:
+    pair.rewrite(lambda content: content.update({name: ["r.csv"]}), sign=True)
+    with pytest.raises(InputError, match="is not a certificate of tclose"):
+        pair.verify()
 
 
 def test_a_true_pair_holds(pair: Pair) -> None:
@@ -176,6 +212,10 @@ def test_a_row_elsewhere(pair: Pair) -> None:
     ("change", "says"),
     [
         (lambda frame: frame.drop("pay"), "the table has no column 'pay'"),
+        (
+            lambda frame: frame.drop("pay", "ill"),
+            "the table has no column 'pay'; sensitive.ill: the table has no column 'ill'",
+        ),
         (lambda frame: frame.rename({"age": "Age"}), "the table has no column 'age'"),
         (lambda frame: frame.with_columns(name=pl.lit("Ann")), "the policy gives no role to 'name'"),
         (lambda frame: cell(frame, 0, "pay", "much"), "'pay' is not all numbers"),
@@ -188,10 +228,12 @@ def test_a_release_that_cannot_be_judged_is_no_answer_but_no(pair: Pair, change:
     found = pair.verify()
     said(found, HASH, "the release cannot be judged as the certificate says", says)
     assert found.result is None
+    assert found.origin is not None
     assert found.to_dict() == {
         "holds": False,
         "problems": list(found.problems),
-        "not_verifiable": ["version", "method", "withheld", "measures.gcp", "measures.sse"],
+        "not_verifiable": ["version", "tool", "created", "file", "method", "withheld", "measures.gcp", "measures.sse"],
+        "certificate": found.origin.to_dict(),
     }
 
 

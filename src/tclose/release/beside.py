@@ -86,7 +86,7 @@ def read_published(frame: Any, original: CodedTable, what: str = "the release") 
     try:
         return encode_quietly(to_polars(frame), reader_policy(original.policy, original.sensitive))
     except (InputError, PolicyError) as error:
-        raise InputError(f"{what} cannot be read by this policy: {error}", detail=error.detail) from None
+        raise InputError(f"{what} cannot be read by this policy: {error.sentence}", detail=error.detail) from None
 
 
 def _cells(original: CodedTable, published: CodedTable, name: str, what: str) -> CellPair:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,11 @@ from tclose.policy import Policy
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.release.files import check_targets, pending, publish
 from tclose.table.sources import read_bytes
+from tclose.words import legible
 
 FORMAT = "tclose-certificate-1"
+NAMES = ("tool", "created", "table", "file")
+SECONDS = re.compile(r"T(\d\d:\d\d):\d\dZ$")  # at the end of a time, which people read to the minute
 Number = int | float | str  # as JSON has it; text where no JSON number is exact, such as "1/3"
 
 
@@ -142,7 +146,7 @@ class Claims:
 class CertifiedFile:
     """One file of a release: its name and fingerprint, and what is said about its own table, if anything is."""
 
-    name: str | None  # a release of one table may have any name
+    name: str | None  # of one table: what it was first called, if it was written; it may get any other name
     sha256: str | None
     holds: str | None = None  # of an anatomy's tables: which columns
     measures: Mapping[str, Any] | None = None
@@ -171,6 +175,26 @@ class ClassSizes:
     largest: int
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What a release is called, and what it was made from, when and by what; older certificates do not say."""
+
+    files: tuple[str, ...]
+    table: str | None
+    created: str | None
+    tool: str | None
+
+    def words(self) -> list[str]:
+        """Return what is known, as people read it."""
+        known = _given({"made from": self.table, "on": self.created, "by": self.tool})
+        known |= {"on": SECONDS.sub(r" \1 UTC", self.created)} if self.created else {}
+        return [*map(legible, self.files), *(f"{word} {legible(name)}" for word, name in known.items())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known, as JSON has it."""
+        return _given({"files": [*self.files] or None, "table": self.table, "created": self.created, "tool": self.tool})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
     """The policy, what was found, what it cost, and the fingerprints of the release's files."""
@@ -188,13 +212,15 @@ class Certificate:
     scope: str | None = None  # what the guarantee does not cover
     group: str | None = None  # of an anatomy: the column that joins its two tables
     guard_formulas: bool = False  # whether text that a spreadsheet would run has an apostrophe in front
+    layout: Literal["one table", "projections", "anatomy"] = "one table"
+    tool: str | None = None  # what made the release, with its version; older certificates do not say
+    created: str | None = None  # when, in UTC
+    table: str | None = None  # the name of the table that was published, without its path
 
     @property
-    def layout(self) -> Literal["one table", "projections", "anatomy"]:
-        """Which tables the release has."""
-        if self.files[0].name is None:
-            return "one table"
-        return "projections" if self.group is None else "anatomy"
+    def origin(self) -> Origin:
+        """What the release is called, and what it was made from, when and by what."""
+        return Origin(tuple(file.name for file in self.files if file.name), self.table, self.created, self.tool)
 
     @property
     def content(self) -> dict[str, Any]:
@@ -230,17 +256,17 @@ class Certificate:
         content: dict[str, Any] = {
             "format": FORMAT,
             "version": self.version,
+            **_given({"tool": self.tool, "created": self.created, "table": self.table}),
             "method": self.method,
             "policy": self.settings,
             "withheld": self.withheld,
             "counted": self.counted,
         }
         content |= {} if self.identity_protected else {"identity_protected": False}
-        optional = {"base": self.base, "scope": self.scope, "group": self.group}
-        content |= {name: value for name, value in optional.items() if value is not None}
+        content |= _given({"base": self.base, "scope": self.scope, "group": self.group})
         content |= {"measures": self.measures, **self.claims.to_dict()}
         if self.layout == "one table":
-            content["sha256"] = self.files[0].sha256
+            content |= _given({"file": self.files[0].name}) | {"sha256": self.files[0].sha256}
         else:
             content["tables"] = [file.to_dict() for file in self.files]
         return content | ({"guard_formulas": True} if self.guard_formulas else {})
@@ -251,6 +277,7 @@ class Certificate:
         if content["format"] != FORMAT or not isinstance(content["policy"], dict):
             raise ValueError("not a certificate")
         _check_tables(content)
+        _check_names(content)
         tables = content.get("tables")
         measures = content.get("measures")
         return cls(
@@ -263,22 +290,26 @@ class Certificate:
             claims=Claims.from_dict(content),
             files=tuple(CertifiedFile.from_dict(table) for table in tables)
             if tables is not None
-            else (CertifiedFile(None, content.get("sha256")),),
+            else (CertifiedFile(content.get("file"), content.get("sha256")),),
             identity_protected=content.get("identity_protected") is not False,
             base=content.get("base"),
             scope=content.get("scope"),
             group=content.get("group"),
             guard_formulas=content.get("guard_formulas") is True,
+            layout="one table" if tables is None else "projections" if content.get("group") is None else "anatomy",
+            tool=content.get("tool"),
+            created=content.get("created"),
+            table=content.get("table"),
         )
 
     def to_bytes(self) -> bytes:
         """Return the file's bytes."""
         return (json.dumps({**self.to_dict(), "digest": self.digest}, indent=2, ensure_ascii=False) + "\n").encode()
 
-    def save(self, path: str | Path) -> None:
-        """Write the certificate."""
-        check_targets([Path(path)])
-        with pending({"certificate": Path(path)}) as files:
+    def save(self, path: str | Path, *, force: bool = True) -> None:
+        """Write the certificate; without `force`, an existing file is refused."""
+        check_targets([Path(path)], force=force)
+        with pending({"certificate": Path(path)}, force=force) as files:
             files["certificate"].write(lambda file: file.write(self.to_bytes()))
             publish(files.values())
 
@@ -334,6 +365,17 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) < len(pairs):
         raise ValueError("a key stands twice")
     return content
+
+
+def _given(optional: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is not known."""
+    return {name: value for name, value in optional.items() if value is not None}
+
+
+def _check_names(content: Mapping[str, Any]) -> None:
+    """Refuse names that are not text."""
+    if not all(isinstance(content.get(name, ""), str) for name in NAMES):
+        raise ValueError("a name is not text")
 
 
 def _check_tables(content: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from tclose.policy import Policy
 from tclose.privacy.judge import Verdict, judge
 from tclose.privacy.results import CheckResult
 from tclose.recode.guard import cells_unguarded, unguarded
-from tclose.release.certificate import Certificate, CertifiedFile, Claims
+from tclose.release.certificate import Certificate, CertifiedFile, Claims, Origin
 from tclose.release.comparing import claim_problems, count_problems, in_words, measure_problems
 from tclose.table import CodedTable, encode
 from tclose.table.sources import parse
@@ -42,6 +42,7 @@ class Verification:
     files: tuple[str, ...] = ()  # of a release of several tables
     identity_protected: bool = True
     not_verifiable: tuple[str, ...] = ()  # keys of the certificate about which the release alone says nothing
+    origin: Origin | None = None  # what the certificate says that the release is
 
     @property
     def holds(self) -> bool:
@@ -61,6 +62,8 @@ class Verification:
         if not self.identity_protected:
             answer |= {"identity_protected": False}
         answer |= {"not_verifiable": list(self.not_verifiable)}
+        if self.origin is not None:
+            answer |= {"certificate": self.origin.to_dict()}
         return {"holds": self.holds, "problems": list(self.problems), **answer}
 
 
@@ -101,7 +104,7 @@ def examined(
         progress(0.3)
         table = encode(frame, policy)
     except (InputError, PolicyError) as error:
-        return Verified([f"the release cannot be judged as the certificate says: {error}"], None)
+        return Verified([f"the release cannot be judged as the certificate says: {error.sentence}"], None)
     progress(0.5, "judging")
     judged = judge(table, policy, stretch(progress, 0.5, 1.0))
     problems = [

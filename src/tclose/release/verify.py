@@ -37,18 +37,19 @@ def verify(
     promised = loaded.certificate
     problems = [*_digest_problems(loaded, digest), *_layout_problems(promised)]
     if promised.layout == "one table":
-        data: dict[str | None, bytes] = {None: read_bytes(release)}
-        problems += _fingerprint_problems(data[None], promised.files[0])
+        only = promised.files[0]
+        data: dict[str | None, bytes] = {only.name: read_bytes(release)}
+        problems += _fingerprint_problems(data[only.name], only)
     else:
         more, data = _siblings(Path(release), promised.files)
         problems += more
     files = FilesOf(data, promised.guard_formulas)
     verified = LAYOUTS[promised.layout].verify(promised, files, stretch(report, 0.1, 1.0))
-    names = tuple(file.name for file in promised.files if file.name is not None)
+    origin = promised.origin
+    names = () if promised.layout == "one table" else origin.files
     problems += verified.problems
     unverifiable = not_verifiable(promised, loaded.unknown_keys)
-    protected = promised.layout != "anatomy"
-    return Verification(tuple(problems), verified.result, names, protected, not_verifiable=unverifiable)
+    return Verification(tuple(problems), verified.result, names, promised.layout != "anatomy", unverifiable, origin)
 
 
 def _layout_problems(promised: Certificate) -> list[str]:

@@ -65,6 +65,7 @@ class Anatomy:
         entries = [CertifiedFile(file.name, file.sha256, holds=what) for file, what in zip(files, HOLDS, strict=True)]
         return Certificate(
             **vars(about),
+            layout="anatomy",
             identity_protected=False,
             scope=NO_IDENTITY,
             group=self.group,
@@ -151,7 +152,7 @@ def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verifie
     try:
         problems += join_problems(files.frame(first), files.frame(second), promised.policy, group)
     except (InputError, PolicyError) as error:
-        problems.append(f"the tables cannot be joined: {error}")
+        problems.append(f"the tables cannot be joined: {error.sentence}")
     return Verified(problems, table.result)
 
 
@@ -170,6 +171,7 @@ ENTRY = LayoutEntry(
     lambda _: MARKS,
     make,
     verify,
+    exact_quasi=True,
     scope=NO_IDENTITY,
     holds=HOLDS,
 )

@@ -73,6 +73,7 @@ class Projections:
         ]
         return Certificate(
             **vars(about),
+            layout="projections",
             base=self.base,
             scope=EACH_ALONE,
             measures=mean_measures([table.measures for table in self.tables]),
