@@ -243,8 +243,8 @@ def show_verification(verification: Verification) -> None:
         console.print(f"{rows} in {classes}{tables}, judged from the release alone.")
     if verification.origin is not None and (words := verification.origin.words()):
         console.print(Text(f"The certificate says: {', '.join(words)}."))
-    if keys := verification.not_verifiable:
-        console.print(Text(f"Not verifiable from the release alone: {', '.join(map(plain, keys))}."))
+    if claims := verification.not_verifiable_in_words:
+        console.print(Text(f"Not verifiable from the release alone: {', '.join(map(plain, claims))}."))
     if verification.holds:
         console.print(Text("The release is the one that was certified, and it meets its policy.", "bold green"))
         if not verification.identity_protected:
