@@ -63,6 +63,11 @@ IDENTIFIERS: dict[str, Cell] = {
     "diagnosis": lambda chance, row: f"finding number {row}",
     "panel": lambda chance, row: 1 + row // 3 * 17,
     "panel text": lambda chance, row: f"P{row % 100 * 31}",
+    "small panel": lambda chance, row: f"P-{row // 10:03}",
+    "Bemerkung": lambda chance, row: (
+        ("call Anna", "moved", "call Anna", "late", "ill", "new")[row] if row < 6 else None
+    ),
+    "extra": lambda chance, row: ("moved", "late", "moved", "ill", "new")[row] if row < 5 else None,
 }
 OTHERS: dict[str, tuple[Cell, dict[str, Any]]] = {
     "birth date": (lambda chance, row: day(chance), {"hierarchy": {"date": ["month", "year", "decade"]}}),
