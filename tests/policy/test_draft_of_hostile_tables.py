@@ -63,6 +63,7 @@ IDENTIFIERS: dict[str, Cell] = {
     "diagnosis": lambda chance, row: f"finding number {row}",
     "panel": lambda chance, row: 1 + row // 3 * 17,
     "panel text": lambda chance, row: f"P{row % 100 * 31}",
+    "decimal comma": lambda chance, row: f"{chance.randrange(10**4)},{chance.randrange(10, 99)}",
     "small panel": lambda chance, row: f"P-{row // 10:03}",
     "Bemerkung": lambda chance, row: (
         ("call Anna", "moved", "call Anna", "late", "ill", "new")[row] if row < 6 else None
@@ -109,6 +110,12 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_identifiers_in_disguise_are_found(table: Path) -> None:
     guesses = {guess.column: guess for guess in steps.init(table).columns}
     assert [name for name in IDENTIFIERS if guesses[name].role != "identifier"] == []
+
+
+def test_the_reason_says_how_to_rewrite_dates_and_numbers(table: Path) -> None:
+    guesses = {guess.column: guess for guess in steps.init(table).columns}
+    assert guesses["Geburtsdatum"].why.startswith("its dates are not written as 2024-03-31: rewrite them")
+    assert guesses["decimal comma"].why.startswith("its numbers are not written as 12.5: rewrite them")
 
 
 def test_what_identifies_no_row_is_published_with_care(table: Path) -> None:

@@ -27,6 +27,7 @@ SHAPES = {
     "contact": ["call me at anna@example.org tomorrow", "no", "yes", "see below"],
     "prose": ["the patient came in with a strong pain", "he says that it began on Monday"],
     "answer": ["ja", "nein"],
+    "amounts": ["12,50", "1.234,5", "7 %", "80 kg", "3 mg/dl", "<0,1", "€ 1,200"],
     "code": ["A-00123", "B-00456", "I10", "E11.9"],
 }
 

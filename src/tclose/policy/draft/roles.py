@@ -137,6 +137,8 @@ def _identified_by_texts(column: Profile) -> str | None:
         return "free text can name people"
     if column.shape == "dates" and (column.distinct > MEASUREMENT or column.own_share > MANY_TEXTS):
         return "its dates are not written as 2024-03-31: rewrite them, and a class can publish a month or a year"
+    if column.shape == "amounts" and column.own_share > MANY_TEXTS:
+        return "its numbers are not written as 12.5: rewrite them, and they can be published in bins"
     if column.kind == "text" and column.shape == "prose" and column.own_share > MANY_PROSE:
         return "free text can name people"
     if column.nearly_unique:
