@@ -14,9 +14,11 @@ from types import FrameType
 
 import click
 
+from tclose import steps
 from tclose.cli import show
 from tclose.cli.health import doctor
 from tclose.cli.judging import check, explain, verify
+from tclose.cli.libraries import contained, shortage
 from tclose.cli.options import BAD, HOLDS
 from tclose.cli.publishing import anonymize, demo, init
 from tclose.cli.studying import attack, compare, methods
@@ -41,7 +43,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # ≤ must not break a console that has no ≤
     _clean_up_when_ended()
-    sys.exit(run(sys.argv[1:]))
+    with contained(steps.discard_unfinished):
+        status = run(sys.argv[1:])
+    sys.exit(status)
 
 
 def _clean_up_when_ended() -> None:
@@ -79,9 +83,9 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         what = f"{error.filename}: " if error.filename else "the answer cannot be written: "
         return _say(f"error: {what}{error.strerror or type(error).__name__}", BAD)
-    except MemoryError:
-        return _say("error: the table does not fit into memory", BAD)
     except BaseException as error:  # a bug must never look like an answer; polars panics with a BaseException
+        if sentence := shortage(error):
+            return _say(sentence, BAD)
         show.show_bug(error)
         return BUG
 

@@ -105,11 +105,22 @@ def pending(
 ) -> Iterator[dict[str, Pending]]:
     """Hold files that vanish unless they are published; a private one stays readable by its owner only."""
     files = {name: Pending(path, private=name in private, force=force) for name, path in targets.items()}
+    _unfinished.update(files.values())
     try:
         yield files
     finally:
         for file in files.values():
             file.discard()
+            _unfinished.discard(file)
+
+
+_unfinished: set[Pending] = set()
+
+
+def discard_unfinished() -> None:
+    """Remove every file that has not got its name: for a process that is about to end without further ado."""
+    for file in tuple(_unfinished):
+        file.discard()
 
 
 def publish(files: Iterable[Pending]) -> None:

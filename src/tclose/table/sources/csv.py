@@ -35,13 +35,15 @@ def parse(data: bytes, *, repeated: Collection[str] = ()) -> pl.DataFrame:
     if not data.strip():
         raise InputError("the table is empty: it has neither a header nor rows")
     _check_text(data)
-    separator = _sniff(data)
-    header = _header(data, separator)
+    first = _first_record(data)
+    separator = _sniff(first)
+    header = _header(first, separator)
     records = _check_records(data, separator, len(header))
     if records == 1:
         raise InputError("the table has a header but no rows")
     try:
-        schema = {name: pl.Categorical(pl.Categories.random()) if name in repeated else pl.String() for name in header}
+        few = set(repeated)
+        schema = {name: pl.Categorical(pl.Categories.random()) if name in few else pl.String() for name in header}
         frame = pl.read_csv(data, separator=separator, schema=schema, has_header=False)
     except pl.exceptions.PolarsError:  # its message would quote cells
         raise InputError("the table is not valid CSV") from None
@@ -86,39 +88,43 @@ def _check_text(data: bytes) -> None:
         raise InputError(f"the table {where} with CR alone, which ends no line: remove it or save it with LF or CRLF")
 
 
-def _sniff(data: bytes) -> str:
+def _sniff(line: str) -> str:
     """Return the separator that splits the header into most fields."""
-    line = _first_record(data)
     outside = "".join(line.split('"')[::2])
     return max(SEPARATORS, key=outside.count)
 
 
 def _first_record(data: bytes) -> str:
-    end = 0
+    """Return the text up to the first line break outside quotes; every byte is looked at once."""
+    start, quotes = 0, 0
     while True:
-        end = data.find(b"\n", end)
-        record = data if end < 0 else data[:end]
-        if end < 0 or record.count(b'"') % 2 == 0:
-            return record.decode("utf-8").removesuffix("\r")
-        end += 1
+        end = data.find(b"\n", start)
+        stop = len(data) if end < 0 else end
+        quotes += data.count(b'"', start, stop)
+        if end < 0 or quotes % 2 == 0:
+            return data[:stop].decode("utf-8").removesuffix("\r")
+        start = end + 1
 
 
-def _header(data: bytes, separator: str) -> list[str]:
-    record = _first_record(data)
-    if any("\r" in part for part in record.split('"')[::2]):
+def _header(line: str, separator: str) -> list[str]:
+    if any("\r" in part for part in line.split('"')[::2]):
         raise InputError("the header has CR alone, which ends no line: remove it or save the table with LF or CRLF")
     try:
-        (names,) = csv.reader([record], delimiter=separator)
+        (names,) = csv.reader([line], delimiter=separator)
     except csv.Error:
-        raise InputError("the header is not valid CSV") from None
+        raise InputError(
+            "the header is not valid CSV: a quote in it is stray or never closed, or a name is too long"
+        ) from None
+    first: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if not name.strip():
             raise InputError(f"column {number} of {len(names)} has no name in the header")
-        if (first := names.index(name) + 1) < number:  # in a table without a header, the name is a cell
+        if name in first:  # in a table without a header, the name is a cell
             raise InputError(
-                f"columns {first} and {number} have the same name in the header: rename one",
+                f"columns {first[name]} and {number} have the same name in the header: rename one",
                 detail=f"the name is '{name}'",
             )
+        first[name] = number
     return names
 
 
