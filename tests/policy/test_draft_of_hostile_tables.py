@@ -377,3 +377,18 @@ def test_no_draft_publishes_many_values_of_one_row(columns: list[tuple[str, str]
         exact = guess.role == "sensitive" and "publish" not in guess.settings
         spelled_out = guess.role == "quasi" and guess.kind in ("text", "mixed") and "hierarchy" not in guess.settings
         assert not (exact or spelled_out) or own <= max(0.1 * rows, 10)
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+odd_cells = st.one_of(texts, st.sampled_from(["", "NA", "None", "-", "1", "-0.0", "1e-320", "2024-02-30", "1" * 30]))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.dictionaries(texts.filter(bool), st.lists(odd_cells, min_size=25, max_size=25), min_size=1, max_size=4))
+def test_any_table_gets_a_draft_that_is_valid_and_shows_no_cell_and_no_escape(cells: dict[str, list[str]]) -> None:
+    marked = {name: [cell if len(cell) < 3 else f"{cell}S3CR3T" for cell in column] for name, column in cells.items()}
+    draft = steps.init(pl.DataFrame(marked))
+    read = tomllib.loads(draft.policy)
+    assert sorted([*read["identifiers"], *read.get("quasi", ()), *read.get("sensitive", ())]) == sorted(cells)
+    assert "S3CR3T" not in draft.policy
+    assert draft.policy.replace("\n", "").isprintable()
