@@ -62,7 +62,7 @@ def role_of(column: Profile) -> Reason:
     if names.QUASI.search(name):
         return Reason("quasi", "its name is something that others may know about a person", True)
     if names.NUMBER_OF_GROUP.search(name) or (names.NUMBERING.search(name) and not _is_count(column, name)):
-        return Reason("quasi", "its name is a group, a code or a number that others may know", True)
+        return Reason("quasi", "its name says that it is a group, a code or a number, which others may know", True)
     return _role_by_values(column, name)
 
 
