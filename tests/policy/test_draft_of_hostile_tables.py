@@ -129,9 +129,10 @@ def test_what_identifies_no_row_is_published_with_care(table: Path) -> None:
 def test_the_release_of_a_hostile_table(table: Path, tmp_path: Path) -> None:
     draft = steps.init(table)
     (tmp_path / "p.toml").write_text(re.sub(r"^# t = 0\.\?", "t = 0.5 #", draft.policy, flags=re.MULTILINE))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
         steps.anonymize(table, tmp_path / "p.toml", out=tmp_path / "r.csv", options={"effort": "fast"}, seed=1)
+    assert not [warning for warning in warned if "that at most two" in str(warning.message)]
     release = tclose.read(tmp_path / "r.csv")
     assert set(release.columns) == set(OTHERS)
     assert len(release) == ROWS
