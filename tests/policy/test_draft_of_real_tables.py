@@ -330,9 +330,10 @@ def test_a_release_from_the_draft_identifies_no_row(table: Table, tmp_path: Path
 
     policy = tmp_path / "policy.toml"
     policy.write_text(re.sub(r"^# t = 0\.\?", "t = 0.5 #", draft.policy, flags=re.MULTILINE), encoding="utf-8")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the seed, and of identifiers that repeat
+    with warnings.catch_warnings(record=True) as warned:  # of the seed, and of identifiers that repeat
+        warnings.simplefilter("always")
         steps.anonymize(path, policy, out=tmp_path / "release.csv", options={"effort": "fast"}, seed=1)
+    assert not [warning for warning in warned if "that at most two" in str(warning.message)]
 
     original, release = tclose.read(path), tclose.read(tmp_path / "release.csv")
     assert len(release) == len(original)

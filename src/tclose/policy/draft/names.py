@@ -91,6 +91,12 @@ PERSONAL = _any(
     "kennwort _token_ fingerprint",
     "unterschrift _signature_ _photo_ _foto_",
 )
+# What people have typed.
+FREE_TEXT = _any(
+    "_comments?_ _notes?_ _remarks?_ free_?text _feedback_ _message_ narrative",
+    "bemerkung notiz anmerkung kommentar freitext commentaire remarque observacion comentario _notas?_ osservazion",
+    "commento opmerking toelichting observaca uwagi komentarz",
+)
 # Numbers that an office, a bank or a maker gave to one person or one device.
 OFFICIAL = _any(
     "_ssn_ social_(?:security|insurance) _nino_ national_(?:insurance|id) _nhs_ _mrn_ medical_record",

@@ -13,6 +13,7 @@ from tclose.words import counted
 
 BINS = 20
 LEAST_IN_BIN = 5  # rows; a small table gets fewer bins
+FEW_ANSWERS = 10  # different values: no more are levels, such as blood types A, B, AB and 0
 LONGEST_CODE = 6  # letters of a postal code that prefixes are made of
 
 Settings = tuple[dict[str, Any], tuple[str, ...]]  # keys of the column's table in the policy, and why they are set
@@ -101,7 +102,7 @@ def _number_remarks(column: Profile, name: str) -> Sequence[str]:
 
 
 def _mixed_remarks(column: Profile, name: str) -> Sequence[str]:
-    if column.kind != "mixed" or names.POSTCODE.search(name):
+    if column.kind != "mixed" or column.distinct <= FEW_ANSWERS or names.POSTCODE.search(name):
         return ()
     return ("numbers or dates, and other texts: to have it read as numbers, correct the texts or list them in missing",)
 

@@ -18,7 +18,7 @@ Role = Literal["identifier", "quasi", "sensitive"]
 
 MANY_NUMBERS = 0.1  # share of rows with a number of their own from which exact numbers are not published
 MANY_TEXTS = 0.1  # the same for texts, where the set of a class would spell them out
-MANY_ROWS = 10  # fewer rows than this are not many, whatever their share
+MANY_ROWS = 10  # fewer rows than this are not many in a small table, whatever their share
 MANY_PROSE = 0.05  # the same for free text
 MEASUREMENT = 50  # different numbers: more look like a measurement
 FEW_LEVELS = 5  # different values: no more are answers, not numbers of persons
@@ -62,7 +62,7 @@ def role_of(column: Profile) -> Reason:
     if names.QUASI.search(name):
         return Reason("quasi", "its name is something that others may know about a person", True)
     if names.NUMBER_OF_GROUP.search(name) or (names.NUMBERING.search(name) and not _is_count(column, name)):
-        return Reason("quasi", "its name is a group, a code or a number that others may know", True)
+        return Reason("quasi", "its name says that it is a group, a code or a number, which others may know", True)
     return _role_by_values(column, name)
 
 
@@ -133,15 +133,19 @@ def _identified_by_texts(column: Profile) -> str | None:
     """Say why texts identify rows: many stand in one row only, and a class would spell them out."""
     if column.kind not in ("text", "mixed") or not column.present:
         return None
+    if names.FREE_TEXT.search(names.words(column.name)) and not _has_few_levels(column):
+        return "free text can name people"
     if column.shape == "dates" and (column.distinct > MEASUREMENT or column.own_share > MANY_TEXTS):
         return "its dates are not written as 2024-03-31: rewrite them, and a class can publish a month or a year"
+    if column.shape == "amounts" and column.own_share > MANY_TEXTS:
+        return "its numbers are not written as 12.5: rewrite them, and they can be published in bins"
     if column.kind == "text" and column.shape == "prose" and column.own_share > MANY_PROSE:
-        return "free text can name people and says what only one person has said"
+        return "free text can name people"
     if column.nearly_unique:
         return "(nearly) every row has a text of its own"
-    if column.in_blocks and column.distinct > MEASUREMENT:
+    if column.in_blocks and (column.distinct > MEASUREMENT or column.shape == "code"):
         return "each of its texts stands in a few rows, as the code of a person does"
-    if column.own_share > MANY_TEXTS and column.own >= MANY_ROWS:
+    if column.own_share > MANY_TEXTS and (column.own >= MANY_ROWS or column.rows >= 5 * MANY_ROWS):
         return f"{percent(column.own_share)} of the rows have a text of their own"
     return None
 

@@ -26,10 +26,12 @@ SHAPES = {  # what most values look like, as a sentence has it
     "person": "names of people",
     "contact": "texts with e-mail addresses, phone numbers or account numbers in them",
     "dates": "dates that are not written as 2024-03-31",
+    "amounts": "numbers that are not written as 12.5",
     "prose": "free text",
     "answer": "yes or no",
+    "code": "codes such as A-00123",
 }
-IDENTIFYING = frozenset(SHAPES) - {"dates", "prose", "answer"}  # whatever the counts are
+IDENTIFYING = frozenset(SHAPES) - {"dates", "amounts", "prose", "answer", "code"}  # whatever the counts are
 LOOKED_AT = 1000  # values
 FIRST_LETTERS = 300  # of a value, which are compared with shapes
 FIRST_OF_PROSE = 2000  # letters in which addresses and numbers are searched
@@ -72,6 +74,10 @@ DAY = re.compile(
     r"(?:[0-9]{1,2}[-./ ]){2}(?:[0-9]{2}|[0-9]{4})(?:,?[ T].*)?|[0-9]{4}[-./][0-9]{1,2}[-./][0-9]{1,2}(?:[ T].*)?"
     r"|[0-9]{1,2}\.? ?[A-Za-z]{3,9}\.?,? ?(?:[0-9]{2}|[0-9]{4})|[A-Za-z]{3,9}\.? [0-9]{1,2},? [0-9]{4}"
 )
+AMOUNT = re.compile(
+    r"[-+<>~]? ?[€$£]? ?[0-9]{1,3}(?:[ .,'’]?[0-9]{3})*(?:[.,][0-9]+)?(?: ?[€$£%]| [^\W\d_]{1,6}(?:/[^\W\d_]{1,4})?)?"
+)
+CODE = re.compile(r"[^\W\d_]{0,5}[-_/. ]?[0-9]+(?:[-_/.][0-9]+)?[^\W\d_]?")
 RANGE = re.compile(r"([0-9]+) ?- ?([0-9]+)")
 HEXADECIMAL = re.compile(r"[0-9a-fA-F]{16,}")
 TOKEN = re.compile(r"\$[0-9a-z]{1,8}\$.{20,}|[A-Za-z0-9+/]{20,}={0,2}")
@@ -97,7 +103,9 @@ def shape_of(texts: Sequence[str]) -> str | None:
     if _share(long, _holds_contact) >= SOME:
         return "contact"
     spaces = sum(text.count(" ") + 1 for text in sample) / len(sample)
-    return "prose" if spaces >= PROSE_WORDS else None
+    if spaces >= PROSE_WORDS:
+        return "prose"
+    return "code" if _share(sample, _is_code) >= MOST else None
 
 
 def _share(texts: Sequence[str], looks: Callable[[str], bool]) -> float:
@@ -165,6 +173,15 @@ def _few_words(text: str) -> bool:
     return text.count(" ") <= 3
 
 
+def _is_amount(text: str) -> bool:
+    """Tell whether a text is a number with a decimal comma, a unit or a sign, which is not read as a number."""
+    return AMOUNT.fullmatch(text) is not None and re.search(r"[,€$£%<>]|[0-9] [^\W\d]", text) is not None
+
+
+def _is_code(text: str) -> bool:
+    return CODE.fullmatch(text) is not None
+
+
 def _holds_contact(text: str) -> bool:
     return INSIDE.search(text) is not None
 
@@ -177,5 +194,6 @@ TESTS: dict[str, Callable[[str], bool]] = {
     "hash": _is_hash,
     "dates": lambda text: DAY.fullmatch(text) is not None,
     "phone": _is_phone_number,
+    "amounts": _is_amount,
     "street": _matching(FULL["street"]),
 }
