@@ -31,7 +31,7 @@ from worker import work
 HERE = Path(__file__).resolve().parent
 FINDS = Path("fuzz-finds")
 SPACING = 1_000_000  # between the seeds of two runs
-CASE_SECONDS = 60  # a case takes a fraction of a second; this is for a machine that does other things as well
+CASE_SECONDS = 120  # a case takes a fraction of a second; this is for a machine that does other things as well
 
 
 @dataclass(frozen=True)
