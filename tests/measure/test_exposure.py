@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from tclose.measure.attack import homogeneity, joining, rarity
 from tclose.measure.attack.base import Scene, Secret
 from tclose.measure.exposure import (
-    MANY_ROWS,
-    OWN_ROWS,
     Cells,
     Exposed,
     PublishedAttribute,
@@ -21,6 +19,8 @@ from tclose.measure.exposure import (
     exposed_in,
     rows_with_own_values,
 )
+from tclose.policy.draft.profile import OWN_ROWS
+from tclose.policy.draft.roles import MANY_ROWS
 from tclose.types import Ints
 
 ATTACKS = {"same_value": homogeneity, "rare_value": rarity, "known_value": joining}

@@ -13,15 +13,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tclose.policy.draft.profile import OWN_ROWS
+from tclose.policy.draft.roles import MANY_ROWS
 from tclose.types import Bools, Ints
 from tclose.words import exposure_cure, exposure_sentence, nothing_exposed
 
 Kind = Literal["same_value", "rare_value", "known_value"]
 Cells = Literal["number", "bin", "other"]  # decides which setting makes the values coarser
 
-OWN_ROWS = 2  # a value that no more rows (or persons) than this show is these rows' own
-MANY_ROWS = 10  # fewer rows than this are not many, whatever their share
-MANY_SHARE = 0.25  # of the rows that have a value
+MANY_SHARE = 0.25  # of the rows that have a value; a draft is stricter, so that no draft is warned about
 
 
 @dataclass(frozen=True, eq=False)
