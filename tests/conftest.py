@@ -29,6 +29,8 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "cli/test_ended.py",
     "cli/test_report.py",
     "cli/test_several_tables.py",
+    "cli/test_streams.py",
+    "cli/test_terminal.py",
     "test_api.py",
     "test_steps.py",
 )

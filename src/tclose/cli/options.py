@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -110,8 +109,3 @@ def method_options(
     if len(dict(pairs)) < len(pairs):
         raise click.UsageError("an option of the method is given twice: give it once")
     return steps.method_options(method, dict(pairs))
-
-
-def print_json(answer: Mapping[str, Any]) -> None:
-    """Print one JSON object on a line, in ASCII: right whatever encoding stdout has."""
-    click.echo(json.dumps(answer))

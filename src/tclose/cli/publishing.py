@@ -8,8 +8,9 @@ import click
 
 from tclose import steps
 from tclose.cli import show
-from tclose.cli.options import FILE, HOLDS, as_json, method_options, policy_file, print_json, show_values
+from tclose.cli.options import FILE, HOLDS, as_json, method_options, policy_file, show_values
 from tclose.cli.progress import Bar
+from tclose.cli.terminal import Console, Text, echo, echo_json, echo_lines
 
 
 @click.command(short_help="Publish a table so that it holds what its policy asks for.")
@@ -81,7 +82,7 @@ def anonymize(
     for note in publication.notes:
         show.show_warning(note)
     if as_json:
-        print_json(publication.to_dict())
+        echo_json(publication.to_dict())
     else:
         show.show_release(publication)
     return HOLDS
@@ -95,11 +96,11 @@ def init(table: str, out: Path | None, as_json: bool) -> int:
     """Draft a policy for TABLE: the role of each column is guessed and explained; every t is left to you."""
     draft = steps.init(table, out=out)
     if as_json:
-        print_json(draft.to_dict())
+        echo_json(draft.to_dict())
     elif out is None:
-        click.echo(draft.policy, nl=False)
+        echo_lines(draft.policy)
     else:
-        click.echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {table} --policy {out}")
+        echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {table} --policy {out}")
     return HOLDS
 
 
@@ -117,13 +118,15 @@ def demo(rows: int, seed: int, out: Path, as_json: bool) -> int:
     with Bar() as bar:
         shown = steps.demo(folder=out, rows=rows, seed=seed, progress=bar)
     if as_json:
-        print_json(shown.to_dict())
+        echo_json(shown.to_dict())
         return HOLDS
     table, policy, publication = shown.table, shown.policy, shown.publication
-    click.echo(f"A hospital table with {rows:,} invented patients: {table}\nIts policy: {policy}")
+    echo(f"A hospital table with {rows:,} invented patients: {table}")
+    echo(f"Its policy: {policy}")
     _command(f"tclose check {table} --policy {policy}")
     show.show_check(shown.before)
-    click.echo("\nSo it must not be published as it is: leaving out names and numbers is not enough.")
+    echo("")
+    echo("So it must not be published as it is: leaving out names and numbers is not enough.")
     files = f"--out {publication.out} --certificate {publication.certificate_file}"
     _command(f"tclose anonymize {table} --policy {policy} {files}")
     show.show_release(publication)
@@ -133,5 +136,6 @@ def demo(rows: int, seed: int, out: Path, as_json: bool) -> int:
 
 
 def _command(line: str) -> None:
-    click.echo()
-    click.secho(f"$ {line}\n", bold=True)
+    echo("")
+    Console().print(Text(f"$ {line}", "bold"), soft_wrap=True)
+    echo("")

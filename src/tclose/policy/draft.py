@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tclose.words import counted
+from tclose.words import counted, plain
 
 Kind = Literal["number", "date", "boolean", "text", "mixed"]
 Role = Literal["identifier", "quasi", "sensitive"]
@@ -150,4 +150,6 @@ def _key(name: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", r"\u007f")  # which JSON allows and TOML does not
+    """Spell a name as TOML does; whatever is invisible is escaped, so that the draft can be read on a terminal."""
+    text = json.dumps(name, ensure_ascii=False)
+    return "".join(letter if plain(letter) == letter else rf"\U{ord(letter):08x}" for letter in text)
