@@ -25,10 +25,11 @@ from tclose.policy import Policy
 from tclose.words import plain
 
 PIECES = (
-    "\x1b[2J\x1b[H", "\x1b]8;;x\x07", "\x1b]0;title\x07", "\x9b31m", "\x9d", "\x07", "\b\b\b", "\r", "\t", "\x7f", "\x85",
-    "\nFORGED", "\r\nFORGED", "\x0bFORGED", "\x0cFORGED", "\x1cFORGED", "\u2028FORGED", "\u2029FORGED",
+    "\x1b[2J\x1b[H", "\x1b]8;;x\x07", "\x1b]0;title\x07", "\x9b31m", "\x9d", "\x07", "\b\b", "\r", "\t", "\x7f",
+    "\x85",     "\nFORGED", "\r\nFORGED", "\x0bFORGED", "\x0cFORGED", "\x1cFORGED", "\u2028FORGED", "\u2029FORGED",
     "\u202e", "\u2066", "\u200b", "\u2060", "\ufeff", "\u3164", "\ufe0f", "\U000e0041",
-    "[bold red]", "[/]", "[link=http://x]", "[@click=x]", ":warning:", "$", "{", "\\", "'", '"', ",", ";", "=", "ä", "a", " ",
+    "[bold red]", "[/]", "[link=http://x]", "[@click=x]", ":warning:", "$", "{", "\\",
+    "'", '"', ",", ";", "=", "ä", "a", " ",
 )  # fmt: skip
 HOSTILE = st.lists(st.sampled_from(PIECES) | st.characters(codec="utf-8"), min_size=1, max_size=6).map("".join)
 FILE_NAME = HOSTILE.map(lambda name: name.replace("/", "").replace("\0", "")[:40] or "a")

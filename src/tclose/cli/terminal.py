@@ -119,9 +119,12 @@ def _forgiving(stream: TextIO | None) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.flush()
-    raw = _Forgiving(getattr(stream.buffer, "raw", stream.buffer))  # without a buffer under PYTHONUNBUFFERED
+    raw: Any = getattr(stream.buffer, "raw", stream.buffer)  # without a buffer under PYTHONUNBUFFERED
     return io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding=stream.encoding, errors="replace", line_buffering=stream.line_buffering
+        io.BufferedWriter(_Forgiving(raw)),
+        encoding=stream.encoding,
+        errors="replace",
+        line_buffering=stream.line_buffering,
     )
 
 
