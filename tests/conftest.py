@@ -22,6 +22,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "typing",
     "examples",
     "engine/test_attack.py",
+    "engine/test_code_folder.py",
     "engine/test_once.py",
     "measure",
     "recode/test_covering.py",

@@ -161,13 +161,13 @@ def rows_in_classes(rows: int, classes: int, *, smallest: int, withheld: int = 0
     return f"{where}{without}; the smallest class has {counted(smallest, 'row')}"
 
 
-def compiling(seconds: float) -> str:
+def compiling(seconds: float, *, each_run: bool = False) -> str:
     """Say that the compiler runs, and about how long it takes.
 
     >>> compiling(11.7)
     'compiling, once per machine (about 12 s)'
     """
-    return f"compiling, once per machine (about {seconds:.0f} s)"
+    return f"compiling{'' if each_run else ', once per machine'} (about {seconds:.0f} s)"
 
 
 def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

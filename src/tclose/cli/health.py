@@ -8,6 +8,7 @@ from tclose import steps
 from tclose.cli.options import BAD, HOLDS, as_json
 from tclose.cli.progress import Bar
 from tclose.cli.terminal import echo, echo_json
+from tclose.errors import InputError
 from tclose.words import counted
 
 
@@ -21,6 +22,8 @@ def doctor(warm: bool, as_json: bool) -> int:
     methods at once.
     """
     health, compiled = steps.doctor(), None
+    if warm and health.kernels is None:
+        raise InputError(health.advice[-1])
     if warm and health.healthy:
         with Bar() as bar:
             compiled = steps.warm(progress=bar)
