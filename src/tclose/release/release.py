@@ -17,7 +17,7 @@ from tclose.measure.attack import Attacks
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
-from tclose.recode.guard import guarded, unguarded
+from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
@@ -76,7 +76,7 @@ class PreparedRelease:
         with pending(paths, private={"record"}) as files:
             tables = [files[f"release{mark}"] for mark in self.layout.marks]
             for file, frame in zip(tables, self.layout.frames, strict=True):
-                file.write(partial(write_table, guarded(frame) if guard_formulas else frame, kind))
+                file.write(partial(write_table, GUARDS[NEWEST].guarded(frame) if guard_formulas else frame, kind))
             written = self._confirmed(tables, guard_formulas, progress)
             contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
             contents |= {} if page is None else _page(page, written)
@@ -90,7 +90,7 @@ class PreparedRelease:
     def _confirmed(self, files: Sequence[Pending], guard_formulas: bool, progress: Progress) -> WrittenRelease:
         """Judge the finished files from their own bytes, and certify what was found there."""
         read = [_read(file, () if guard_formulas else self.policy.visible) for file in files]
-        frames = [unguarded(frame) if guard_formulas else frame for _, frame in read]
+        frames = [GUARDS[NEWEST].unguarded(frame) if guard_formulas else frame for _, frame in read]
         progress(0.0, "judging")
         try:
             judged = self.layout.judge(frames, progress)
@@ -99,7 +99,7 @@ class PreparedRelease:
         release = Release(self, tuple(table.result for table in judged))
         names = [WrittenFile(file.target.name, digest) for file, (digest, _) in zip(files, read, strict=True)]
         certificate = self.layout.certificate(self.about, release.results, names)
-        return WrittenRelease(release, replace(certificate, guard_formulas=guard_formulas), judged)
+        return WrittenRelease(release, replace(certificate, guard=NEWEST if guard_formulas else 0), judged)
 
     def _record(self) -> bytes:
         notes = {"seed": self.seed, "method": self.about.method, "version": self.about.version}

@@ -78,6 +78,6 @@ def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
         domain=domain,
         levels=() if tree is None else tree.levels,
         nodes=() if tree is None else tree.labels,
-        positions=geometry.positions.astype(np.float64) if isinstance(geometry, Line) else None,
+        positions=geometry.rounded.positions.astype(np.float64) if isinstance(geometry, Line) else None,
         costs=geometry.costs.astype(np.float64) if isinstance(geometry, Metric) else None,
     )

@@ -41,7 +41,7 @@ def verify(
     else:
         more, data = _siblings(Path(release), promised.files)
         problems += more
-    files = FilesOf(data, promised.guard_formulas)
+    files = FilesOf(data, promised.guard)
     verified = LAYOUTS[promised.layout].verify(promised, files, stretch(report, 0.1, 1.0))
     names = tuple(file.name for file in promised.files if file.name is not None)
     problems += verified.problems

@@ -72,8 +72,10 @@ class CodedTable:
         """The rows of equal kept values, compared as they are published: -0.0 is not 0.0."""
         if not self.policy.keep:
             return Classes(np.arange(len(self)), np.array([len(self)]))
-        kept = [self.frame[name] for name in self.policy.keep]
-        return classes_of(pl.DataFrame([c.cast(pl.String) if c.dtype.is_float() else c for c in kept]))
+        kept = {name: self.frame[name] for name in self.policy.keep}
+        return classes_of(
+            pl.DataFrame({name: c.cast(pl.String) if c.dtype.is_float() else c for name, c in kept.items()})
+        )
 
     def supersets(self) -> Iterator[Ints]:
         """Yield groupings of the classes: those that agree on some of the visible columns, on few of them first."""

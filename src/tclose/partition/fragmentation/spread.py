@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Geometry, Line, Tree
+from tclose.errors import Unsuited
 from tclose.partition.fragmentation import kernels
 from tclose.types import Floats, Ints
 
@@ -167,5 +168,7 @@ class MetricSpread:
 def spread_of(geometry: Geometry, bound: str) -> AttributeSpread:
     """Return the worst cases that belong to a ground distance; the paper prints a bound for lines only."""
     if isinstance(geometry, Line):
+        if geometry.rounded is not geometry:
+            raise Unsuited("fragmentation cannot weigh values whose range has over 300 digits")
         return (PrintedLineSpread if bound == "published" else LineSpread)(geometry.positions)
     return TreeSpread(geometry.below_root) if isinstance(geometry, Tree) else MetricSpread(geometry.costs)
