@@ -28,6 +28,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "recode/test_covering.py",
     "release/test_layouts.py",
     "cli/test_ended.py",
+    "cli/test_extremes.py",
     "cli/test_report.py",
     "cli/test_several_tables.py",
     "cli/test_streams.py",

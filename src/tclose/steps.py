@@ -27,6 +27,7 @@ from tclose.policy import Policy, PolicyLike
 from tclose.policy.draft import Guess
 from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
+from tclose.policy.paths import check_name
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
@@ -370,6 +371,7 @@ def init(table: Any, *, out: str | Path | None = None) -> Draft:
 
 def _write_new(path: Path, text: str) -> None:
     """Write a file whole or not at all, and never over another."""
+    check_name(path)
     if os.path.lexists(path):
         raise InputError(f"{path} exists already: name another file")
     check_targets([path])
@@ -478,6 +480,7 @@ def demo(
     """Write the built-in example into a folder, check it, publish it and verify the release."""
     from tclose.examples.demo import write_example
 
+    check_name(folder)
     table, policy = write_example(Path(folder), rows=rows, seed=seed)
     out, certificate = Path(folder) / "release.csv", Path(folder) / "release.json"
     before = check(table, policy, progress=stretch(progress, 0.0, 0.2))

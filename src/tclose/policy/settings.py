@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tclose.errors import PolicyError, did_you_mean
+from tclose.policy.paths import check_name
 from tclose.words import legible
 
 T = TypeVar("T")
@@ -117,6 +118,7 @@ def path(value: object, place: str) -> Path:
     """Read the path of a file."""
     if not isinstance(value, str | Path):
         raise PolicyError(f"expected the path of a file, not {kind_of(value)}", place=place)
+    check_name(value)
     return Path(value)
 
 

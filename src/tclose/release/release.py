@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -64,7 +64,7 @@ class PreparedRelease:
     ) -> WrittenRelease:
         """Write the tables; all files get their names at once, when the judges have confirmed the finished tables.
 
-        `page` makes the page that goes to `report`. A page that does not fit into memory is left out.
+        `page` makes the page that goes to `report`. A page that fits neither into memory nor on its disk is left out.
         """
         kind, names = format_of(Path(path)), [sibling(Path(path), mark) for mark in self.layout.marks]
         others = {"record": record, "certificate": certificate, "report": report}
@@ -80,11 +80,12 @@ class PreparedRelease:
             written = self._confirmed(tables, guard_formulas, progress)
             contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
             contents |= {} if page is None else _page(page, written)
-            for what in contents.keys() & files.keys():
+            for what in contents.keys() & files.keys() - {"report"}:
                 files[what].write(partial(_put, contents[what]))
-            publish(file for what, file in files.items() if what in contents or what.startswith("release"))
-        if page is not None and "report" not in contents:
-            raise InputError("the release is written, but its page does not fit into memory: leave out --report")
+            no_page = None if page is None else _page_problem(contents, files)
+            publish(file for what, file in files.items() if what != "report" or not (page is None or no_page))
+        if no_page is not None:
+            raise InputError(f"the release is complete, but its page is missing: {no_page}")
         return written
 
     def _confirmed(self, files: Sequence[Pending], guard_formulas: bool, progress: Progress) -> WrittenRelease:
@@ -275,6 +276,20 @@ def _page(page: Callable[[WrittenRelease], bytes], written: WrittenRelease) -> d
         return {"report": page(written)}
     except MemoryError:
         return {}
+
+
+def _page_problem(contents: Mapping[str, bytes], files: Mapping[str, Pending]) -> str | None:
+    """Write the page, last of all; if there is no memory or no space for it, say so: the release does without it."""
+    if "report" not in contents:
+        return "it does not fit into memory; leave out --report"
+    file = files["report"]
+    try:
+        file.write(partial(_put, contents["report"]))
+    except OSError as error:
+        file.discard()
+        old = f"; {file.target} is of an earlier release" if file.target.exists() else ""
+        return f"{error.strerror or type(error).__name__}{old}"
+    return None
 
 
 def _put(content: bytes, file: BinaryIO) -> None:

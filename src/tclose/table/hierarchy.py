@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tclose.errors import InputError
+from tclose.policy.paths import check_readable
 from tclose.types import Ints
 
 
@@ -76,6 +77,7 @@ class Hierarchy:
 
 def read_rows(path: Path, what: str) -> list[list[str]]:
     """Read a small file of separated values, without its blank lines."""
+    check_readable(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
