@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast wheel-test lint format bench clean
+.PHONY: help demo test test-fast wheel-test lint format bench fuzz clean
 
 help:
 	@echo "make demo        an invented hospital table: checked, published, verified"
@@ -13,6 +13,7 @@ help:
 	@echo "make wheel-test  the wheel, installed without extras on every Python that is here"
 	@echo "make lint        ruff and mypy"
 	@echo "make bench       speed and memory, as ratios against peers"
+	@echo "make fuzz        10,000 damaged files through the command line, under 10 minutes"
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("tclose needs Python 3.11 or later: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
@@ -29,7 +30,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/tclose demo
+	@$(BIN)/tclose demo --force
 
 test: $(READY) .venv/.browser
 	@$(BIN)/python -m pytest -n auto
@@ -61,6 +62,10 @@ bench: $(READY) .bench-venv/.ready
 	@$(BIN)/python bench/quality.py best
 	@$(BIN)/python bench/speed.py
 	@$(BIN)/python bench/report.py
+	@$(BIN)/python bench/growth.py
+
+fuzz: $(READY)
+	@$(BIN)/python bench/fuzz
 
 clean:
-	rm -rf .venv .bench-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tclose-demo
+	rm -rf fuzz-finds .venv .bench-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tclose-demo

@@ -1,6 +1,8 @@
 """Fingerprints of releases with a given seed: `record FILE` on one commit, `compare FILE` on another.
 
 The same seed, table and policy must give the same bytes; a change that means to alter them says so in a decision note.
+A certificate is compared without the names of tool, table and file, the time, and the digest that covers them, as
+certificates were before they had these keys.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import polars as pl
 
 import tclose
 from tclose.examples import hospital
+from tclose.release.certificate import NAMES, digest_of
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 TREES = DATA / "adult_hierarchies"
@@ -130,7 +133,16 @@ def digests() -> Iterator[tuple[str, dict[str, str]]]:
             warnings.simplefilter("ignore")
             release = tclose.anonymize(table(), tclose.Policy.from_dict(policy), method=method, seed=SEED, **options)
             release.write(folder / f"release.{kind}", certificate=folder / "certificate.json")
-            yield name, {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in sorted(folder.iterdir())}
+            yield name, {f.name: hashlib.sha256(_bytes(f)).hexdigest() for f in sorted(folder.iterdir())}
+
+
+def _bytes(file: Path) -> bytes:
+    """Return a file's bytes; of a certificate, those that it would have without names and time."""
+    if file.name != "certificate.json":
+        return file.read_bytes()
+    content = json.loads(file.read_bytes())
+    kept = {name: value for name, value in content.items() if name not in (*NAMES, "digest")}
+    return (json.dumps({**kept, "digest": digest_of(kept)}, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def main() -> int:

@@ -9,14 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tclose.partition.registry import METHODS
 
+settings.register_profile("tclose", deadline=None)  # no test measures time: a busy machine must not fail one
+settings.load_profile("tclose")
+
 HERE = Path(__file__).parent
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600")  # 2026-01-01: two runs of a test give the same certificate
 SLOW = (  # folders and files that `make test-fast` leaves out: many examples, long searches, other processes, a browser
     "laws",
     "papers",
     "partition",
+    "policy/test_draft_of_real_tables.py",
     "compare",
     "report",
     "typing",
@@ -29,6 +35,9 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "release/test_layouts.py",
     "cli/test_ended.py",
     "cli/test_extremes.py",
+    "cli/test_growth.py",
+    "cli/test_libraries.py",
+    "test_fuzz.py",
     "cli/test_report.py",
     "cli/test_several_tables.py",
     "cli/test_streams.py",
@@ -80,6 +89,18 @@ def chosen(
 ):
     return whole(problem) if kind == "one" else (whole(problem).cumsum() + range(problem.rows)) // (problem.rows // 2)
 
+def aborts(problem, *, seed=0, progress=None):
+    import polars
+    polars.repeat(1, 1 << 58, dtype=polars.Int64, eager=True)  # 2^61 bytes: polars aborts the process
+
+def panics(problem, *, seed=0, progress=None):
+    import polars
+    polars.Series([2**31 - 1], dtype=polars.Int32).cast(polars.Date).cast(polars.String)
+
+def prints(problem, *, seed=0, progress=None):
+    os.write(2, b"a library prints S3CR3T\\n" * 100_000)
+    return whole(problem)
+
 FAKES = {
     "whole": whole,
     "unsuited": raising(Unsuited("it serves one attribute only")),
@@ -89,6 +110,10 @@ FAKES = {
     "crash": raising(ValueError("the cell S3CR3T")),
     "memory": raising(MemoryError()),
     "killed": killed,
+    "aborts": aborts,
+    "panics": panics,
+    "prints": prints,
+    "threads": raising(RuntimeError("can't start new thread")),
     "endless": endless,
     "chosen": chosen,
 }

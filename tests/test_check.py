@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose import CheckResult, InputError, LeakWarning, Policy, check, explain
+from tclose import CheckResult, InputError, LeakWarning, Policy, anonymize, check, explain
 
 half, third, quarter = Fraction(1, 2), Fraction(1, 3), Fraction(1, 4)
 
@@ -351,3 +351,41 @@ def test_nt_closeness_tries_coarse_supersets_first() -> None:
 
 def test_an_attribute_that_fails_any_model_is_not_satisfied() -> None:
     assert not judged("ab", [1, 2], t=1, l=2).sensitive["x"].satisfied
+
+
+# Values that look alike
+
+
+def spellings(*values: str) -> pl.DataFrame:
+    return pl.DataFrame({"age": list(range(len(values))), "ill": values})
+
+
+ALIKE = (
+    r"^sensitive 'ill' has {} of values that differ only in case, spaces, punctuation or Unicode form: l and all other "
+    r"models count them as different values, so give those that mean the same one spelling$"
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "pairs"),
+    [
+        (("HIV", "hiv", "HIV ", "flu"), "3 pairs"),
+        (("diabetes, type 2", "Diabetes type-2"), "1 pair"),
+        (("r\u00e9union", "re\u0301union", "St. John", "st john"), "2 pairs"),
+    ],
+)
+def test_values_that_look_alike_are_warned_about_once(values: tuple[str, ...], pairs: str) -> None:
+    policy = Policy(quasi=["age"], sensitive={"ill": {"l": 2}}, k=2)
+    with pytest.warns(LeakWarning, match=ALIKE.format(pairs)) as caught:
+        check(spellings(*values), policy)
+    assert len(caught) == 1
+    with pytest.warns(LeakWarning, match=ALIKE.format(pairs)) as caught:
+        anonymize(spellings(*values), policy, method="mondrian")
+    assert len(caught) == 1
+    assert not any(value in str(caught[0].message) for value in values)
+
+
+def test_values_that_differ_are_not_warned_about() -> None:
+    policy = Policy(quasi=["age"], sensitive={"ill": {"l": 1}})
+    for values in (("A+", "A-", "A", "B"), ("<=50K", ">50K"), ("1", "1.0", "-1"), ("?", "-", "."), ("true", "True")):
+        check(spellings(*values), policy)  # a warning would be an error

@@ -21,17 +21,29 @@ on request (`--show-values`), so that a log never holds personal data.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class TcloseError(Exception):
     """Base of every error that tclose raises on purpose."""
 
     exit_status = 2
+    _several: tuple[TcloseError, ...] = ()
 
     def __init__(self, message: str, *, detail: str = "") -> None:
         super().__init__(message)
         self.detail = detail
+
+    @property
+    def mistakes(self) -> tuple[TcloseError, ...]:
+        """The single mistakes that the error reports, each an error of its own; mostly there is only one."""
+        return self._several or (self,)
+
+    @property
+    def sentence(self) -> str:
+        """The same on one line, for a message that quotes it."""
+        return "; ".join(map(str, self.mistakes))
 
 
 class InputError(TcloseError):
@@ -47,7 +59,9 @@ class PolicyError(TcloseError):
         self.place = place
 
     def within(self, parent: str) -> PolicyError:
-        """Return the same error, seen from one level further up."""
+        """Return the same error, seen from one level further up; of several mistakes, each gets its place."""
+        if self._several:
+            return _together([each.within(parent) for each in self._several if isinstance(each, PolicyError)])
         place = f"{parent}.{self.place}" if self.place else parent
         return PolicyError(self.message, place=place, detail=self.detail)
 
@@ -96,6 +110,55 @@ class CacheWarning(UserWarning):
     """Compiled kernels cannot be kept on disk, so that every run compiles them again."""
 
 
+class Mistakes:
+    """Collects the mistakes in a policy, or between a policy and a table, to report all of them at once.
+
+    >>> mistakes = Mistakes()
+    >>> for k in (0, 5, -1):
+    ...     with mistakes.collected():
+    ...         if k < 1:
+    ...             raise PolicyError(f"{k} is too small", place="k")
+    >>> try:
+    ...     mistakes.report()
+    ... except PolicyError as error:
+    ...     print(error)
+    k: 0 is too small
+    k: -1 is too small
+    """
+
+    def __init__(self) -> None:
+        self._errors: list[PolicyError | InputError] = []
+
+    def add(self, error: PolicyError | InputError) -> None:
+        """Take note of a mistake."""
+        self._errors.append(error)
+
+    @contextmanager
+    def collected(self, within: str = "") -> Iterator[None]:
+        """Take note of a mistake and go on; `within` is the place of what is read, if readers do not know it."""
+        try:
+            yield
+        except PolicyError as error:
+            self.add(error.within(within) if within else error)
+        except InputError as error:
+            self.add(error)
+
+    def report(self) -> None:
+        """Raise one error for all mistakes, if there are any: a single one as it is, several with a line each."""
+        if len(self._errors) == 1:
+            raise self._errors[0]
+        if self._errors:
+            raise _together(self._errors)
+
+
+def _together(errors: Iterable[PolicyError | InputError]) -> PolicyError:
+    """Return one error for several; what a table and a policy disagree about is the policy's mistake, too."""
+    mistakes = tuple(mistake for error in errors for mistake in error.mistakes)
+    whole = PolicyError("\n".join(map(str, mistakes)))
+    whole._several = mistakes
+    return whole
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ` (did you mean 'ldl'?)`, or nothing when no known word is near.
 
@@ -104,6 +167,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("ldl", ["LDL"])
     " (did you mean 'LDL'?)"
     """
+    near = nearest(word, known)
+    return "" if near is None else f" (did you mean '{near}'?)"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is most like a given one, if any is."""
     spelled = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), spelled, n=1, cutoff=0.6)
-    return f" (did you mean '{spelled[near[0]]}'?)" if near else ""
+    return spelled[near[0]] if near else None

@@ -7,9 +7,8 @@ nothing has been written: no step reports progress after its files have got thei
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -19,28 +18,30 @@ from tclose.errors import Infeasible, InputError
 from tclose.measure.attack import RELEASE, Attacks, Finding
 from tclose.measure.kept import DETAIL_MEASURES
 from tclose.measure.learning import Prediction
+from tclose.measure.lost import LostDetail
 from tclose.measure.utility import MEASURES, Measure
 from tclose.partition import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.options import from_texts
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy import Policy, PolicyLike
-from tclose.policy.draft import Guess
+from tclose.policy.draft import Guess, person_of
 from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
 from tclose.policy.paths import check_name
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
-from tclose.release.certificate import Certificate
-from tclose.release.files import check_targets, pending, publish
-from tclose.release.formats import format_of
-from tclose.release.layouts import possible_marks, sibling
-from tclose.release.release import Release, WrittenRelease
+from tclose.release.files import check_new, check_targets, discard_unfinished, pending, publish
+from tclose.release.layouts import sibling
+from tclose.release.naming import table_name
+from tclose.release.publication import Publication
+from tclose.release.release import WrittenRelease
 from tclose.release.scenes import ANONYMIZER, Adversary
+from tclose.release.targets import check_release_targets, sources_of
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.release.verify import verify as verify_release
 from tclose.table import CodedTable, read, to_polars
-from tclose.table.profile import profiles
+from tclose.table.profile import profiles, with_persons
 from tclose.types import Progress, Repeating, silent, stretch
 from tclose.words import html_table, number
 
@@ -83,6 +84,7 @@ __all__ = [
     "compare",
     "demo",
     "detail",
+    "discard_unfinished",
     "doctor",
     "explain",
     "init",
@@ -93,7 +95,6 @@ __all__ = [
     "warm",
 ]
 
-STANDARD_INPUT = Path("/dev/stdin")
 READ = 0.1  # share of the work of `anonymize` after which the table is read
 PAGE_SPLIT, PAGE_JUDGED, PAGE_COMPARED, PAGE_ATTACKED = 0.45, 0.5, 0.55, 0.75  # shares of the work where a page is made
 
@@ -107,28 +108,15 @@ def check(table: Any, policy: PolicyLike, *, ignore_others: bool = False, progre
     return memory.check(_frame(table), policy, ignore_others=ignore_others, progress=progress)
 
 
-def explain(table: Any, policy: PolicyLike, *, attribute: str, class_number: int) -> Explanation:
+def explain(
+    table: Any, policy: PolicyLike, *, attribute: str, class_number: int, progress: Progress = silent
+) -> Explanation:
     """Show the cheapest moves of rows that turn one class's distribution into the whole table's."""
     from tclose.engine import memory
 
-    return memory.explain(_frame(table), Policy.of(policy), attribute=attribute, class_number=class_number)
-
-
-@dataclass(frozen=True, eq=False)
-class Publication:
-    """A release that was written: its files, what was proved of it, and what its steward should know."""
-
-    release: Release = field(repr=False)
-    certificate: Certificate = field(repr=False)
-    out: Path
-    files: tuple[Path, ...]  # `out`, or one file for each table of a release of several
-    certificate_file: Path | None = None
-    report: Path | None = None
-    notes: tuple[str, ...] = ()  # warnings about what could not be done
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
-        return {"release": str(self.out), **self.certificate.content, "digest": self.certificate.digest}
+    policy = Policy.of(policy)
+    progress(0.0, "reading")
+    return memory.explain(_frame(table), policy, attribute=attribute, class_number=class_number, progress=progress)
 
 
 def anonymize(
@@ -144,70 +132,46 @@ def anonymize(
     method: str = DEFAULT_METHOD,
     options: Mapping[str, Any] | None = None,
     seed: int | None = None,
+    force: bool = False,
     progress: Progress = silent,
 ) -> Publication:
     """Publish a table so that it holds what a policy asks for; the files appear once the release is proved.
 
     `certificate`, `record` (the seed) and `report` (a page; `public` leaves out what is about the raw table) are files
-    to write beside the release. `options` go to the method.
+    to write beside the release. `options` go to the method. Without `force`, existing files are refused.
     """
     from tclose.engine import memory
+    from tclose.engine.estimate import losses_with_estimates
 
     asked, told = Policy.of(policy), Repeating(progress)
-    _check_files(table, policy, asked, method, [out, certificate, record, report])
+    extra, sources, attributes = (certificate, record, report), sources_of(table, policy, asked), len(asked.sensitive)
+    check_release_targets(Path(out), extra, sources, method=method, attributes=attributes, force=force)
+    if report is not None:
+        _check_report_libraries()
     told(0.0, "reading")
     kind, original = memory.read_for_release(_frame(table), asked)
     split, judged = (0.9, 1.0) if report is None else (PAGE_SPLIT, PAGE_JUDGED)
     part, settings = stretch(told, READ, split), options or {}
-    prepared = memory.prepare(original, asked, kind=kind, method=method, seed=seed, progress=part, options=settings)
+    about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
+    prepared = memory.prepare(original, asked, **about, progress=part, options=settings)
+    lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     notes: list[str] = []
-    page = None if report is None else partial(_page, original, public=public, notes=notes, progress=told)
+    page = None if report is None else partial(_page, original, lost, public=public, notes=notes, progress=told)
     del original  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
     part, files = stretch(told, split, judged), {"certificate": certificate, "record": record, "report": report}
-    written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, progress=part)
-    return _publication(written, Path(out), certificate, report, notes)
-
-
-def _publication(
-    written: WrittenRelease,
-    out: Path,
-    certificate: str | Path | None,
-    report: str | Path | None,
-    notes: Sequence[str],
-) -> Publication:
-    """Say which files were written, and what their steward should know."""
+    written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, force=force, progress=part)
     return Publication(
         release=written.release,
         certificate=written.certificate,
-        out=out,
-        files=tuple(sibling(out, mark) for mark in written.release.layout.marks),
+        out=Path(out),
+        files=tuple(sibling(Path(out), mark) for mark in written.release.layout.marks),
+        exposed=written.exposed,
         certificate_file=None if certificate is None else Path(certificate),
         report=None if report is None else Path(report),
+        lost=lost,
         notes=tuple(notes),
     )
-
-
-def _check_files(
-    table: Any, given: PolicyLike, policy: Policy, method: str, targets: Sequence[str | Path | None]
-) -> None:
-    """Refuse files that could not be written, or that would overwrite what is read, before the work begins.
-
-    The first target is the release, the last one its page, which needs libraries.
-    """
-    out, *others = targets
-    assert out is not None
-    format_of(Path(out))
-    releases = [sibling(Path(out), mark) for mark in possible_marks(method, len(policy.sensitive))]
-    check_targets([*releases, *(Path(path) for path in others if path)], _sources(table, given, policy))
-    if targets[-1] is not None:
-        _check_report_libraries()
-
-
-def _sources(table: Any, given: PolicyLike, policy: Policy) -> list[Path]:
-    """Return the files that are read."""
-    paths = [path for path in (table, given) if isinstance(path, str | Path)]
-    return [*(STANDARD_INPUT if str(path) == "-" else Path(path) for path in paths), *policy.files]
 
 
 def _check_report_libraries() -> None:
@@ -218,7 +182,13 @@ def _check_report_libraries() -> None:
 
 
 def _page(
-    original: CodedTable, written: WrittenRelease, *, public: bool, notes: list[str], progress: Repeating
+    original: CodedTable,
+    lost: Sequence[LostDetail],
+    written: WrittenRelease,
+    *,
+    public: bool,
+    notes: list[str],
+    progress: Repeating,
 ) -> bytes:
     """Return the page of a release, with attacks where they can be made; where they cannot, take a note."""
     from tclose.report.release_page import release_page
@@ -238,6 +208,7 @@ def _page(
         release.policy,
         beside=beside,
         attacks=attacks,
+        lost=lost,
         public=public,
         progress=stretch(progress, PAGE_ATTACKED, 1.0),
     )
@@ -319,11 +290,13 @@ def compare(
     detail: bool = False,
     out: str | Path | None = None,
     levels: Sequence[Fraction] | None = None,
+    force: bool = False,
     progress: Progress = silent,
 ) -> Tradeoff:
     """Try methods on the same table and policy; no release is written.
 
     With a page to write, `out`, the methods that gave a release are tried again with every t multiplied by `levels`.
+    Without `force`, a page that exists already is refused.
     """
     from tclose.compare.comparison import LIMIT_SECONDS, entries
     from tclose.compare.tradeoff import LEVELS, tradeoff
@@ -332,7 +305,7 @@ def compare(
     entries(methods)  # a misspelt name is refused before the table is read
     if out is not None:
         _check_report_libraries()
-        check_targets([Path(out)], _sources(table, policy, asked))
+        check_targets([Path(out)], sources_of(table, policy, asked), force=force)
     found = tradeoff(
         _frame(table),
         asked,
@@ -344,7 +317,7 @@ def compare(
         progress=progress,
     )
     if out is not None:
-        found.report(out)
+        found.report(out, table=table_name(table), force=force)
     return found
 
 
@@ -354,29 +327,40 @@ class Draft:
 
     policy: str
     columns: tuple[Guess, ...]
+    person: str | None = None  # the identifier of a person, where it repeats
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
-        return {"policy": self.policy, "columns": [guess.to_dict() for guess in self.columns]}
+        return {
+            "policy": self.policy,
+            "columns": [guess.to_dict() for guess in self.columns],
+            "person": self.person,
+        }
 
 
-def init(table: Any, *, out: str | Path | None = None) -> Draft:
-    """Draft a policy for a table: roles are guessed and explained, every t is left open; `out` must be a new file."""
-    described = profiles(to_polars(_frame(table)))
-    draft = Draft(draft_policy(described), tuple(guess_roles(described)))
+def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> Draft:
+    """Draft a policy for a table: roles are guessed and explained, every t is left open.
+
+    Without `force`, `out` must be a new file.
+    """
     if out is not None:
-        _write_new(Path(out), draft.policy)
+        check_targets([Path(out)], sources_of(table), force=force)
+    frame = to_polars(_frame(table))
+    described = profiles(frame)
+    person = person_of(guess_roles(described))
+    if person is not None:
+        described = with_persons(frame, described, person)
+    guesses = guess_roles(described)
+    draft = Draft(draft_policy(described), tuple(guesses), person_of(guesses))
+    if out is not None:
+        _write(Path(out), draft.policy, force=force)
     return draft
 
 
-def _write_new(path: Path, text: str) -> None:
-    """Write a file whole or not at all, and never over another."""
-    check_name(path)
-    if os.path.lexists(path):
-        raise InputError(f"{path} exists already: name another file")
-    check_targets([path])
+def _write(path: Path, text: str, *, force: bool) -> None:
+    """Write a file whole or not at all."""
     try:
-        with pending({"draft": path}) as files:
+        with pending({"draft": path}, force=force) as files:
             files["draft"].write(lambda file: file.write(text.encode()))
             publish(files.values())
     except OSError as error:
@@ -475,17 +459,29 @@ class Demonstration:
 
 
 def demo(
-    *, folder: str | Path, rows: int, seed: int, method: str = DEFAULT_METHOD, progress: Progress = silent
+    *,
+    folder: str | Path,
+    rows: int,
+    seed: int,
+    method: str = DEFAULT_METHOD,
+    force: bool = False,
+    progress: Progress = silent,
 ) -> Demonstration:
-    """Write the built-in example into a folder, check it, publish it and verify the release."""
-    from tclose.examples.demo import write_example
+    """Write the built-in example into a folder, check it, publish it and verify the release.
+
+    Without `force`, existing files are refused.
+    """
+    from tclose.examples.demo import NAMES, write_example
 
     check_name(folder)
-    table, policy = write_example(Path(folder), rows=rows, seed=seed)
     out, certificate = Path(folder) / "release.csv", Path(folder) / "release.json"
+    if not force:
+        check_new([*(Path(folder) / name for name in NAMES), out, certificate])
+    table, policy = write_example(Path(folder), rows=rows, seed=seed)
     before = check(table, policy, progress=stretch(progress, 0.0, 0.2))
     rest = stretch(progress, 0.2, 1.0)
-    publication = anonymize(table, policy, out=out, certificate=certificate, method=method, progress=rest)
+    files: dict[str, Any] = {"out": out, "certificate": certificate, "force": force}
+    publication = anonymize(table, policy, **files, method=method, progress=rest)
     return Demonstration(table, policy, before, publication, verify(out, certificate))
 
 

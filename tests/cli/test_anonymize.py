@@ -104,7 +104,11 @@ def test_json(tclose: Run) -> None:
     outcome = tclose(*ASKED, "--out", "r.parquet", "--certificate", "c.json", "--json")
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out.count("\n") == 1
-    assert json.loads(outcome.out) == {"release": "r.parquet", **json.loads(Path("c.json").read_text())}
+    answer = json.loads(outcome.out)
+    (exposed,) = answer.pop("exposed")
+    assert (exposed["kind"], exposed["rows"]) == ("known_value", 6)
+    assert (answer.pop("lost"), answer.pop("warnings")) == ([], [])
+    assert answer == {"release": "r.parquet", **json.loads(Path("c.json").read_text())}
 
 
 def test_standard_input(process: Run, folder: Path) -> None:
@@ -115,14 +119,14 @@ def test_standard_input(process: Run, folder: Path) -> None:
 
 def test_the_same_seed_gives_the_same_bytes(tclose: Run) -> None:
     for name in ("one", "two"):
-        outcome = tclose(*ASKED, "--out", f"{name}.csv", "--certificate", f"{name}.json", "--seed", "7")
+        Path(name).mkdir()
+        outcome = tclose(*ASKED, "--out", f"{name}/r.csv", "--certificate", f"{name}/r.json", "--seed", "7")
         assert outcome.status == 0
         assert (
             outcome.err
             == "warning: anyone who guesses the seed can replay the partition: leave it out for a real release\n"
         )
-    assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
-    assert Path("one.json").read_bytes() == Path("two.json").read_bytes()
+    assert content_of(Path("one")) == content_of(Path("two"))
 
 
 def test_the_record_is_for_its_owner_alone_and_replays(tclose: Run) -> None:
@@ -137,7 +141,7 @@ def test_an_older_release_is_replaced(tclose: Run, folder: Path) -> None:
     (folder / "r.csv").write_text("old")
     (folder / "seed.json").write_text("old")
     (folder / "seed.json").chmod(0o644)
-    assert tclose(*ASKED, "--out", "r.csv", "--record", "seed.json").status == 0
+    assert tclose(*ASKED, "--out", "r.csv", "--record", "seed.json", "--force").status == 0
     assert (folder / "r.csv").read_text().startswith("age,ward,zip,pay,ill\n")
     assert stat.S_IMODE((folder / "seed.json").stat().st_mode) == 0o600
 
@@ -210,7 +214,7 @@ def test_a_folder_that_cannot_be_written(process: Run, folder: Path) -> None:
 def test_infeasible(tclose: Run, folder: Path) -> None:
     (folder / "r.csv").write_text("old")
     (folder / "p.toml").write_text(POLICY.replace("k = 2", "k = 7"))
-    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
+    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json", "--force")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err == "error: k = 7 cannot be reached: 6 can be\n"
     assert made(folder) == ["r.csv"]
@@ -238,7 +242,7 @@ def test_a_wrong_method_releases_nothing(
 ) -> None:
     monkeypatch.setattr("tclose.partition.split.method_named", lambda name: method)
     (folder / "r.csv").write_text("old")
-    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
+    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json", "--force")
     assert (outcome.status, outcome.out) == (70, "")
     assert outcome.err.startswith("error: ")
     assert "S3CR3T" not in outcome.err
@@ -351,3 +355,67 @@ def test_with_n_the_model_carries_what_is_required(tclose: Run) -> None:
     text = " ".join(outcome.out.split())
     assert "≤ 0.05" not in text
     assert "The policy requires (n,t)-closeness of ill (n = 20, t = 0.05): t applies to classes of fewer" in text
+
+
+# Existing files
+
+FILES = ("--out", "r.csv", "--certificate", "r.json", "--record", "seed", "--report", "r.html")
+
+
+def test_an_existing_release_is_not_overwritten_without_force(process: Run, folder: Path) -> None:
+    """The refusal comes before any work: the table is not even read."""
+    for name in ("r.csv", "r.json"):
+        (folder / name).write_text("old")
+    (folder / "t.csv").write_text("no table")
+    before = content_of(folder)
+    done = process(*ASKED, "--method", "mondrian", *FILES[:4])
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err == "error: r.csv and r.json exist already: name other files, or overwrite them with --force\n"
+    assert content_of(folder) == before
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.json", "seed", "r.html"])
+def test_no_file_beside_a_release_is_overwritten_without_force(tclose: Run, folder: Path, name: str) -> None:
+    (folder / name).write_text("old")
+    tclose(*ASKED, *FILES).refuses(f"{name} exists already: name another file, or overwrite it with --force")
+    assert made(folder) == [name]
+
+
+@pytest.mark.parametrize(("method", "name"), [("anatomy", "r-sensitive.csv"), ("projections", "r-2.csv")])
+def test_no_sibling_of_a_release_is_overwritten_without_force(
+    tclose: Run, folder: Path, method: str, name: str
+) -> None:
+    (folder / name).write_text("old")
+    tclose(*ASKED, "--method", method, "--out", "r.csv").refuses(f"{name} exists already")
+    assert made(folder) == [name]
+
+
+def test_force_overwrites(tclose: Run, folder: Path) -> None:
+    for name in ("r.csv", "r.json", "seed"):
+        (folder / name).write_text("old")
+    assert tclose(*ASKED, "--method", "mondrian", *FILES[:6], "--force").status == 0
+    assert b"old" not in content_of(folder).values()
+    assert tclose("verify", "r.csv", "--certificate", "r.json").status == 0
+
+
+def test_the_table_is_not_overwritten_even_with_force(tclose: Run, folder: Path) -> None:
+    tclose(*ASKED, "--out", "t.csv", "--force").refuses("t.csv is read and would be overwritten")
+    tclose("init", "t.csv", "--out", "t.csv", "--force").refuses("t.csv is read and would be overwritten")
+    assert (folder / "t.csv").read_text() == TABLE
+
+
+def test_drafts_pages_and_demonstrations_need_force_as_well(tclose: Run, folder: Path) -> None:
+    (folder / "draft.toml").write_text("old")
+    (folder / "page.html").write_text("old")
+    (folder / "d").mkdir()
+    (folder / "d" / "policy.toml").write_text("old")
+    for command in (
+        ("init", "t.csv", "--out", "draft.toml"),
+        ("compare", "t.csv", "--policy", "p.toml", "--methods", "mondrian", "--out", "page.html"),
+        ("demo", "--rows", "50", "--out", "d"),
+    ):
+        tclose(*command).refuses("exists already: name another file, or overwrite it with --force")
+    assert [path.name for path in (folder / "d").iterdir()] == ["policy.toml"]
+    assert tclose("init", "t.csv", "--out", "draft.toml", "--force").status == 0
+    assert "[quasi." in (folder / "draft.toml").read_text()

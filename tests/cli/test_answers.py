@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -124,12 +125,53 @@ def test_explain(tclose: Run) -> None:
             {"from": "1", "to": "2", "mass": "1/4", "distance": "1/2", "cost": "1/8"},
             {"from": "1", "to": "9", "mass": "1/4", "distance": "1", "cost": "1/4"},
         ],
+        "shows": {"zone": "z"},
+        "bins": ["1", "2", "9"],
+        "moves_between_bins": [
+            {"from": "1", "to": "2", "mass": "1/4", "distance": "1/2", "cost": "1/8"},
+            {"from": "1", "to": "9", "mass": "1/4", "distance": "1", "cost": "1/4"},
+        ],
     }
+
+
+def long_domain(folder: Path) -> None:
+    """A published table: two classes, one with low and one with high values, in turns at the end; one is missing."""
+    rows = [("[20, 39]" if (i >= 108 and i % 2) or 60 <= i < 108 else "[0, 19]", i or "") for i in range(120)]
+    body = "".join(f'"{age}",w,{pay}\n' for age, pay in rows)
+    (folder / "t.csv").write_text(f"age,ward,pay\n{body}")
+    (folder / "p.toml").write_text("keep = ['ward']\n[quasi.age]\n[sensitive.pay]\nt = 1\nmissing = 'value'\n")
+
+
+def test_explain_groups_a_long_domain(process: Run, folder: Path) -> None:
+    """The moves between at most 20 groups, and those within a group, cost as much as all moves, exactly."""
+    long_domain(folder)
+    asked = ("explain", "t.csv", "--policy", "p.toml", "--attribute", "pay", "--class", "2")
+    outcome, every = process(*asked), process(*asked, "--all")
+    assert (outcome.status, every.status, outcome.err) == (0, 0, "")
+    assert "The class shows: age = [20, 39], ward = w." in outcome.out
+    said = " ".join(outcome.out.split())
+    assert "Its values are put into 20 groups; the costliest moves come first. --all lists every move." in said
+    assert "(missing)" in said
+    assert "within the group" in said
+    assert len(every.out.splitlines()) > 60 > len(outcome.out.splitlines())
+    assert "within the group" not in every.out
+    answer = json.loads(process(*asked, "--json").out)
+    assert len(answer["bins"]) == 20
+    costs = [sum(Fraction(move["cost"]) for move in answer[key]) for key in ("moves", "moves_between_bins")]
+    assert costs[0] == costs[1] == Fraction(answer["closeness_exact"])
+    assert {move["to"] for move in answer["moves_between_bins"]} <= set(answer["bins"])
+
+
+def test_explain_shows_a_missing_quasi_identifier(tclose: Run) -> None:
+    Path("t.csv").write_text("zone,pay\n,1\na,2\n")
+    outcome = tclose("explain", "t.csv", "--qi", "zone", "--sensitive", "pay=1", "--attribute", "pay", "--class", "1")
+    assert "The class shows: zone = (missing)." in outcome.out
 
 
 def test_explain_for_people(tclose: Run) -> None:
     outcome = tclose("explain", "t.csv", *ASKED, "--attribute", "pay", "--class", "1")
     assert outcome.status == 0
+    assert "The class shows: zone = z.\n\n    from  to  share of rows  distance    cost\n" in outcome.out
     assert "Class 1 (2 rows) against the whole table, attribute 'pay'" in outcome.out
     assert "Earth mover's distance, the sum of the costs: 3/8 = 0.3750 (0 means equal," in outcome.out
 

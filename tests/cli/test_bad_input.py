@@ -168,7 +168,10 @@ POLICIES: dict[str, tuple[str | bytes, str]] = {
     "a value outside the domain": (PAY + "domain = [1, 2]", "domain misses 1 of its values, in 1 row, first in row 3"),
     "a value outside the order": (PAY + "order = [3, 1]", "order misses 1 of its values, in 1 row, first in row 2"),
     "a value outside the bins": (PAY + "bins = { edges = [0, 2] }", "outside its bins (0, 2] in 1 row, first in row 3"),
-    "missing on a line": (PAY + "missing = 'value'", 'sensitive.pay: missing = "value" has no place in the distance'),
+    "missing in a matrix": (
+        PAY + "missing = 'value'\nmatrix = { values = ['1', '2', '3'], costs = [[0, 1, 2], [1, 0, 1], [2, 1, 0]] }",
+        'sensitive.pay: missing = "value" has no place in the distance "matrix"',
+    ),
     "too many bins": (PAY + "bins = { count = 2000000 }", "sensitive.pay.bins: that would make 2,000,000 bins"),
     "no hierarchy file": (PAY + "hierarchy = 'none.csv'", "there is no hierarchy file none.csv"),
     "no matrix file": (PAY + "matrix = 'none.csv'", "there is no matrix file none.csv"),
@@ -185,6 +188,59 @@ def test_a_bad_policy(tclose: Run, name: str) -> None:
     Path("p.toml").write_bytes(content.encode() if isinstance(content, str) else content)
     Path("t.csv").write_text(GOOD)
     tclose("check", "t.csv", "--policy", "p.toml").refuses(says)
+
+
+def test_each_mistake_of_a_policy_has_its_line(process: Run) -> None:
+    Path("t.csv").write_text(GOOD)
+    Path("p.toml").write_text(
+        "k = 0\n[quasi.zone]\nstep = -1\n[sensitive.pay]\nt = 2\nl = 0\n[sensitive.note]\ntt = 1\n"
+    )
+    done = process("check", "t.csv", "--policy", "p.toml")
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err.splitlines() == [
+        "error: k: expected a whole number of at least 1, not 0",
+        "error: quasi.zone.step: expected a number above 0, not -1",
+        "error: sensitive.pay.t: 2 is outside [0, 1]",
+        "error: sensitive.pay.l: expected a whole number of at least 1, not 0",
+        "error: sensitive.note: unknown key 'tt' (did you mean 't'?)",
+    ]
+
+
+def test_each_column_that_the_table_lacks_has_its_line(tclose: Run) -> None:
+    """A column that a misspelt name stands for is not also reported as one without a role."""
+    Path("t.csv").write_text(GOOD)
+    Path("p.toml").write_text("keep = ['ward']\n[quasi.zon]\n[sensitive.pay]\nt = 0\n[sensitive.wage]\nt = 0\n")
+    done = tclose("check", "t.csv", "--policy", "p.toml")
+    assert done.status == 2
+    assert done.err.splitlines() == [
+        "error: keep: the table has no column 'ward'",
+        "error: quasi.zon: the table has no column 'zon' (did you mean 'zone'?)",
+        "error: sensitive.wage: the table has no column 'wage'",
+        "error: the policy gives no role to 'note': name them, or say others = \"drop\"",
+    ]
+
+
+def test_a_header_of_cells_is_never_quoted(tclose: Run) -> None:
+    """Without a header, the first row stands in its place: it must not be listed as columns without a role."""
+    Path("t.csv").write_text(f"a,1,{SECRET}\nb,2,x\n")
+    Path("p.toml").write_text("[quasi.zone]\n[sensitive.pay]\nt = 0\n")
+    done = tclose("check", "t.csv", "--policy", "p.toml")
+    assert SECRET not in done.err
+    assert len(done.err.splitlines()) == 2
+
+
+def test_each_column_that_does_not_fit_its_settings_has_its_line(tclose: Run) -> None:
+    Path("t.csv").write_text("zone,pay,ill,grade\na,1,flu,A\nb,2,cold,B\n")
+    Path("p.toml").write_text(
+        "[quasi.zone]\nhierarchy = 'none.csv'\n[sensitive.pay]\nt = 0\ndomain = [1]\n"
+        "[sensitive.ill]\nt = 0\nbins = { width = 1 }\n[sensitive.grade]\nt = 0\norder = ['A']\n"
+    )
+    done = tclose("check", "t.csv", "--policy", "p.toml", "--show-values")
+    assert done.status == 2
+    starts = ("error: there is no hierarchy file", "error: column 'pay'", "       ", "error: sensitive column 'ill'",
+              "error: column 'grade'", "       ")  # fmt: skip
+    assert [line.startswith(start) for line, start in zip(done.err.splitlines(), starts, strict=True)] == [True] * 6
 
 
 def test_no_policy_and_a_folder(tclose: Run) -> None:
@@ -205,6 +261,10 @@ HIERARCHIES: dict[str, tuple[str, str]] = {
     ),
     "two roots": (f"flu;lung;*\n{SECRET};lung;all\n", "the hierarchy h.csv has 2 roots"),
     "two parents": (f"flu;{SECRET};in;*\nulcer;{SECRET};out;*\n", "under two parents, in rows 1 and 2"),
+    "a label that is also a value": (
+        f"flu;{SECRET};*\nulcer;{SECRET};*\n{SECRET};skin;*\n",
+        "the hierarchy h.csv has a label of level 1, in row 1, that is also the value of row 3",
+    ),
     "empty": ("", "the hierarchy file h.csv is empty"),
 }
 

@@ -183,7 +183,7 @@ PUBLISH = ("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", "--meth
 def test_an_option_of_the_method(tclose: Run) -> None:
     tclose(*PUBLISH, "--seed", "1")
     plain = Path("r.csv").read_bytes()
-    outcome = tclose(*PUBLISH, "--seed", "1", "--option", "sizing=gcd", "--option", "bound=published")
+    outcome = tclose(*PUBLISH, "--seed", "1", "--option", "sizing=gcd", "--option", "bound=published", "--force")
     assert outcome.status == 0
     assert Path("r.csv").read_bytes() != plain
 

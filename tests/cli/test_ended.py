@@ -31,10 +31,12 @@ k = 3
 [quasi.sex]
 [sensitive.ldl]
 t = 0.2
-[sensitive.charges]
+[sensitive.glucose]
+t = 0.2
+[sensitive.systolic]
 t = 0.2
 """
-ASKED = ("anonymize", "t.csv", "--policy", "p.toml", "--method", "mondrian")
+ASKED = ("anonymize", "t.csv", "--policy", "p.toml", "--force", "--method", "mondrian")
 FILES = ("--out", "r.csv", "--certificate", "c.json", "--record", "seed.json")
 COMMAND = [sys.executable, "-c", "from tclose.cli import main; main()"]
 ROWS = 2000  # as CSV, more than the small disks below have space for

@@ -96,8 +96,8 @@ def test_what_is_read_is_not_overwritten(tclose: Run, folder: Path, command: tup
 def test_a_base_method(tclose: Run) -> None:
     answer = json.loads(tclose(*PROJECTIONS, "--base", "fragmentation", "--json").out)
     assert answer["base"] == "fragmentation"
-    tclose(*PROJECTIONS, "--base", "anatomy").refuses("'anatomy' publishes several tables itself")
-    tclose(*PROJECTIONS, "--base", "nothing").refuses("there is no method 'nothing'")
+    tclose(*PROJECTIONS, "--base", "anatomy", "--force").refuses("'anatomy' publishes several tables itself")
+    tclose(*PROJECTIONS, "--base", "nothing", "--force").refuses("there is no method 'nothing'")
 
 
 def test_options_for_projections_alone(tclose: Run) -> None:

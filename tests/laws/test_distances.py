@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
-from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Ordered, Value
+from tclose.distance import Counts, Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
 
 Dense = list[list[int]]
 
@@ -95,6 +95,22 @@ def value(draw: st.DrawFn, m: int) -> Drawn:
     )
 
 
+def with_missing(draw: st.DrawFn, m: int) -> Drawn:
+    """The last value is the missing one: ½ from the middle of the line, and then along the line."""
+    numbers = value(draw, m - 1) if m > 1 else ordered(draw, m)
+    if m == 1:
+        return numbers
+    positions = np.array([int(x) for x in numbers.distance.geometry(m - 1).positions])
+    length = max(int(positions[-1]), 1)
+
+    def between(i: int, j: int) -> Fraction:
+        if i == j or m - 1 not in (i, j):
+            return numbers.between(i, j) if i != j else Fraction(0)
+        return abs(Fraction(int(positions[min(i, j)]), length) - Fraction(1, 2)) + Fraction(1, 2)
+
+    return Drawn(DomainFacts(m, positions=positions, missing=True).make("value"), between, None)
+
+
 def equal(draw: st.DrawFn, m: int) -> Drawn:
     return Drawn(Equal(), lambda i, j: Fraction(int(i != j)), variational)
 
@@ -133,7 +149,7 @@ def matrix(draw: st.DrawFn, m: int) -> Drawn:
     return Drawn(Matrix(costs), lambda i, j: Fraction(int(costs[i, j]), max(int(costs.max()), 1)), None)
 
 
-KINDS = [ordered, value, equal, hierarchical, matrix]
+KINDS = [ordered, value, with_missing, equal, hierarchical, matrix]
 every_distance = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 
 

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Value
+from tclose.distance import Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import GapWarning, Infeasible, MissingExtra, PolicyError, Unsuited
 from tclose.partition import METHODS, method_named
 from tclose.partition.exact import partition, solve
@@ -33,6 +33,8 @@ DISTANCES: list[Distance] = [
     Equal(),
     Hierarchical(TREE),
     Matrix(COSTS),
+    DomainFacts(5, positions=np.array([0, 1, 4, 6]), missing=True).make("value"),
+    DomainFacts(5, missing=True).make("ordered"),
 ]
 LEVELS = ["0", "1/10", "1/5", "1/4", "1/3", "2/5", "1/2", "1"]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tclose.distance import Counts, Equal, Hierarchical, Matrix, Ordered, Value
+from tclose.distance import Counts, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible
 from tclose.partition.fragmentation import partition, plan
 from tclose.partition.fragmentation.attribute import judged
@@ -24,14 +24,17 @@ SPOTS = st.tuples(st.integers(0, 5), st.integers(0, 5))
 
 @st.composite
 def distances(draw, values):
-    kind = draw(st.sampled_from(["ordered", "value", "equal", "hierarchical", "matrix"]))
+    kind = draw(st.sampled_from(["ordered", "value", "missing", "equal", "hierarchical", "matrix"]))
     if kind == "ordered":
         return Ordered(values)
     if kind == "equal":
         return Equal()
-    if kind == "value":
-        gaps = draw(st.lists(st.integers(1, 9), min_size=values - 1, max_size=values - 1))
-        return Value(np.concatenate(([0], np.cumsum(gaps, dtype=np.int64))).astype(np.int64))
+    if kind in ("value", "missing"):
+        missing = kind == "missing" and values > 1
+        numbers = values - missing
+        gaps = draw(st.lists(st.integers(1, 9), min_size=numbers - 1, max_size=numbers - 1))
+        positions = np.concatenate(([0], np.cumsum(gaps, dtype=np.int64))).astype(np.int64)
+        return DomainFacts(values, positions=positions, missing=missing).make("value")
     if kind == "hierarchical":
         new_node = draw(st.lists(st.booleans(), min_size=values, max_size=values))
         middle = np.cumsum(new_node) - int(new_node[0])

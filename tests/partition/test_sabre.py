@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Value
+from tclose.distance import Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, PolicyError, Unsuited
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.sabre import bound, partition
@@ -24,6 +24,7 @@ DISTANCES: dict[str, Distance] = {
     "ordered": Ordered(6),
     "value": Value(np.array([0, 1, 5, 6, 50, 60])),
     "vast": Value(np.array([0, 1, 10**9, 10**15, 10**18, 10**19], dtype=object)),
+    "missing": DomainFacts(6, positions=np.array([0, 1, 5, 6, 50]), missing=True).make("value"),
     "equal": Equal(),
     "hierarchical": Hierarchical(LEVELS),
 }

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Ordered, Value
+from tclose.distance import Counts, Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, PolicyError
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
@@ -31,7 +31,7 @@ def passes(limits: Limits, values: np.ndarray, counts: np.ndarray, size: int, a:
 
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.int64))
-KINDS = ("ordered", "value", "equal", "hierarchical", "matrix")
+KINDS = ("ordered", "value", "missing", "equal", "hierarchical", "matrix")
 
 
 def distance_named(kind: str, domain: int) -> Distance:
@@ -39,6 +39,8 @@ def distance_named(kind: str, domain: int) -> Distance:
         return Ordered(domain)
     if kind == "value":
         return Value(np.arange(domain, dtype=np.int64) ** 2)
+    if kind == "missing":
+        return DomainFacts(domain, positions=np.arange(domain - 1, dtype=np.int64) ** 2, missing=True).make("value")
     if kind == "hierarchical":
         return Hierarchical(LEVELS)
     if kind == "matrix":
@@ -90,7 +92,11 @@ def every_kind() -> list[Problem]:
     """Return small problems that together reach every branch of weave: distances, rules, axes, and many values."""
     random = np.random.default_rng(6)
     found = []
-    for rows, k, kinds in ((150, 3, ("ordered", "hierarchical")), (90, 2, ("matrix", "equal", "value")), (260, 1, ())):
+    for rows, k, kinds in (
+        (150, 3, ("ordered", "hierarchical", "missing")),
+        (90, 2, ("matrix", "equal", "value")),
+        (260, 1, ()),
+    ):
         codes = [random.integers(0, 6, size=rows) for _ in kinds]
         guarded = tuple(sensitive(kind, column, Fraction(1, 4)) for kind, column in zip(kinds, codes, strict=True))
         means = replace(NumberAxis.of_points(random.random(rows)), deviation=0.3)
@@ -378,6 +384,20 @@ def test_a_line_of_very_many_uneven_values_keeps_its_t() -> None:
     codes = random.permutation(len(values))
     guarded = Attribute(codes, np.ones(len(values), dtype=np.int64), Value(values), Fraction(1, 10))
     problem = Problem(random.random((len(values), 2)), (guarded,), 5)
+    labels = partition(problem, effort="fast")
+    judge(problem, labels)
+    assert labels.max() > 200
+
+
+@pytest.mark.parametrize("gaps", ["even", "uneven"])
+def test_a_missing_value_beside_very_many_others_is_judged_as_the_distance_does(gaps: str) -> None:
+    """Edges are joined along the line, but no other value may share the leaf of the missing value."""
+    random = np.random.default_rng(8)
+    positions = np.arange(5000) if gaps == "even" else np.sort(random.choice(10**9, 5000, replace=False))
+    distance = DomainFacts(5001, positions=positions - positions[0], missing=True).make("value")
+    codes = np.concatenate((random.permutation(5000), np.full(1000, 5000)))
+    guarded = Attribute(codes, np.bincount(codes).astype(np.int64), distance, Fraction(1, 10))
+    problem = Problem(random.random((6000, 2)), (guarded,), 5)
     labels = partition(problem, effort="fast")
     judge(problem, labels)
     assert labels.max() > 200

@@ -5,6 +5,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tclose import Policy, PolicyError, Quasi, Sensitive
 from tclose.policy import Bins, Builder
@@ -295,3 +297,90 @@ def test_no_file_and_a_folder(tmp_path: Path) -> None:
         Policy.load(tmp_path / "nope.toml")
     with pytest.raises(PolicyError, match="cannot be read: Is a directory"):
         Policy.load(tmp_path)
+
+
+MISTAKEN = """
+k = 0
+kepe = ["ward"]
+identifiers = ["name", "name", "ssn"]
+keep = ["age"]
+[quasi.age]
+step = -5
+[quasi.zip]
+hierarchy = "zip.csv"
+step = 5
+top = 3
+bottom = 4
+[sensitive.ldl]
+t = 2
+publish = "bin"
+distanse = "equal"
+[sensitive.diagnosis]
+distance = "hierarchical"
+l = 1.5
+[sensitive.grade]
+n = 100
+[sensitive.city]
+t = 0.1
+recursive = { c = 0, l = 1 }
+"""
+MISTAKES = [
+    "k: expected a whole number of at least 1, not 0",
+    "unknown key 'kepe' (did you mean 'keep'?)",
+    "identifiers: 'name' is named twice: name it once",
+    "quasi.age.step: expected a number above 0, not -5",
+    "quasi.zip.hierarchy: a hierarchy has labels of its own: drop step, top and bottom",
+    "quasi.zip.top: top must lie above bottom",
+    "sensitive.ldl.t: 2 is outside [0, 1]",
+    "sensitive.ldl: unknown key 'distanse' (did you mean 'distance'?)",
+    "sensitive.diagnosis.l: expected a whole number of at least 1, not 1.5",
+    'sensitive.diagnosis.distance: say hierarchy = "FILE.csv"',
+    "sensitive.grade: nothing is asked for: say t, or another model (l, entropy_l, recursive, alpha, beta, "
+    "enhanced_beta, delta)",
+    "sensitive.city.recursive.c: expected a number above 0, not 0",
+    "sensitive.city.recursive.l: expected a whole number of at least 2, not 1",
+    "quasi.age: column 'age' has a role already, in keep: name it once",
+]
+
+
+ONE_EACH: dict[str, dict[str, object]] = {
+    "a": {"t": 2},
+    "b": {},
+    "c": {"tt": 0.1},
+    "d": {"n": 5, "l": 2},
+    "e": {"t": 0.1, "bins": {"width": 0}},
+    "f": {"t": 0.1, "order": []},
+    "g": {"t": 0.1, "distance": "metric"},
+    "h": {"t": 0.1, "missing": "drop"},
+}
+
+
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
+    """No mistake that only follows from another is listed: 'distanse' may stand for what publish needs."""
+    (tmp_path / "p.toml").write_text(MISTAKEN, encoding="utf-8")
+    with pytest.raises(PolicyError) as caught:
+        Policy.load(tmp_path / "p.toml")
+    assert [str(mistake) for mistake in caught.value.mistakes] == MISTAKES
+    assert str(caught.value) == "\n".join(MISTAKES)
+
+
+def test_mistakes_keep_their_places() -> None:
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_dict({"quasi": {"a": {"step": 0}}, "sensitive": {"b": {"t": 2, "l": 0}}})
+    mistakes = [mistake for mistake in caught.value.mistakes if isinstance(mistake, PolicyError)]
+    assert [mistake.place for mistake in mistakes] == ["quasi.a.step", "sensitive.b.t", "sensitive.b.l"]
+    assert mistakes[0].mistakes == (mistakes[0],)
+
+
+@given(st.sets(st.sampled_from(sorted(ONE_EACH)), min_size=1))
+def test_as_many_lines_as_mistakes(chosen: set[str]) -> None:
+    """Mistakes in different columns are reported each as if it were alone, in any combination."""
+    sound = {"quasi": {"zone": {}}, "sensitive": {"pay": {"t": 0.1}}}
+    alone = []
+    for column in sorted(chosen):
+        with pytest.raises(PolicyError) as caught:
+            Policy.from_dict({**sound, "sensitive": {**sound["sensitive"], column: ONE_EACH[column]}})
+        alone.append(str(caught.value))
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_dict({**sound, "sensitive": {**sound["sensitive"], **{c: ONE_EACH[c] for c in sorted(chosen)}}})
+    assert [str(mistake) for mistake in caught.value.mistakes] == alone

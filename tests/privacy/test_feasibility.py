@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -289,10 +290,13 @@ def test_which_group_is_withheld_does_not_depend_on_the_order_of_rows(first: int
     assert found_for(frame, policy).withheld == 1
 
 
-def test_merging_can_break_entropy_by_persons_so_nothing_is_called_unreachable() -> None:
+def test_merging_can_break_entropy_by_persons_so_the_groups_are_left_undecided() -> None:
     """Both ages hold: one person each with a and with b. All rows as one class show a of one person, b of two."""
     frame = pl.DataFrame({"who": ["p", "q", "p", "s"], "age": [1, 1, 2, 2], "ill": ["a", "b", "a", "b"]})
     asked = policy(person="who", sensitive={"ill": {"entropy_l": 2}})
     assert check(frame, asked).satisfied
+    found = found_for(frame, asked)
+    assert [verdict.model.name for verdict in found.undecided] == ["entropy_l"]
+    assert found.undecided_groups.tolist() == [True]
     with pytest.raises(Infeasible, match=r"^no partition was found for entropy_l of 'ill' = 2: "):
-        found_for(frame, asked)
+        found.without(np.arange(4), asked)

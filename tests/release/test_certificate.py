@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def test_what_a_certificate_says(pair: Pair) -> None:
     content = pair.content
     assert set(content) == {
         "format", "version", "method", "policy", "sha256", "rows", "withheld", "counted", "classes", "smallest_class",
-        "satisfied", "measures", "sensitive", "models", "digest",
+        "satisfied", "measures", "sensitive", "models", "digest", "tool", "created", "file",
     }  # fmt: skip
     assert (content["rows"], content["withheld"], content["counted"]) == (8, 0, "rows")
     assert content["classes"] >= 2
@@ -89,6 +90,42 @@ def test_what_a_certificate_says(pair: Pair) -> None:
     assert "identifiers" not in content["policy"]
     assert set(content["measures"]) == {"gcp", "sse", "discernibility", "c_avg", "class_sizes"}
     assert content["digest"] == pair.proof.digest
+
+
+def test_a_certificate_names_its_release_and_its_time(pair: Pair) -> None:
+    content = pair.content
+    assert (content["file"], content["created"]) == ("r.csv", "2026-01-01T00:00:00Z")
+    assert content["tool"] == f"tclose {content['version']}"
+    origin = pair.verify().origin
+    assert origin is not None
+    assert origin.words() == ["r.csv", "on 2026-01-01 00:00 UTC", f"by {content['tool']}"]
+
+
+def test_a_release_that_was_not_written_has_no_name() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)
+        release = anonymize(FRAME, Policy.from_dict(ASKED), method="mondrian", seed=1)
+    assert "file" not in release.certificate.content
+
+
+def test_a_certificate_without_names_still_holds(pair: Pair) -> None:
+    """As version 0.1 wrote them; a release may also be called otherwise later."""
+    pair.rewrite(lambda content: [content.pop(name) for name in ("tool", "created", "file")], sign=True)
+    pair.release = pair.release.rename(pair.release.with_name("renamed.csv"))
+    verification = pair.verify()
+    assert verification.holds
+    assert verification.origin is not None
+    assert verification.origin.words() == []
+    assert (
+        Certificate.from_dict({k: v for k, v in pair.content.items() if k != "digest"}).digest == pair.content["digest"]
+    )
+
+
+@pytest.mark.parametrize("name", ["tool", "created", "table", "file"])
+def test_names_are_text(pair: Pair, name: str) -> None:
+    pair.rewrite(lambda content: content.update({name: ["r.csv"]}), sign=True)
+    with pytest.raises(InputError, match="is not a certificate of tclose"):
+        pair.verify()
 
 
 def test_a_true_pair_holds(pair: Pair) -> None:
@@ -175,6 +212,10 @@ def test_a_row_elsewhere(pair: Pair) -> None:
     ("change", "says"),
     [
         (lambda frame: frame.drop("pay"), "the table has no column 'pay'"),
+        (
+            lambda frame: frame.drop("pay", "ill"),
+            "the table has no column 'pay'; sensitive.ill: the table has no column 'ill'",
+        ),
         (lambda frame: frame.rename({"age": "Age"}), "the table has no column 'age'"),
         (lambda frame: frame.with_columns(name=pl.lit("Ann")), "the policy gives no role to 'name'"),
         (lambda frame: cell(frame, 0, "pay", "much"), "'pay' is not all numbers"),
@@ -187,7 +228,13 @@ def test_a_release_that_cannot_be_judged_is_no_answer_but_no(pair: Pair, change:
     found = pair.verify()
     said(found, HASH, "the release cannot be judged as the certificate says", says)
     assert found.result is None
-    assert found.to_dict() == {"holds": False, "problems": list(found.problems)}
+    assert found.origin is not None
+    assert found.to_dict() == {
+        "holds": False,
+        "problems": list(found.problems),
+        "not_verifiable": ["version", "tool", "created", "file", "method", "withheld", "measures.gcp", "measures.sse"],
+        "certificate": found.origin.to_dict(),
+    }
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0", b"PAR1 and no more", b'a,"b\n'])
@@ -458,3 +505,172 @@ def test_a_certificate_survives_its_file(tmp_path: Path, method: str, guard: boo
     assert loaded.digest == loaded.written_digest == proof.digest
     assert Certificate.from_dict(proof.to_dict()) == proof
     assert (proof.layout, proof.guard_formulas) == ({"mondrian": "one table"}.get(method, method), guard)
+
+
+# Every key of a certificate is compared, or listed as not verifiable
+
+SEVERAL = pl.DataFrame({**FRAME.to_dict(), "who": list("ppqqrrss")})
+BY_PERSONS: dict[str, Any] = {
+    "quasi": ["age"],
+    "keep": ["ward"],
+    "person": "who",
+    "sensitive": {"pay": {"t": 1}, "ill": {"l": 2, "entropy_l": "1.5", "recursive": {"c": 3, "l": 2}}},
+    "k": 2,
+}
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "one table": ("mondrian", {**ASKED, "identifiers": ["who"]}),
+    "withheld": ("mondrian", {**ASKED, "identifiers": ["who"], "suppress": 0.5, "missing": ["flu"]}),
+    "persons": ("mondrian", BY_PERSONS),
+    "persons alone": ("mondrian", {**BY_PERSONS, "sensitive": {"pay": {"t": 1}, "ill": {"entropy_l": "1.5"}}}),
+    "projections": ("projections", {**ASKED, "identifiers": ["who"]}),
+    "projections, persons": ("projections", BY_PERSONS),
+    "anatomy": ("anatomy", {**ASKED, "identifiers": ["who"]}),
+    "anatomy, persons": ("anatomy", BY_PERSONS),
+}
+
+
+def made(folder: Path, kind: str) -> tuple[Path, dict[str, Any]]:
+    """Write a release of a kind; return its name and the content of its certificate."""
+    method, asked = KINDS[kind]
+    if kind == "withheld":
+        asked = {**asked, "sensitive": {**asked["sensitive"], "ill": {"t": 1, "missing": "suppress"}}}
+    options = {"groups": [["pay"], ["ill"]], "base": "mondrian"} if method == "projections" else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)
+        release = anonymize(SEVERAL, Policy.from_dict(asked), method=method, seed=1, **options)
+    release.write(folder / "r.csv", certificate=folder / "c.json")
+    content: dict[str, Any] = json.loads((folder / "c.json").read_text())
+    del content["digest"]
+    return folder / "r.csv", content
+
+
+def leaves(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield every value of a certificate that is no list or mapping, and empty ones, with the way to it."""
+    if isinstance(content, dict | list) and content:
+        for key in content if isinstance(content, dict) else range(len(content)):
+            yield from leaves(content[key], (*path, key))
+    else:
+        yield path, content
+
+
+def others(value: Any) -> list[Any]:
+    """Return values that a forger might write in the place of one."""
+    if isinstance(value, bool):
+        return [not value, None]
+    if isinstance(value, int | float):
+        return [value + 1, value * 0.99 + 0.01, None]
+    if isinstance(value, str):
+        return [value + "x", None, []]
+    return ["x"] if value is None else [None]
+
+
+def changed(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    copy: Any = json.loads(json.dumps(content))
+    *way, last = path
+    place = copy
+    for key in way:
+        place = place[key]
+    place[last] = value
+    found: dict[str, Any] = copy
+    return found
+
+
+def listed(path: tuple[Any, ...], content: dict[str, Any], not_verifiable: tuple[str, ...]) -> bool:
+    """Tell whether verify says that it cannot check what stands at a place."""
+    place, prefix = list(path), ""
+    if place[0] == "tables":
+        prefix = f"{content['tables'][place[1]]['file']}: "
+        place = place[2:]
+    if place[0] == "models":
+        models = (content["tables"][path[1]] if prefix else content)["models"]
+        model = models[place[1]]
+        name = model["model"] + ("" if model["attribute"] is None else f" of '{model['attribute']}'")
+        return place[2] in ("reached", "required") and f"{prefix}{name}" in not_verifiable
+    return prefix + ".".join(map(str, place)) in not_verifiable
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_true_certificate_of_every_kind_holds(tmp_path: Path, kind: str) -> None:
+    release, _ = made(tmp_path, kind)
+    found = verify(release, tmp_path / "c.json")
+    assert found.problems == ()
+    assert {"version", "method", "withheld", "measures.gcp", "measures.sse"} <= set(found.not_verifiable)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_claim_is_compared_or_listed_as_not_verifiable(tmp_path: Path, kind: str) -> None:
+    """Change each value of a certificate, and give it the digest that fits. The policy is what tables are judged by."""
+    release, content = made(tmp_path, kind)
+    unnoticed = []
+    for path, value in leaves(content):
+        if path[0] == "policy":
+            continue
+        for other in others(value):
+            forged = changed(content, path, other)
+            if forged == content:
+                continue
+            (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+            try:
+                found = verify(release, tmp_path / "c.json")
+            except InputError:
+                continue
+            if found.holds and not listed(path, content, found.not_verifiable):
+                unnoticed.append((path, value, other))
+    assert not unnoticed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_claim_that_is_left_out_is_noticed(tmp_path: Path, kind: str) -> None:
+    release, content = made(tmp_path, kind)
+    may_be_left_out = {"version", "tool", "created", "table", "file", "method", "withheld", "counted"}
+    for key in content.keys() - may_be_left_out - {"guard_formulas"}:
+        forged = {name: value for name, value in content.items() if name != key}
+        (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+        with contextlib.suppress(InputError):
+            assert not verify(release, tmp_path / "c.json").holds, key
+
+
+@pytest.mark.parametrize("place", [(), ("sensitive", "pay"), ("models", 0), ("measures",)])
+def test_a_key_that_nobody_knows_is_listed(tmp_path: Path, place: tuple[Any, ...]) -> None:
+    release, content = made(tmp_path, "one table")
+    forged = changed(content, (*place, "note"), "trust me")
+    (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+    found = verify(release, tmp_path / "c.json")
+    assert found.holds
+    assert any(key.endswith("note") for key in found.not_verifiable)
+
+
+def test_claims_about_an_attribute_that_is_not_there(tmp_path: Path) -> None:
+    release, content = made(tmp_path, "one table")
+    forged = changed(content, ("sensitive", "wealth"), content["sensitive"]["pay"])
+    (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+    said(verify(release, tmp_path / "c.json"), "claims about 1 attribute that the release does not have")
+
+
+def test_counting_persons_switches_no_comparison_off(tmp_path: Path) -> None:
+    """The certificate counts rows; a forger writes persons, and better figures."""
+    release, content = made(tmp_path, "one table")
+    forged = {**content, "counted": "persons"}
+    for path, value in [
+        (("sensitive", "pay", "satisfied"), False),
+        (("sensitive", "ill", "t"), 0.01),
+        (("models", 0, "reached"), 99),
+        (("models", 1, "reached"), 0.0),
+        (("models", 0, "required"), 1),
+        (("satisfied",), False),
+    ]:
+        better = changed(forged, path, value)
+        (tmp_path / "c.json").write_text(json.dumps({**better, "digest": digest_of(better)}))
+        assert not verify(release, tmp_path / "c.json").holds, path
+    (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+    found = verify(release, tmp_path / "c.json")
+    assert found.holds
+    assert {"counted", "k", "l of 'ill'"} <= set(found.not_verifiable)
+
+
+def test_more_withheld_rows_than_the_policy_allows(tmp_path: Path) -> None:
+    release, content = made(tmp_path, "withheld")
+    assert content["withheld"] == 4
+    forged = changed(content, ("policy", "suppress"), 0.4)
+    (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+    said(verify(release, tmp_path / "c.json"), "more rows were withheld than its policy allows")

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tclose import InputError
-from tclose.release.files import check_targets, pending, sha256
+from tclose.release.files import check_targets, pending, publish, sha256
 from tclose.release.formats import fingerprint, format_of, write_table
 from tclose.table.sources import parse
 
@@ -193,3 +193,42 @@ def test_a_long_name_is_no_trouble(tmp_path: Path) -> None:
         files["release"].write(lambda out: out.write(b"new"))
         files["release"].publish()
     assert content_of(tmp_path) == {name: b"new"}
+
+
+# Existing files
+
+
+def test_existing_files_are_refused_without_force(tmp_path: Path) -> None:
+    first, second, broken = tmp_path / "r.csv", tmp_path / "r.json", tmp_path / "link.csv"
+    first.write_text("old")
+    broken.symlink_to(tmp_path / "nowhere")
+    check_targets([first, second, broken])
+    check_targets([second], force=False)
+    with pytest.raises(InputError, match=rf"^{first} exists already: name another file, or overwrite it with --force$"):
+        check_targets([first, second], force=False)
+    with pytest.raises(InputError, match=rf"^{first} and {broken} exist already: name other files, or overwrite them"):
+        check_targets([first, broken], force=False)
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_appears_during_the_work_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """Neither is it overwritten, nor is anything else left, also on a file system without hard links."""
+    if not links:
+        monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "no links here")))
+
+    def work(theirs: bool) -> None:
+        with pending({"certificate": tmp_path / "r.json", "release": tmp_path / "r.csv"}, force=False) as files:
+            for file in files.values():
+                file.write(lambda out: out.write(b"ours"))
+            if theirs:
+                (tmp_path / "r.csv").write_text("theirs")
+            publish(files.values())
+
+    with pytest.raises(InputError, match=r"r\.csv has appeared during the work and stays as it is: nothing else"):
+        work(theirs=True)
+    assert content_of(tmp_path) == {"r.csv": b"theirs"}
+    (tmp_path / "r.csv").unlink()
+    work(theirs=False)
+    assert content_of(tmp_path) == {"r.csv": b"ours", "r.json": b"ours"}

@@ -79,6 +79,30 @@ def hostile() -> Example:
     return Example(frame, policy)
 
 
+@pytest.fixture(scope="session")
+def long() -> Example:
+    """Long names, long texts that begin alike, and long numbers."""
+    income = "annual household income before taxes and transfers, in euros"
+    illness = "principal diagnosis at discharge, as coded by the ward"
+    school = "highest education at the time of admission, as reported"
+    texts = [
+        f"malignant neoplasm of the {part}, with metastases" for part in ("colon", "lung", "pancreas", "WWWMMMWWW")
+    ]
+    frame = table().rename({"sex": school, "disease": illness, "pay": income})
+    frame = frame.with_columns(
+        pl.col(income) * 7_654_321 + pl.int_range(pl.len()) * 1_234_567,
+        pl.col(illness).replace(dict(zip(sorted(frame[illness].unique()), texts, strict=True))),
+        pl.col(school).replace({"female": "doctorate or an equivalent level (ISCED 8)"}),
+    )
+    policy = Policy(
+        identifiers=["name"],
+        quasi={"age": {}, "zip": {}, school: {}},
+        sensitive={income: {"t": "3333333333/10000000001"}, illness: {"t": 0.4, "distance": "equal"}},
+        k=4,
+    )
+    return Example(frame, policy)
+
+
 class _Text(HTMLParser):
     """What a reader sees, a line per block."""
 

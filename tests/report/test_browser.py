@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -11,6 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tclose import Comparison, Policy
+from tclose.compare.curve import Curve
+from tclose.compare.trial import Trial
+from tclose.partition import METHODS
+from tclose.report.comparison_page import comparison_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="install it with: sudo apt-get install -y chromium")
@@ -83,25 +90,94 @@ def test_a_page_draws_everything_and_asks_for_nothing(
 PROBE = """<script>addEventListener("load", function () { setTimeout(function () {
   const wide = Array.from(document.querySelectorAll("main *, header *")).filter(function (one) {
     return !one.closest(".scroll") && one.getBoundingClientRect().right > innerWidth + 1; });
+  const texts = Array.from(document.querySelectorAll(".chart svg text"));
+  const clipped = texts.filter(function (one) {
+    const text = one.getBoundingClientRect(), chart = one.closest("svg").getBoundingClientRect();
+    return text.width > 0 && (text.left < chart.left - 1 || text.right > chart.right + 1 ||
+      text.top < chart.top - 1 || text.bottom > chart.bottom + 1); });
   const found = { width: innerWidth, fits: document.documentElement.scrollWidth <= innerWidth,
     wide: wide.length, drawn: +document.documentElement.dataset.drawn,
-    small: Array.from(document.querySelectorAll("svg text")).filter(function (one) {
-      return parseFloat(getComputedStyle(one).fontSize) < 11; }).length };
+    clipped: clipped.map(function (one) { return one.textContent; }),
+    small: texts.filter(function (one) { return parseFloat(getComputedStyle(one).fontSize) < 11; }).length,
+    texts: Array.from(new Set(texts.map(function (one) {  // lines of one text follow each other
+      return one.querySelector("tspan") ? Array.from(one.querySelectorAll("tspan"), function (line) {
+        return line.textContent; }).join(":") : one.textContent; }))) };
   document.documentElement.dataset.probe = JSON.stringify(found); }, 3000); });</script>"""
 
 
-def test_a_page_fits_a_phone(ordinary: Any, tmp_path: Path) -> None:
-    page = ordinary.page(tmp_path / "r.html")
-    probed = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page) + PROBE
-    frame = tmp_path / "frame.html"  # a window of Chromium is 500 pixels wide at least; a frame can be as a phone
-    (tmp_path / "probed.html").write_text(probed, encoding="utf-8")
-    frame.write_text(FRAME, encoding="utf-8")
-    seen = visit(frame, tmp_path)
-    found = json.loads(re.search(r'data-probe="([^"]*)"', seen.dom)[1].replace("&quot;", '"'))  # type: ignore[index]
-    assert found == {"width": 400, "fits": True, "wide": 0, "small": 0, "drawn": page.count('class="chart"')}
+def probed(page: str, folder: Path, *, width: int) -> dict[str, Any]:
+    """Return what a browser of this width makes of a page: what is too wide, clipped or too small, and all texts."""
+    frame = folder / "frame.html"  # a window of Chromium is 500 pixels wide at least; a frame can be as a phone
+    without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+    (folder / "probed.html").write_text(without_policy + PROBE, encoding="utf-8")
+    frame.write_text(FRAME.replace("WIDTH", str(width)), encoding="utf-8")
+    seen = visit(frame, folder, width=width + 100)
+    found: dict[str, Any] = json.loads(html.unescape(re.search(r'data-probe="([^"]*)"', seen.dom)[1]))  # type: ignore[index]
+    return found
 
 
-FRAME = """<iframe src="probed.html" width="400" height="800" style="border:0"></iframe><script>
+def sound(page: str, folder: Path, *, width: int) -> list[str]:
+    """Assert that nothing on a page is cut off; return the texts in its charts."""
+    found = probed(page, folder, width=width)
+    texts: list[str] = found.pop("texts")
+    charts = page.count('class="chart"')
+    assert found == {"width": width, "fits": True, "wide": 0, "small": 0, "drawn": charts, "clipped": []}
+    return texts
+
+
+def labels_of(page: str) -> set[str]:
+    """Return every text that the page's own data gives to charts."""
+    block = re.search(r'<script type="application/json" id="charts">(.*?)</script>', page, re.DOTALL)
+    assert block is not None
+    rows = (row for spec in json.loads(block[1]) for data in spec["data"] for row in data.get("values", ()))
+    return {value for row in rows for value in row.values() if isinstance(value, str)}
+
+
+def unshortened(texts: list[str], page: str) -> None:
+    """Assert that the drawing library has cut no label: what ends in an ellipsis was given so."""
+    assert [text for text in texts if "…" in text and text not in labels_of(page)] == []
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("kind", ["ordinary", "long"])
+def test_nothing_on_a_page_is_cut_off(kind: str, width: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    page = request.getfixturevalue(kind).page(tmp_path / "r.html")
+    texts = sound(page, tmp_path, width=width)
+    unshortened(texts, page)
+    if kind == "long":
+        assert {text.partition(",")[0] for text in texts} >= {"…colon", "…lung", "…pancreas", "…WWWMMMWWW"}
+        assert any(re.fullmatch(r"[\d.]+ bn – [\d.]+ bn", text) for text in texts)
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_nothing_on_a_comparison_is_cut_off(width: int, tmp_path: Path) -> None:
+    """Every method that there is, with the longest choice of its option."""
+    names = [":".join([name, *sorted(method.choices, key=len)[-1:]]) for name, method in METHODS.items()]
+    spread = {name: 0.1 + 0.8 * place / len(names) for place, name in enumerate(names)}
+    long = "annual income before taxes and transfers, in thousands of euros"
+    figures: dict[str, Any] = {
+        "outcome": "released",
+        "classes": 12,
+        "smallest_class": 4,
+        "average_class": 5.5,
+        "withheld": 0,
+        "query_error": 0.25,
+        "seconds": 0.5,
+        "closeness": {long: 0.19},
+    }
+    trials = tuple(
+        Trial(name=name, method=name.partition(":")[0], choice="", measures={"gcp": loss}, **figures)
+        for name, loss in spread.items()
+    )
+    policy = Policy(quasi=["age"], sensitive={long: {"t": "1/3"}})
+    curve = Curve("t", [(name, t / 30, loss - t / 100) for name, loss in spread.items() for t in (5, 10, 15, 20)])
+    page = comparison_page(Comparison(trials, policy, "polars"), curve, "x" * 80)
+    texts = sound(page, tmp_path, width=width)
+    unshortened(texts, page)
+    assert set(names) <= set(texts), "no name of a method is shortened"
+
+
+FRAME = """<iframe src="probed.html" width="WIDTH" height="800" style="border:0"></iframe><script>
 setInterval(function () { const inner = document.querySelector("iframe").contentDocument;
   if (inner && inner.documentElement.dataset.probe)
     document.documentElement.dataset.probe = inner.documentElement.dataset.probe; }, 200);</script>"""

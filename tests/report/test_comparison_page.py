@@ -57,6 +57,13 @@ def test_the_method_that_loses_least_comes_first(policy: Policy, text_of: Text) 
     assert "Note:" not in text
 
 
+def test_the_page_says_what_it_is_about(policy: Policy, text_of: Text) -> None:
+    comparison = Comparison((trial("weave", 0.3),), policy, "polars")
+    named, unnamed = (text_of(comparison_page(comparison, Curve("t", []), table)) for table in ("<t>.csv", None))
+    assert "Made from <t>.csv, on 2026-01-01 00:00 UTC, by tclose " in named
+    assert "\nOn 2026-01-01 00:00 UTC, by tclose " in unnamed
+
+
 def test_with_n_no_limit_is_stated_for_every_class(text_of: Text) -> None:
     policy = Policy(quasi=["age"], sensitive={"<pay>": {"t": 0.1, "n": 20}})
     text = text_of(page(policy, trial("weave", 0.3)))

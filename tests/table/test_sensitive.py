@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tclose import InputError, PolicyError, Sensitive
-from tclose.policy import Builder
+from tclose import InputError, Policy, PolicyError, Sensitive
+from tclose.policy import Builder, CostTable
+from tclose.privacy.judge import distance_of
 from tclose.table.sensitive import SensitiveColumn, coded
 from tclose.table.values import values_of
 
@@ -183,9 +185,35 @@ def test_missing_may_be_a_value() -> None:
     assert none_missing.labels == ("cold", "flu")
 
 
-def test_missing_is_no_value_on_a_line() -> None:
-    with pytest.raises(PolicyError, match='missing = "value" has no place in the distance "ordered": use "suppress"'):
-        column(["1", ""], missing="value")
+@pytest.mark.parametrize("distance", ["ordered", "value"])
+def test_missing_is_the_last_value_beside_a_line(distance: str) -> None:
+    found = column(["10", "", "3", "4"], missing="value", distance=distance)
+    assert found.labels == ("3", "4", "10", "(missing)")
+    assert shown(found) == ["10", "(missing)", "3", "4"]
+    apart = [distance_of(found).between(3, code) for code in range(4)]
+    at_middle = Fraction(1, 2) if distance == "ordered" else 1 - Fraction(1, 7)
+    assert apart == [1, at_middle, 1, 0]
+
+
+@pytest.mark.parametrize("bins", [{"edges": [0, 5, 10]}, {"count": 2}, {"quantiles": 2}])
+def test_missing_is_a_value_beside_bins(bins: dict[str, object]) -> None:
+    spec = Policy.from_dict({"quasi": {"q": {}}, "sensitive": {"x": {"t": 1, "bins": bins, "missing": "value"}}})
+    found = read_sensitive(pl.Series("x", ["1", "", "9", "10"]), spec.sensitive["x"], [""])
+    assert len(found.labels) == 3
+    assert shown(found)[1] == found.labels[-1] == "(missing)"
+
+
+@pytest.mark.parametrize("spec", [{}, {"distance": "ordered"}, {"distance": "value"}, {"order": ["low", "high"]}])
+def test_a_column_without_any_value_has_one(spec: dict[str, object]) -> None:
+    found = column(["", "", ""], missing="value", **spec)
+    assert found.reference.sum() == found.reference[found.codes[0]] == 3
+    assert distance_of(found).between(int(found.codes[0]), int(found.codes[0])) == 0
+
+
+def test_missing_is_no_value_in_a_matrix() -> None:
+    spec = Sensitive(t=1, matrix=CostTable(("a", "b"), ((0, 1), (1, 0))), missing="value")
+    with pytest.raises(PolicyError, match='missing = "value" has no place in the distance "matrix": use "suppress"'):
+        read_sensitive(pl.Series("x", ["a", ""]), spec, [""])
 
 
 def test_missing_is_a_leaf_under_the_root(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_what_was_written_comes_back(
     text = io.StringIO(newline="")
     csv.writer(text, delimiter=separator, lineterminator=line_end, quoting=quoting).writerows(rows)  # type: ignore[arg-type]
     written = text.getvalue() if ended else text.getvalue().removesuffix(line_end)
-    if delimited._sniff(written.encode()) != separator:
+    if delimited._sniff(delimited._first_record(written.encode())) != separator:
         return  # a header may look as if another separator were meant
     assert table((b"\xef\xbb\xbf" if marked else b"") + written.encode()) == rows
 
@@ -123,7 +123,31 @@ def test_where_a_chunk_ends_does_not_matter(pieces: list[str], size: int) -> Non
             "row 2 has a quote in the middle of a field: put the whole field in quotes, and double those inside it",
         ),
         ("a,b\r1,2\r", "the table's lines end in CR alone, as on very old computers: save it with LF or CRLF"),
-        ('a"b,c\n1,2\n', "the header is not valid CSV"),
+        ("a,b\n1,2\r", "the table ends with CR alone, which ends no line: remove it or save it with LF or CRLF"),
+        (
+            'a,b\r\n1,"SECRET"\r',
+            "the table ends with CR alone, which ends no line: remove it or save it with LF or CRLF",
+        ),
+        ("\ra,b\n1,2\n", "the table begins with CR alone, which ends no line: remove it or save it with LF or CRLF"),
+        (
+            "\n\r\n\ra,b\n1,2\n",
+            "the table begins with CR alone, which ends no line: remove it or save it with LF or CRLF",
+        ),
+        (
+            "a,b\r\r\n1,2\r\n",
+            "the header has CR alone, which ends no line: remove it or save the table with LF or CRLF",
+        ),
+        ("a\rc,b\n1,2\n", "the header has CR alone, which ends no line: remove it or save the table with LF or CRLF"),
+        (
+            "a,b\n1,2\nSECRET\r,2\n",
+            "row 2 has CR alone at the end of a field: put the field in quotes, or remove the CR",
+        ),
+        ("a,b\n\r,2\n", "row 1 has CR alone at the end of a field: put the field in quotes, or remove the CR"),
+        (
+            'a,b,c\n1,"SECRET"\r,3\n',
+            "row 1 has a quote in the middle of a field: put the whole field in quotes, and double those inside it",
+        ),
+        ('a"b,c\n1,2\n', "the header is not valid CSV: a quote in it is stray or never closed, or a name is too long"),
     ],
 )
 def test_refusals(data: str | bytes, says: str) -> None:
@@ -152,3 +176,32 @@ def test_one_column_and_empty_lines_before_the_header() -> None:
 def test_the_header_tells_the_separator(header: str, names: list[str]) -> None:
     separator = {"a;b,c;d": ";", "a\tb": "\t"}.get(header, ",")
     assert table(header + "\n" + separator.join("123"[: len(names)])) == [names, list("123"[: len(names)])]
+
+
+@pytest.mark.parametrize(
+    ("data", "cells"),
+    [
+        ("a,b\n1\rx,2\n", [["1\rx", "2"]]),
+        ("a,b\n\r1,2\n3,4\n", [["\r1", "2"], ["3", "4"]]),
+        ("a,b\n1,2\r\r\n3,4\r\n", [["1", "2\r"], ["3", "4"]]),
+        ('a,b\n1,"2\r"\n', [["1", "2\r"]]),
+        ('a,b\n1,"2\r"', [["1", "2\r"]]),
+    ],
+)
+def test_a_bare_cr_in_a_cell_is_kept(data: str, cells: list[list[str]]) -> None:
+    assert table(data)[1:] == cells
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.lists(st.text(st.sampled_from("\r1x"), max_size=3), min_size=2, max_size=2), min_size=1, max_size=3),
+       st.sampled_from(["\n", "\r\n"]), st.booleans())  # fmt: skip
+def test_no_bare_cr_is_ever_dropped(rows: list[list[str]], end: str, closed: bool) -> None:
+    """Without quotes, CR that is not a part of CRLF is a part of a cell, or the table is refused."""
+    data = end.join(["a,b", *(",".join(row) for row in rows)]) + end * closed
+    try:
+        read = table(data)
+    except InputError:
+        assert "CR alone" in refusal(data)
+    else:
+        kept = sum(cell.count("\r") for row in read for cell in row)
+        assert kept == data.count("\r") - data.count("\r\n")

@@ -107,3 +107,24 @@ def test_messages_name_the_first_row_where_it_is_known() -> None:
         SensitiveDomain.of(Tally.of(bad), Sensitive(t=1), [""])
     with pytest.raises(InputError, match="in 2 of 4 rows;"):
         SensitiveDomain.of(Tally.of(bad[:1]) + Tally.of(bad[1:]), Sensitive(t=1), [""])
+
+
+@pytest.mark.parametrize("dtype", [pl.Date, pl.Datetime("ms"), pl.Datetime("us"), pl.Datetime("ns")])
+def test_dates_outside_the_years_that_can_be_spelled_are_refused(dtype: pl.DataType) -> None:
+    days = pl.Series("day", [0, None, 5], dtype=pl.Int64)
+    ticks = {None: 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}[
+        getattr(dtype, "time_unit", None)
+    ]
+    fine = (days * ticks).cast(pl.Int32 if dtype == pl.Date else pl.Int64).cast(dtype)
+    assert Tally.of(fine).nulls == 1
+    if getattr(dtype, "time_unit", None) == "ns":
+        return  # 64 bits of nanoseconds end in the year 2262
+    for far in (2_932_897, -719_163, 95_026_237):
+        cells = (pl.Series("day", [0, far], dtype=pl.Int64) * ticks).cast(fine.to_physical().dtype).cast(dtype)
+        with pytest.raises(
+            InputError, match="column 'day' has a date outside the years 1 to 9999 in 1 row, first in row 2"
+        ):
+            Tally.of(cells)
+    for near in (2_932_896, -719_162):
+        cells = (pl.Series("day", [near], dtype=pl.Int64) * ticks).cast(fine.to_physical().dtype).cast(dtype)
+        assert len(Tally.of(cells).cells) == 1

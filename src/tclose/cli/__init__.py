@@ -12,14 +12,16 @@ from typing import Any
 
 import click
 
+from tclose import steps
 from tclose.cli import show
 from tclose.cli.endings import Ended, clean_up_when_ended
 from tclose.cli.health import doctor
 from tclose.cli.judging import check, explain, verify
+from tclose.cli.libraries import contained, shortage
 from tclose.cli.options import BAD, HOLDS
 from tclose.cli.publishing import anonymize, demo, init
 from tclose.cli.studying import attack, compare, methods
-from tclose.cli.terminal import echo_error, protect_streams
+from tclose.cli.terminal import echo_error, forgive_stderr, protect_streams
 from tclose.errors import LeakWarning, TcloseError
 
 INTERRUPTED, BUG = 130, 70
@@ -30,7 +32,10 @@ def main() -> None:
     protect_streams()
     clean_up_when_ended()
     sys.unraisablehook = threading.excepthook = _show_lost
-    sys.exit(run(sys.argv[1:]))
+    with contained(steps.discard_unfinished):
+        forgive_stderr()  # which is another stream now
+        status = run(sys.argv[1:])
+    sys.exit(status)
 
 
 def _show_lost(lost: Any) -> None:
@@ -58,9 +63,9 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         what = f"{error.filename}: " if error.filename else "the answer cannot be written: "
         return _say(f"error: {what}{error.strerror or type(error).__name__}", BAD)
-    except MemoryError:
-        return _say("error: the table does not fit into memory", BAD)
     except BaseException as error:  # a bug must never look like an answer; polars panics with a BaseException
+        if sentence := shortage(error):
+            return _say(sentence, BAD)
         show.show_bug(error)
         return BUG
 

@@ -39,18 +39,20 @@ def check(table: str, as_json: bool, **given: Any) -> int:
 @policy_options
 @click.option("--attribute", required=True, help="The sensitive attribute.")
 @click.option("--class", "class_number", type=int, required=True, help="The number of the class, counted from 1.")
+@click.option("--all", "every_move", is_flag=True, help="List every move; more than 20 values are grouped otherwise.")
 @as_json
-def explain(table: str, attribute: str, class_number: int, as_json: bool, **given: Any) -> int:
+def explain(table: str, attribute: str, class_number: int, every_move: bool, as_json: bool, **given: Any) -> int:
     """Show why a class of TABLE is as far from the whole table as it is.
 
-    The answer lists the cheapest moves that turn the class's distribution into the table's.
+    The answer lists what the class publishes, and the cheapest moves that turn its distribution into the table's.
     """
     policy, _ = policy_of(**given)
-    explanation = steps.explain(table, policy, attribute=attribute, class_number=class_number)
+    with Bar() as bar:
+        explanation = steps.explain(table, policy, attribute=attribute, class_number=class_number, progress=bar)
     if as_json:
         echo_json(explanation.to_dict())
     else:
-        show.show_explanation(explanation)
+        show.show_explanation(explanation, every_move=every_move)
     return HOLDS
 
 

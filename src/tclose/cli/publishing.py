@@ -8,7 +8,7 @@ import click
 
 from tclose import steps
 from tclose.cli import show
-from tclose.cli.options import FILE, HOLDS, as_json, method_options, policy_file, show_values
+from tclose.cli.options import FILE, HOLDS, as_json, force, method_options, policy_file, show_values
 from tclose.cli.progress import Bar
 from tclose.cli.terminal import Console, Text, echo, echo_json, echo_lines
 
@@ -36,6 +36,7 @@ from tclose.cli.terminal import Console, Text, echo, echo_json, echo_lines
 @click.option(
     "--guard-formulas", is_flag=True, help="Put ' before text that a spreadsheet would run; verify removes it again."
 )
+@force
 @show_values
 @as_json
 def anonymize(
@@ -53,6 +54,7 @@ def anonymize(
     report: Path | None,
     public: bool,
     guard_formulas: bool,
+    force: bool,
     show_values: bool,
     as_json: bool,
 ) -> int:
@@ -77,6 +79,7 @@ def anonymize(
             method=method,
             options=options,
             seed=seed,
+            force=force,
             progress=bar,
         )
     for note in publication.notes:
@@ -90,11 +93,12 @@ def anonymize(
 
 @click.command(short_help="Draft a policy for a table.")
 @click.argument("table")
-@click.option("--out", type=FILE, help="Write the draft to this new file instead of to the terminal.")
+@click.option("--out", type=FILE, help="Write the draft to this file instead of to the terminal.")
+@force
 @as_json
-def init(table: str, out: Path | None, as_json: bool) -> int:
+def init(table: str, out: Path | None, force: bool, as_json: bool) -> int:
     """Draft a policy for TABLE: the role of each column is guessed and explained; every t is left to you."""
-    draft = steps.init(table, out=out)
+    draft = steps.init(table, out=out, force=force)
     if as_json:
         echo_json(draft.to_dict())
     elif out is None:
@@ -112,11 +116,12 @@ def init(table: str, out: Path | None, as_json: bool) -> int:
 @click.option(
     "--out", type=FILE, default=Path("tclose-demo"), show_default=True, help="The folder to write everything into."
 )
+@force
 @as_json
-def demo(rows: int, seed: int, out: Path, as_json: bool) -> int:
+def demo(rows: int, seed: int, out: Path, force: bool, as_json: bool) -> int:
     """Make a hospital table with invented patients, show why it cannot be published as it is, and publish it."""
     with Bar() as bar:
-        shown = steps.demo(folder=out, rows=rows, seed=seed, progress=bar)
+        shown = steps.demo(folder=out, rows=rows, seed=seed, force=force, progress=bar)
     if as_json:
         echo_json(shown.to_dict())
         return HOLDS

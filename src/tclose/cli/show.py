@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tclose.steps import Attacks, CheckResult, Explanation, ModelFinding, Publication, Verification
 
 SCALE = "0 means equal, 1 means as far as possible"
+VERDICT = "The release meets every requirement of its policy."
 NO_CERTIFICATE = "No certificate was written (--certificate FILE): without one, nobody can verify the release."
 
 
@@ -97,9 +98,9 @@ def _verdict(result: CheckResult) -> Iterator[Text]:
         )
 
 
-def show_explanation(explanation: Explanation) -> None:
-    """Print the moves that make a class equal to the table, as the tutorial does."""
-    console = Console()
+def show_explanation(explanation: Explanation, *, every_move: bool) -> None:
+    """Print the moves that make a class equal to the table, as the tutorial does; of a long domain, between groups."""
+    console, grouped = Console(), explanation.grouped and not every_move
     what = f"attribute '{legible(explanation.attribute)}', distance {explanation.distance}"
     console.print(
         Text(
@@ -107,22 +108,47 @@ def show_explanation(explanation: Explanation) -> None:
             "the cheapest moves that give the class the table's distribution."
         )
     )
+    shows = ", ".join(f"{legible(name)} = {legible(cell)}" for name, cell in explanation.shows.items())
+    console.print(Text(f"The class shows: {shows}."))
+    if grouped:
+        groups = counted(len(explanation.bins), "group")
+        console.print(f"Its values are put into {groups}; the costliest moves come first. --all lists every move.")
     console.print()
-    table = _table("", "from", "to", numbers=("share of rows", "distance", "cost"))
-    for order, move in enumerate(explanation.moves, start=1):
-        ends = (Text(plain(move.source)), Text(plain(move.target)))
-        table.add_row(f"{order}.", *ends, str(move.mass), str(move.distance), f"{float(move.cost):.4f}")
-    console.print(table)
+    console.print(_moves_between_groups(explanation) if grouped else _all_moves(explanation))
     closeness = explanation.closeness
     console.print()
     console.print(f"Earth mover's distance, the sum of the costs: {closeness} = {float(closeness):.4f} ({SCALE})")
 
 
+def _all_moves(explanation: Explanation) -> Table:
+    table = _table("", "from", "to", numbers=("share of rows", "distance", "cost"))
+    for order, move in enumerate(explanation.moves, start=1):
+        ends = (Text(plain(move.source)), Text(plain(move.target)))
+        table.add_row(f"{order}.", *ends, str(move.mass), str(move.distance), f"{float(move.cost):.4f}")
+    return table
+
+
+def _moves_between_groups(explanation: Explanation) -> Table:
+    table = _table("", "from", "to", numbers=("share of rows", "mean distance", "cost"))
+    for order, move in enumerate(explanation.moves_between_bins, start=1):
+        within = move.source == move.target
+        ends = (Text(legible(move.source)), Text("within the group" if within else legible(move.target)))
+        figures = percent(float(move.mass)), f"{float(move.distance):.4f}", f"{float(move.cost):.4f}"
+        table.add_row(f"{order}.", *ends, *figures)
+    return table
+
+
 def show_release(publication: Publication) -> None:
-    """Print what was released, what is proved of it and what it cost."""
+    """Print what was released and what remains exposed, then what is proved of it and what it cost."""
     console, certificate = Console(), publication.certificate
     files = ", ".join(str(path) for path in publication.files)
     console.print(Text(f"Released {files}: {_extent(publication)}."))
+    console.print()
+    _show_exposed(console, publication)
+    for loss in publication.lost:
+        console.print(Text(f"{plain(loss.sentence)} {plain(loss.advice)}", "bold red"))
+        console.print()
+    console.print(Text(VERDICT, "bold green"))
     console.print()
     _show_closeness(console, publication)
     console.print()
@@ -134,6 +160,20 @@ def show_release(publication: Publication) -> None:
     file = publication.certificate_file
     console.print()
     console.print(Text(f"Certificate: {file}, digest {certificate.digest}" if file else NO_CERTIFICATE))
+
+
+def _show_exposed(console: Console, publication: Publication) -> None:
+    """Print what remains exposed, most rows first, each with the setting that would cure it."""
+    exposed = publication.exposed
+    console.print(Text("What remains exposed:", "bold"))
+    table = Table.grid(padding=(0, 1))
+    for finding in exposed.findings:
+        table.add_row(" -", Text(plain(finding.sentence), "yellow"))
+        table.add_row("", Text(f"Cure: {plain(finding.cure)}."))
+    if not exposed.findings:
+        table.add_row(" -", Text(exposed.nothing))
+    console.print(table)
+    console.print()
 
 
 def _extent(publication: Publication) -> str:
@@ -210,6 +250,10 @@ def show_verification(verification: Verification) -> None:
         rows, classes = counted(verification.result.rows, "row"), counted(verification.result.classes, "class")
         tables = f" ({counted(len(verification.files), 'table')})" if verification.files else ""
         console.print(f"{rows} in {classes}{tables}, judged from the release alone.")
+    if verification.origin is not None and (words := verification.origin.words()):
+        console.print(Text(f"The certificate says: {', '.join(words)}."))
+    if keys := verification.not_verifiable:
+        console.print(Text(f"Not verifiable from the release alone: {', '.join(map(plain, keys))}."))
     if verification.holds:
         console.print(Text("The release is the one that was certified, and it meets its policy.", "bold green"))
         if not verification.identity_protected:
@@ -226,10 +270,11 @@ def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def show_error(error: TcloseError, *, show_values: bool) -> None:
-    """Print an error as one line on stderr; a cell's own value only on request."""
-    echo_error(f"error: {error}")
-    if show_values and error.detail:
-        echo_error(f"       {error.detail}")
+    """Print each mistake that an error reports as one line on stderr; a cell's own value only on request."""
+    for mistake in error.mistakes:
+        echo_error(f"error: {mistake}")
+        if show_values and mistake.detail:
+            echo_error(f"       {mistake.detail}")
 
 
 def show_misuse(error: click.ClickException) -> None:

@@ -13,6 +13,7 @@ from tclose.cli.options import (
     FILE,
     HOLDS,
     as_json,
+    force,
     guard_formulas,
     levels,
     names,
@@ -77,6 +78,7 @@ def attack(
 @click.option("--detail", is_flag=True, help="Also measure the detail kept for analysts, which takes longer.")
 @click.option("--out", type=FILE, help="Write an HTML page here that compares the methods, also with other t.")
 @click.option("--levels", "multiples", metavar="A,B", help="Multiples of every t for the page; 0.5,1,1.5,2 if absent.")
+@force
 @show_values
 @as_json
 def compare(
@@ -88,6 +90,7 @@ def compare(
     detail: bool,
     out: Path | None,
     multiples: str | None,
+    force: bool,
     show_values: bool,
     as_json: bool,
 ) -> int:
@@ -107,6 +110,7 @@ def compare(
             detail=detail,
             out=out,
             levels=None if multiples is None else levels(multiples),
+            force=force,
             progress=bars,
         )
     if as_json:

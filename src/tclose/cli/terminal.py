@@ -29,10 +29,20 @@ from rich.table import Table
 
 from tclose.words import plain
 
-__all__ = ["Console", "Table", "Text", "echo", "echo_error", "echo_json", "echo_lines", "protect_streams", "stacked"]
+__all__ = [
+    "Console",
+    "Table",
+    "Text",
+    "echo",
+    "echo_error",
+    "echo_json",
+    "echo_lines",
+    "forgive_stderr",
+    "protect_streams",
+    "stacked",
+]
 
 READER_GONE = {errno.EPIPE, errno.EBADF, errno.ESHUTDOWN, errno.EINVAL}  # Windows calls a closed pipe EINVAL
-STDERR = 2
 
 
 class Text(rich.text.Text):
@@ -109,19 +119,25 @@ def protect_streams() -> None:
     """Let stdout and stderr be closed, or lose their readers, without an effect on the command and its exit status."""
     if sys.stdin is None:  # closed, as by `<&-`: no file that is opened later may take its number
         os.open(os.devnull, os.O_RDONLY)
-    sys.stdout, sys.stderr = _forgiving(sys.stdout), _forgiving(sys.stderr)
+    sys.stdout = _forgiving(sys.stdout)
+    forgive_stderr()
 
 
-def _forgiving(stream: TextIO | None) -> TextIO:
+def forgive_stderr() -> None:
+    """Let nothing that cannot be written to stderr have an effect on the command: there is nobody to tell."""
+    sys.stderr = _forgiving(sys.stderr, every_error=True)
+
+
+def _forgiving(stream: TextIO | None, *, every_error: bool = False) -> TextIO:
     """Return the same stream, for which a reader that is gone is no error; ≤ must not break a console without ≤."""
     if stream is None:  # closed, as by `>&-`
         return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.flush()
-    raw: Any = getattr(stream.buffer, "raw", stream.buffer)  # without a buffer under PYTHONUNBUFFERED
+    raw = _Forgiving(stream, every_error)
     return io.TextIOWrapper(
-        io.BufferedWriter(_Forgiving(raw)),
+        io.BufferedWriter(raw),
         encoding=stream.encoding,
         errors="replace",
         line_buffering=stream.line_buffering,
@@ -129,15 +145,18 @@ def _forgiving(stream: TextIO | None) -> TextIO:
 
 
 class _Forgiving(io.RawIOBase):
-    """A stream that raises an error once at most, and none when its reader is gone; stderr raises none at all."""
+    """A stream that raises an error once at most, and none when its reader is gone, or none at all."""
 
-    def __init__(self, raw: io.RawIOBase) -> None:
-        self._raw, self._number, self._gone = raw, raw.fileno(), False
+    def __init__(self, stream: io.TextIOWrapper, every_error: bool) -> None:
+        self._stream = stream  # kept, since it closes its file when nobody holds it
+        self._raw: Any = getattr(stream.buffer, "raw", stream.buffer)  # without a buffer under PYTHONUNBUFFERED
+        self._every_error, self._gone = every_error, False
 
     def write(self, data: Any) -> int | None:
         if not self._gone:
             try:
-                return self._raw.write(data)
+                written: int | None = self._raw.write(data)
+                return written
             except OSError as error:
                 self._gone = True  # what is left in a buffer must not fail again when the process ends
                 if not self._is_forgiven(error):
@@ -146,13 +165,13 @@ class _Forgiving(io.RawIOBase):
 
     def _is_forgiven(self, error: OSError) -> bool:
         hung_up = error.errno == errno.EIO and self.isatty()
-        return self._number == STDERR or error.errno in READER_GONE or hung_up
+        return self._every_error or error.errno in READER_GONE or hung_up
 
     def writable(self) -> bool:
         return True
 
     def isatty(self) -> bool:
-        return self._raw.isatty()
+        return bool(self._raw.isatty())
 
     def fileno(self) -> int:
-        return self._number
+        return int(self._raw.fileno())

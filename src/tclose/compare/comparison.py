@@ -88,13 +88,18 @@ class Comparison:
         }
         return from_columns(columns, self.kind)
 
-    def report(self, path: str | Path, *, curve: Curve | None = None) -> None:
-        """Write one HTML page that shows the methods side by side; it asks no network for anything."""
+    def report(
+        self, path: str | Path, *, curve: Curve | None = None, table: str | None = None, force: bool = True
+    ) -> None:
+        """Write one HTML page that shows the methods side by side; it asks no network for anything.
+
+        `table` is the name of the table, for the page. Without `force`, an existing file is refused.
+        """
         from tclose.report.comparison_page import comparison_page
         from tclose.report.page import save
 
         drawn = curve or Curve.of({Fraction(1): self.released}, self.policy)
-        save(comparison_page(self, drawn), path)
+        save(comparison_page(self, drawn, table), path, force=force)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""

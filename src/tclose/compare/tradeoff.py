@@ -34,9 +34,9 @@ class Tradeoff:
         trials = {level: comparison.released for level, comparison in self.levels.items()}
         return Curve.of(trials, self.comparison.policy)
 
-    def report(self, path: str | Path) -> None:
+    def report(self, path: str | Path, *, table: str | None = None, force: bool = True) -> None:
         """Write a page that shows the methods side by side, and what protection costs with each."""
-        self.comparison.report(path, curve=self.curve())
+        self.comparison.report(path, curve=self.curve(), table=table, force=force)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""

@@ -3,10 +3,11 @@
 from tclose.distance.base import Distance
 from tclose.distance.counts import Counts
 from tclose.distance.equal import Equal
-from tclose.distance.geometry import Geometry, Line, Metric, Tree
+from tclose.distance.geometry import Geometry, Line, LineWithLeaf, Metric, Tree
 from tclose.distance.hierarchical import Hierarchical
 from tclose.distance.line import Ordered, Value
 from tclose.distance.matrix import Matrix
+from tclose.distance.missing import WithMissing
 from tclose.distance.moves import Move
 from tclose.distance.ratios import Ratios
 from tclose.distance.registry import DISTANCES, DistanceEntry, DomainFacts
@@ -21,6 +22,7 @@ __all__ = [
     "Geometry",
     "Hierarchical",
     "Line",
+    "LineWithLeaf",
     "Matrix",
     "Metric",
     "Move",
@@ -28,4 +30,5 @@ __all__ = [
     "Ratios",
     "Tree",
     "Value",
+    "WithMissing",
 ]

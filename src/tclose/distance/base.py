@@ -20,7 +20,7 @@ class Distance(Protocol):
         """What a policy calls it."""
 
     def geometry(self, values: int) -> Geometry:
-        """Return the shape of a domain of so many values: a line, a tree or any metric."""
+        """Return the shape of a domain of so many values: a line, a line with a leaf, a tree or any metric."""
 
     def between(self, i: int, j: int) -> Fraction:
         """Return the ground distance between two values."""

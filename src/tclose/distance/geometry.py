@@ -1,4 +1,4 @@
-"""The three shapes that a ground distance can have: a line, a tree or any metric.
+"""The shapes that a ground distance can have: a line, a line with a leaf beside it, a tree or any metric.
 
 Methods, attacks and charts work on these shapes and never ask which distance it is. A new distance that has one of
 these shapes therefore works in every method.
@@ -41,6 +41,49 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
+class LineWithLeaf:
+    """A line and one further value, the last: a leaf that hangs from the middle of the line.
+
+    Its edge is half as long as the line, so the leaf is as far from either end of the line as the ends are from each
+    other, and half as far from the middle. All figures here are in halves of the line's own unit, in which the middle
+    is a whole number. A line of a single value counts as one of length 1 that begins there.
+    """
+
+    line: Line
+
+    @property
+    def leaf(self) -> int:
+        """The code of the leaf, which is the last value."""
+        return len(self.line.positions)
+
+    @property
+    def unit(self) -> int:
+        """The distance that counts as 1."""
+        return 2 * self.line.length
+
+    @property
+    def middle(self) -> int:
+        """Where on the line the leaf hangs, which is also how long its edge is."""
+        return self.line.length
+
+    @property
+    def positions(self) -> NDArray[Any]:
+        """Where the values of the line lie."""
+        return 2 * self.line.positions
+
+    @property
+    def order(self) -> Ints:
+        """All values in the order in which they hang from the line, the leaf at the middle."""
+        left = int(np.searchsorted(self.positions, self.middle, side="right"))
+        return np.insert(np.arange(self.leaf), left, self.leaf)
+
+    @property
+    def places(self) -> NDArray[Any]:
+        """Where the values hang from the line, in this order."""
+        return np.append(self.positions, self.middle)[self.order]
+
+
+@dataclass(frozen=True, eq=False)
 class Tree:
     """Leaves of a tree: two leaves are as far apart as the height of the node where they meet, over the tree's height.
 
@@ -79,4 +122,4 @@ class Metric:
     farthest: int  # the largest cost, which counts as 1; at least 1
 
 
-Geometry = Line | Tree | Metric
+Geometry = Line | LineWithLeaf | Tree | Metric

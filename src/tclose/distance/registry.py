@@ -7,14 +7,16 @@ which says what a policy has to give for it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from tclose.distance.base import Distance
 from tclose.distance.equal import Equal
+from tclose.distance.geometry import Line, LineWithLeaf
 from tclose.distance.hierarchical import Hierarchical
 from tclose.distance.line import Ordered, Value
 from tclose.distance.matrix import Matrix
+from tclose.distance.missing import WithMissing
 from tclose.distance.ratios import Integers
 from tclose.errors import InternalError
 from tclose.types import Ints
@@ -31,10 +33,19 @@ class DomainFacts:
     positions: Integers | None = None  # of numbers and dates: integers that rise from 0
     levels: tuple[Ints, ...] | None = None  # of a hierarchy: the node above each leaf, height by height, the root last
     costs: Ints | None = None  # of a matrix: values × values
+    missing: bool = False  # whether the last value is the missing value
 
     def make(self, distance: str) -> Distance:
-        """Return the distance of this name over these values."""
-        return DISTANCES[distance].make(self)
+        """Return the distance of this name over these values.
+
+        Beside a line, the missing value is a leaf; a tree has a leaf for it already.
+        """
+        if not (self.missing and DISTANCES[distance].shape == "line"):
+            return DISTANCES[distance].make(self)
+        numbers = self.size - 1
+        line = replace(self, size=numbers, missing=False).make(distance).geometry(numbers)
+        assert isinstance(line, Line)
+        return WithMissing(distance, LineWithLeaf(line))
 
 
 @dataclass(frozen=True)

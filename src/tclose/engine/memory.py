@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -19,12 +20,15 @@ from tclose.partition import DEFAULT_METHOD
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import k_alone
-from tclose.privacy.feasibility import publishable
+from tclose.privacy.feasibility import NoPartition, publishable
+from tclose.privacy.groups import ValueGroups
 from tclose.privacy.judge import distance_of, judge
 from tclose.privacy.results import CheckResult, Explanation, Step
 from tclose.release.beside import Beside, read_published, register_of
 from tclose.release.detail import detail_of
-from tclose.release.layouts import About, laid_out
+from tclose.release.exposed import columns_of_own_values
+from tclose.release.layouts import About, Layout, laid_out, layout_of
+from tclose.release.naming import created, tool
 from tclose.release.published import ReleaseInput
 from tclose.release.release import PreparedRelease, Release
 from tclose.release.scenes import ANONYMIZER, Adversary
@@ -34,6 +38,7 @@ from tclose.table.frames import kind_of
 from tclose.types import Beat, Progress, Repeating, silent, still, stretch
 
 MAKING = "making a k-anonymous table"
+MOST_BINS = 20  # in which an explanation puts the values of a long domain
 MADE = 0.4  # share of the work of an attack after which there is a k-anonymous table
 
 
@@ -58,10 +63,13 @@ def check(
     return judge(table, policy, stretch(report, 0.5, 1.0)).result
 
 
-def explain(frame: Any, policy: PolicyLike, *, attribute: str, class_number: int) -> Explanation:
+def explain(
+    frame: Any, policy: PolicyLike, *, attribute: str, class_number: int, progress: Progress | None = None
+) -> Explanation:
     """Return the cheapest moves that turn one class's distribution into the whole table's.
 
-    Classes are counted from 1 in the order in which the table shows them first.
+    Classes are counted from 1 in the order in which the table shows them first. Where there are many values, the moves
+    are also added up between at most 20 bins.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"zone": ["a", "b"], "salary": [3, 4]})
@@ -69,25 +77,38 @@ def explain(frame: Any, policy: PolicyLike, *, attribute: str, class_number: int
     >>> explain(table, policy, attribute="salary", class_number=1).closeness
     Fraction(1, 2)
     """
-    policy = Policy.of(policy)
+    policy, report = Policy.of(policy), progress or silent
+    report(0.0, "reading")
     table = encode(to_polars(frame), policy, ignore_others=True)
     if attribute not in table.sensitive:
         hint = did_you_mean(attribute, table.sensitive)
         raise InputError(f"'{attribute}' is no sensitive attribute of the policy{hint}")
+    report(0.5, "forming classes")
     classes, column = table.classes, table.sensitive[attribute]
     if not 1 <= class_number <= len(classes):
         raise InputError(f"there is no class {class_number:,}: the table has classes 1 to {len(classes):,}")
-    codes = column.codes[classes.members(class_number - 1)]
-    counts = np.bincount(codes, minlength=len(column.labels)).astype(np.int64)
-    moves = distance_of(column).plan(counts, column.reference)
+    report(0.7, "finding the cheapest moves")
+    members = classes.members(class_number - 1)
+    counts = np.bincount(column.codes[members], minlength=len(column.labels)).astype(np.int64)
+    plan = distance_of(column).plan(counts, column.reference)
+    report(0.9, "adding up the moves")
+    groups = ValueGroups.of(column, MOST_BINS)
+    moves = tuple(
+        Step(column.labels[move.source], column.labels[move.target], move.mass, move.distance) for move in plan
+    )
+    between = tuple(
+        Step(groups.names[move.source], groups.names[move.target], move.mass, move.cost / move.mass)
+        for move in groups.moves(plan)
+    )
     return Explanation(
         attribute=attribute,
         class_number=class_number,
-        rows=len(codes),
+        rows=len(members),
         distance=column.distance,
-        moves=tuple(
-            Step(column.labels[move.source], column.labels[move.target], move.mass, move.distance) for move in moves
-        ),
+        moves=moves,
+        shows=table.shown_by(int(members[0])),
+        bins=groups.names,
+        moves_between_bins=between if len(groups.names) < np.count_nonzero(column.reference) else moves,
     )
 
 
@@ -141,27 +162,43 @@ def prepare(
     progress: Progress,
     options: Mapping[str, Any],
     phase: str = "",
+    name: str | None = None,
 ) -> PreparedRelease:
     """Split and recode a table; the tables of the release are still to be judged.
 
     Without a seed, random numbers come from the system's secure source. `phase` names all the work in place of the
-    phases that a method has; that kernels are compiled is said in any case.
+    phases that a method has; that kernels are compiled is said in any case. `name` is what the table is called.
     """
-    settings = checked(method, options)
+    settings, begun = checked(method, options), created()
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
+    leaks = tuple(columns_of_own_values(rows.table, policy, exact_quasi=layout_of(method).exact_quasi))
+    for leak in leaks:
+        warnings.warn(leak, LeakWarning, 3)
     with announced(progress, method, settings) as announcing:
         named = stretch(announcing, 0.0, 1.0, phase, only=True) if phase else announcing
         given = ReleaseInput(rows, policy, random_seed, named)
-        layout = laid_out(given, method, settings)
+        given, layout = _laid_out(given, method, settings)
     about = About(
         version=version("tclose"),
         method=method,
         settings=given.reader_policy.to_dict(),
-        withheld=rows.withheld,
-        counted="rows" if rows.table.persons is None else "persons",
+        withheld=given.publishable.withheld,
+        counted="rows" if given.table.persons is None else "persons",
+        tool=tool(),
+        created=begun,
+        table=name,
     )
-    return PreparedRelease(layout, about, policy, kind, random_seed)
+    return PreparedRelease(layout, about, policy, kind, random_seed, leaks)
+
+
+def _laid_out(given: ReleaseInput, method: str, settings: Mapping[str, Any]) -> tuple[ReleaseInput, Layout]:
+    """Make the tables of a release; rows for which no classes are found are withheld, within the policy's limit."""
+    while True:
+        try:
+            return given, laid_out(given, method, settings)
+        except NoPartition as refusal:
+            given = replace(given, publishable=given.publishable.without(refusal.rows, given.policy))
 
 
 def given_seed(seed: int) -> int:

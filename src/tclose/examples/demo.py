@@ -8,13 +8,15 @@ from pathlib import Path
 
 from tclose.examples.hospital import hospital
 
+NAMES = ("hospital.csv", "policy.toml", "diagnosis.csv")
+
 
 def write_example(folder: Path, *, rows: int, seed: int) -> tuple[Path, Path]:
     """Write the table, the policy and the hierarchy; return the paths of the first two."""
     folder.mkdir(parents=True, exist_ok=True)
-    table = folder / "hospital.csv"
+    table = folder / NAMES[0]
     hospital(rows, seed=seed).write_csv(table)
-    for name in ("policy.toml", "diagnosis.csv"):
+    for name in NAMES[1:]:
         with as_file(files("tclose.examples") / name) as source:
             shutil.copyfile(source, folder / name)
     return table, folder / "policy.toml"

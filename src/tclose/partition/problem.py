@@ -39,7 +39,7 @@ class Attribute:
 
     @property
     def geometry(self) -> Geometry:
-        """The shape of the attribute's distance: a line, a tree or any metric."""
+        """The shape of the attribute's distance: a line, a line with a leaf, a tree or any metric."""
         return self.distance.geometry(len(self.reference))
 
     @property

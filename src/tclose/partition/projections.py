@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose.distance import Line
+from tclose.distance import Line, LineWithLeaf
 from tclose.errors import PolicyError, Unsuited
 from tclose.partition import DEFAULT_METHOD, METHODS, method_named
 from tclose.partition.problem import Attribute, Problem
@@ -83,12 +83,14 @@ def associations(sensitive: Sequence[Attribute]) -> Floats:
 
 
 def _coarse(attribute: Attribute) -> Ints:
-    """Take numbers in tenths: with many values everything would seem related."""
-    if not isinstance(attribute.geometry, Line):
+    """Take numbers in tenths: with many values everything would seem related. A missing value stays apart."""
+    if not isinstance(attribute.geometry, Line | LineWithLeaf):
         return attribute.codes
     counts = attribute.row_counts
+    if isinstance(attribute.geometry, LineWithLeaf):
+        counts = counts[:-1]
     middles = (np.cumsum(counts) - counts / 2) / max(int(counts.sum()), 1)
-    return np.asarray(middles * TENTHS, dtype=np.int64)[attribute.codes]
+    return np.append(np.asarray(middles * TENTHS, dtype=np.int64), TENTHS)[attribute.codes]
 
 
 def cramer(first: Ints, second: Ints) -> float:

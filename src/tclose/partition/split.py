@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,42 +12,105 @@ from numpy.typing import NDArray
 from tclose.errors import InternalError
 from tclose.partition import Attribute, Problem, merged, method_named
 from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
+from tclose.partition.shared.dividing import best_division, merged_with_care
 from tclose.policy import Policy
 from tclose.policy import Sensitive as Asked
 from tclose.privacy import NTCloseness, TCloseness, models_of
+from tclose.privacy.feasibility import NoPartition, Publishable
 from tclose.privacy.judge import distance_of, verdicts
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
-from tclose.types import Bools, Floats, Ints, Progress, stretch
+from tclose.types import Bools, Floats, Ints, Progress, still, stretch
 
 ENSURED = (TCloseness.name, NTCloseness.name)  # by every method; the rest is ensured by merging
+FEW_ROWS = 10  # of a group: every division of so few rows can be tried
 
 
 def split(
-    table: CodedTable, policy: Policy, method: str, seed: int, progress: Progress, options: Mapping[str, Any]
+    rows: Publishable, policy: Policy, method: str, seed: int, progress: Progress, options: Mapping[str, Any]
 ) -> Ints:
-    """Return the class of every row, counted from 0."""
-    partition, problem, groups = method_named(method), problem_of(table, policy), table.groups
+    """Return the class of every row, counted from 0; `NoPartition` says for which rows no classes were found."""
+    table, problem = rows.table, problem_of(rows.table, policy)
+    partition, groups = partial(method_named(method), seed=seed, **options), table.groups
+    divisions = _divisions(rows, policy, partition, stretch(progress, 0.0, 0.0, "splitting"))
     labels = np.empty(problem.rows, dtype=np.int64)
     classes = done = 0
     for group in range(len(groups)):
-        rows = groups.members(group)
-        part = problem.part(rows)
-        if _within_t(part):
-            share = stretch(progress, done / problem.rows, (done + len(rows)) / problem.rows, "splitting")
-            parts = _checked(partition(part, seed=seed, progress=share, **options), len(rows))
+        members = groups.members(group)
+        share = stretch(progress, done / problem.rows, (done + len(members)) / problem.rows, "splitting")
+        parts = divisions[group] if group in divisions else _parts(problem.part(members), partition, share)
+        labels[members] = classes + parts
+        classes, done = classes + int(parts.max()) + 1, done + len(members)
+    return join_failing(labels, rows, policy)
+
+
+def _parts(problem: Problem, partition: Callable[..., Ints], progress: Progress) -> Ints:
+    """Return the classes of one group as a method makes them."""
+    if _within_t(problem):
+        return _checked(partition(problem, progress=progress), problem.rows)
+    return np.zeros(problem.rows, dtype=np.int64)  # large enough for (n,t), which admits it as it is
+
+
+def _divisions(
+    rows: Publishable, policy: Policy, partition: Callable[..., Ints], progress: Progress
+) -> dict[int, Ints]:
+    """Return classes of each group that cannot stay one class."""
+    table, failed, divisions = rows.table, [], {}
+    for group in np.flatnonzero(rows.undecided_groups).tolist():
+        members = table.groups.members(group)
+        division = _division(members, table, policy, partition, progress)
+        if division is None:
+            failed.append(members)
         else:
-            parts = np.zeros(len(rows), dtype=np.int64)  # large enough for (n,t), which admits it as it is
-        labels[rows] = classes + parts
-        classes, done = classes + int(parts.max()) + 1, done + len(rows)
-    return join_failing(labels, table, policy)
+            divisions[group] = division
+    if failed:
+        raise NoPartition(np.concatenate(failed))
+    return divisions
 
 
-def join_failing(labels: Ints, table: CodedTable, policy: Policy) -> Ints:
+def _division(
+    members: Ints, table: CodedTable, policy: Policy, partition: Callable[..., Ints], progress: Progress
+) -> Ints | None:
+    """Try the classes that the table has already, every division of a few rows, and the classes of a method."""
+    problem, admitted = problem_of(table, policy).part(members), partial(_admitted, members, table, policy)
+    beat = partial(progress, 0.0)
+    own = np.unique(table.classes.labels_by_row()[members], return_inverse=True)[1]
+    if admitted([np.flatnonzero(own == label) for label in range(own.max() + 1)]).all():
+        return own
+    if len(members) <= FEW_ROWS:
+        return best_division(problem.points, admitted)
+    for labels in (_parts(problem, partition, progress), own):
+        if (mended := merged_with_care(labels, problem.points, admitted, beat)) is not None:
+            return mended
+    return None
+
+
+def join_failing(labels: Ints, rows: Publishable, policy: Policy) -> Ints:
     """Merge classes within their groups until every model admits them all."""
+    table, undecided = rows.table, rows.undecided_groups
     groups, points = table.groups.labels_by_row(), _points(table)
-    return merged(labels, groups, points, lambda labels: _failing(labels, table, policy))
+    if not undecided.any():
+        return merged(labels, groups, points, lambda labels: _failing(labels, table, policy))
+    joined, classes = np.empty_like(labels), 0
+    for group in range(len(table.groups)):
+        members = table.groups.members(group)
+        parts = np.unique(labels[members], return_inverse=True)[1]
+        admitted = partial(_admitted, members, table, policy, without=ENSURED)
+        mended = merged_with_care(parts, points[members], admitted, still)
+        if mended is None:
+            raise NoPartition(members)
+        joined[members], classes = classes + mended, classes + int(mended.max()) + 1
+    return joined
+
+
+def _admitted(
+    members: Ints, table: CodedTable, policy: Policy, classes: list[Ints], *, without: Sequence[str] = ()
+) -> Bools:
+    """Judge classes of a group, each given as places in `members`; classes may share rows."""
+    sizes = np.array([len(places) for places in classes])
+    judged = verdicts(table, Classes(members[np.concatenate(classes)], sizes), policy, without=without)
+    return np.asarray(np.all([verdict.judgement.admitted for verdict in judged], axis=0))
 
 
 def _within_t(problem: Problem) -> bool:

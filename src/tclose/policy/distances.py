@@ -38,8 +38,8 @@ class DistanceSettings:
 
 
 DISTANCES = {
-    "ordered": DistanceSettings("numbers", takes=("order", "bins", "domain")),
-    "value": DistanceSettings("numbers", takes=("domain",)),
+    "ordered": DistanceSettings("numbers", takes=("order", "bins", "domain"), missing=True),
+    "value": DistanceSettings("numbers", takes=("domain",), missing=True),
     "equal": DistanceSettings("values", takes=("bins", "domain"), missing=True),
     "hierarchical": DistanceSettings("hierarchy", missing=True),
     "matrix": DistanceSettings("matrix"),

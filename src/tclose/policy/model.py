@@ -1,7 +1,7 @@
 """What the steward asks for: the policy, from TOML or from Python, validated once.
 
 Every setting is one field, which declares how it is read. Numbers are exact throughout: 0.15 means 15/100, never the
-nearest binary float.
+nearest binary float. All mistakes of a policy are reported at once (`_read`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
-from tclose.errors import PolicyError
+from tclose.errors import Mistakes, PolicyError
 from tclose.policy import parts, settings
 from tclose.policy.distances import DISTANCES, distances_that_take
 from tclose.policy.parts import Bins, Builder, CostTable, Recursive
@@ -39,9 +39,37 @@ def declared(kind: Any) -> dict[str, Setting]:
     return {each.name: hints[each.name].__metadata__[0] for each in fields(kind)}
 
 
-def _reader(kind: Any) -> Reader[dict[str, Any]]:
-    """Return the reader of a table of settings: the fields of a class, each with the reader that it declares."""
-    return settings.table({name: setting.reader for name, setting in declared(kind).items()})
+@dataclass(frozen=True)
+class GivenSettings:
+    """The settings of one table as they were given, and those of them that can be read."""
+
+    given: Mapping[str, Any]
+    read: Mapping[str, Any]
+    all_known: bool  # an unknown key may be a misspelt setting, so nothing is surely absent then
+
+    def has(self, name: str) -> bool:
+        """Tell whether a setting is given, readable or not."""
+        return name in self.given
+
+    def lacks(self, name: str) -> bool:
+        """Tell whether a setting is surely absent."""
+        return self.all_known and name not in self.given
+
+    def is_empty(self, name: str) -> bool:
+        """Tell whether a setting is absent or names nothing; an unreadable table may mean more than it says."""
+        return self.given.keys() == self.read.keys() and not self.read.get(name)
+
+
+def _read(kind: Any, given: object) -> dict[str, Any]:
+    """Read the settings of a class, each as its field declares; every mistake in them is reported."""
+    mistakes, readers = Mistakes(), {name: setting.reader for name, setting in declared(kind).items()}
+    read = settings.readable(readers, given, "", mistakes)
+    assert isinstance(given, Mapping)
+    present = {name: value for name, value in given.items() if value is not None}
+    for place, why in kind.contradictions(GivenSettings(present, read, present.keys() <= readers.keys())):
+        mistakes.add(PolicyError(why, place=place))
+    mistakes.report()
+    return read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +84,17 @@ class Quasi:
 
     def __post_init__(self) -> None:
         _normalise(self)
-        _check_range(self)
+
+    @staticmethod
+    def contradictions(settings: GivenSettings) -> Iterator[tuple[str, str]]:
+        """Yield each setting that does not fit the others, and why."""
+        if settings.has("publish") and any(map(settings.has, ("hierarchy", "step", "top", "bottom"))):
+            yield "publish", "a mean has no hierarchy, step, top or bottom"
+        if settings.has("hierarchy") and any(map(settings.has, ("step", "top", "bottom"))):
+            yield "hierarchy", "a hierarchy has labels of its own: drop step, top and bottom"
+        top, bottom = settings.read.get("top"), settings.read.get("bottom")
+        if top is not None and bottom is not None and top <= bottom:
+            yield "top", "top must lie above bottom"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +121,21 @@ class Sensitive:
 
     def __post_init__(self) -> None:
         _normalise(self)
-        _check_coherent(self, "")
+
+    @staticmethod
+    def contradictions(settings: GivenSettings) -> Iterator[tuple[str, str]]:
+        """Yield each setting that does not fit the others, and why."""
+        if all(map(settings.lacks, MODELS)):
+            yield "", f"nothing is asked for: say t, or another model ({', '.join(MODELS[1:])})"
+        else:
+            yield from _unaccompanied(settings)
+        if "distance" in settings.read:
+            yield from _against_distance(settings, settings.read["distance"])
+        if "publish" in settings.read and settings.lacks("bins"):
+            yield "publish", 'publish = "bin" needs bins'
+        first, *others = [name for name in _WHAT if settings.has(name)] or [""]
+        for name in others:
+            yield name, f"{_WHAT[first]} already says which values there are: drop one of the two"
 
     @property
     def limit(self) -> Fraction | None:
@@ -99,24 +151,23 @@ S = TypeVar("S", Quasi, Sensitive)
 def _quasi(value: object, place: str) -> dict[str, Quasi]:
     if isinstance(value, Sequence) and not isinstance(value, str):
         value = {column: {} for column in settings.names(value, place)}
-    return _each(value, place, lambda spec: spec if isinstance(spec, Quasi) else Quasi(**_reader(Quasi)(spec, "")))
+    return _each(value, place, lambda spec: spec if isinstance(spec, Quasi) else Quasi(**_read(Quasi, spec)))
 
 
 def _sensitive(value: object, place: str) -> dict[str, Sensitive]:
     return _each(
-        value, place, lambda spec: spec if isinstance(spec, Sensitive) else Sensitive(**_reader(Sensitive)(spec, ""))
+        value, place, lambda spec: spec if isinstance(spec, Sensitive) else Sensitive(**_read(Sensitive, spec))
     )
 
 
 def _each(value: object, place: str, read: Callable[[Any], S]) -> dict[str, S]:
     if not isinstance(value, Mapping):
         raise PolicyError(f"expected one [{place}.COLUMN] table per column, not {kind_of(value)}", place=place)
-    specs = {}
+    specs, mistakes = {}, Mistakes()
     for name, spec in value.items():
-        try:
+        with mistakes.collected(within=join(place, str(name))):
             specs[str(name)] = read(spec)
-        except PolicyError as error:
-            raise error.within(join(place, str(name))) from None
+    mistakes.report()
     return specs
 
 
@@ -144,7 +195,19 @@ class Policy:
 
     def __post_init__(self) -> None:
         _normalise(self)
-        _check_roles(self)
+
+    @staticmethod
+    def contradictions(settings: GivenSettings) -> Iterator[tuple[str, str]]:
+        """Yield each column that has two roles, and say where the policy asks for nothing."""
+        named: dict[str, str] = {}
+        for column, place in _columns(_roles(settings)):
+            if column in named:
+                yield place, f"column '{column}' has a role already, in {named[column]}: name it once"
+            named.setdefault(column, place)
+        if settings.is_empty("quasi") and settings.is_empty("keep"):
+            yield "", "the policy names no quasi-identifier: add a [quasi.COLUMN] table"
+        if settings.is_empty("sensitive") and (settings.lacks("k") or settings.read.get("k") == 1):
+            yield "", "the policy asks for nothing: add a [sensitive.COLUMN] table, or a k above 1"
 
     @classmethod
     def of(cls, given: PolicyLike) -> Policy:
@@ -170,7 +233,7 @@ class Policy:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:
         """Make a policy from a mapping shaped as the TOML file is; relative paths start at `folder`."""
-        read = _reader(cls)(given, "")
+        read = _read(cls, given)
         for role in ("quasi", "sensitive"):
             read[role] = {name: _located(spec, Path(folder)) for name, spec in read.get(role, {}).items()}
         return cls(**read)
@@ -198,12 +261,7 @@ class Policy:
 
     def columns(self) -> Iterator[tuple[str, str]]:
         """Yield every column that the policy names, with the place that names it."""
-        for role in ("identifiers", "keep", "unlinkable"):
-            yield from ((column, role) for column in getattr(self, role))
-        for role in ("quasi", "sensitive"):
-            yield from ((column, join(role, column)) for column in getattr(self, role))
-        if self.person is not None and self.person not in self.identifiers:
-            yield self.person, "person"
+        yield from _columns(vars(self))
 
 
 PolicyLike = Policy | Mapping[str, Any] | str | Path
@@ -245,22 +303,27 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def _normalise(given: Any) -> None:
     """Read every setting of a frozen object, so that Python code may write 0.15 where a fraction is kept."""
-    read = _reader(type(given))(vars(given), "")
+    read = _read(type(given), vars(given))
     for each in fields(given):
         default = each.default if each.default_factory is MISSING else each.default_factory()
         object.__setattr__(given, each.name, read.get(each.name, default))
 
 
-def _check_roles(policy: Policy) -> None:
-    named: dict[str, str] = {}
-    for column, place in policy.columns():
-        if column in named:
-            raise PolicyError(f"column '{column}' has a role already, in {named[column]}: name it once", place=place)
-        named[column] = place
-    if not policy.visible:
-        raise PolicyError("the policy names no quasi-identifier: add a [quasi.COLUMN] table")
-    if not policy.sensitive and policy.k == 1:
-        raise PolicyError("the policy asks for nothing: add a [sensitive.COLUMN] table, or a k above 1")
+def _roles(settings: GivenSettings) -> dict[str, Any]:
+    """Return the columns of each role, also of a role with mistakes in the settings of its columns."""
+    tables = (role for role in ("quasi", "sensitive") if isinstance(settings.given.get(role), Mapping))
+    return {**{role: [str(name) for name in settings.given[role]] for role in tables}, **settings.read}
+
+
+def _columns(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield every column that has a role, with the place that gives it."""
+    for role in ("identifiers", "keep", "unlinkable"):
+        yield from ((column, role) for column in roles.get(role, ()))
+    for role in ("quasi", "sensitive"):
+        yield from ((column, join(role, column)) for column in roles.get(role, ()))
+    person = roles.get("person")
+    if person is not None and person not in roles.get("identifiers", ()):
+        yield person, "person"
 
 
 def _located(spec: S, folder: Path) -> S:
@@ -269,47 +332,21 @@ def _located(spec: S, folder: Path) -> S:
     return replace(spec, **paths)
 
 
-def _check_range(spec: Quasi) -> None:
-    if spec.publish is not None and any(
-        setting is not None for setting in (spec.hierarchy, spec.step, spec.top, spec.bottom)
-    ):
-        raise PolicyError("a mean has no hierarchy, step, top or bottom", place="publish")
-    if spec.hierarchy is not None and any(setting is not None for setting in (spec.step, spec.top, spec.bottom)):
-        raise PolicyError("a hierarchy has labels of its own: drop step, top and bottom", place="hierarchy")
-    if spec.top is not None and spec.bottom is not None and spec.top <= spec.bottom:
-        raise PolicyError("top must lie above bottom", place="top")
-
-
-def _check_coherent(spec: Sensitive, place: str) -> None:
-    """Refuse settings that contradict each other or would be ignored."""
-    for name, why in _contradictions(spec):
-        raise PolicyError(why, place=join(place, name) if name else place)
-
-
-def _contradictions(spec: Sensitive) -> Iterator[tuple[str, str]]:
-    """Yield each setting that does not fit the others, and why."""
-    if all(getattr(spec, model) is None for model in MODELS):
-        yield "", f"nothing is asked for: say t, or another model ({', '.join(MODELS[1:])})"
+def _unaccompanied(settings: GivenSettings) -> Iterator[tuple[str, str]]:
+    """Yield each setting that says nothing without another one, which is absent."""
     for name, setting in declared(Sensitive).items():
-        if setting.needs and getattr(spec, name) is not None and getattr(spec, setting.needs) is None:
+        if setting.needs and settings.has(name) and settings.lacks(setting.needs):
             yield name, f"{name} goes with {setting.needs}: say {setting.needs} as well"
-    if spec.distance is not None:
-        yield from _against_distance(spec, spec.distance)
-    if spec.publish is not None and spec.bins is None:
-        yield "publish", 'publish = "bin" needs bins'
-    first, *others = [name for name in _WHAT if getattr(spec, name) is not None] or [""]
-    for name in others:
-        yield name, f"{_WHAT[first]} already says which values there are: drop one of the two"
 
 
-def _against_distance(spec: Sensitive, distance: str) -> Iterator[tuple[str, str]]:
+def _against_distance(settings: GivenSettings, distance: str) -> Iterator[tuple[str, str]]:
     """Yield each setting that does not go with the distance that the policy names, and why."""
     chosen = DISTANCES[distance]
     for name in _WHAT:
-        if getattr(spec, name) is not None and not chosen.allows(name):
+        if settings.has(name) and not chosen.allows(name):
             fitting = " or ".join(f'"{other}"' for other in distances_that_take(name))
             yield name, f'{_WHAT[name]} is for distance = {fitting}, not "{distance}"'
-    if chosen.needs is not None and getattr(spec, chosen.needs) is None:
+    if chosen.needs is not None and settings.lacks(chosen.needs):
         yield "distance", f'say {chosen.needs} = "FILE.csv"'
 
 

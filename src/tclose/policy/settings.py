@@ -1,10 +1,12 @@
 """Reading settings: each reader takes a raw value and its place, and returns it checked and exact.
 
-Every refusal names the place (`sensitive.ldl.t`), what was given and what is expected instead.
+Every refusal names the place (`sensitive.ldl.t`), what was given and what is expected instead. Readers of tables go on
+after a mistake, so that all mistakes of a policy are reported at once.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -13,7 +15,7 @@ from numbers import Rational, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tclose.errors import PolicyError, did_you_mean
+from tclose.errors import Mistakes, PolicyError, did_you_mean
 from tclose.policy.paths import check_name
 from tclose.words import legible
 
@@ -162,11 +164,13 @@ def names(value: object, place: str) -> tuple[str, ...]:
     """Read a list of names, each named once."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise PolicyError('expected a list, as in ["name", "ssn"]', place=place)
-    for name in value:
-        if not isinstance(name, str):
-            raise PolicyError(f"expected text in the list, not {kind_of(name)}", place=place)
-        if list(value).count(name) > 1:
-            raise PolicyError(f"'{name}' is named twice: name it once", place=place)
+    mistakes = Mistakes()
+    if others := [name for name in value if not isinstance(name, str)]:
+        mistakes.add(PolicyError(f"expected text in the list, not {kind_of(others[0])}", place=place))
+    for name, times in Counter(name for name in value if isinstance(name, str)).items():
+        if times > 1:
+            mistakes.add(PolicyError(f"'{name}' is named twice: name it once", place=place))
+    mistakes.report()
     return tuple(value)
 
 
@@ -182,14 +186,26 @@ def table(readers: Mapping[str, Reader[Any]]) -> Reader[dict[str, Any]]:
     """Return the reader of a table of settings, each with the reader of its name; unknown names are refused."""
 
     def read(value: object, place: str) -> dict[str, Any]:
-        if not isinstance(value, Mapping):
-            raise PolicyError(f"expected a table of settings, not {kind_of(value)}", place=place)
-        for name in value:
+        mistakes = Mistakes()
+        settings = readable(readers, value, place, mistakes)
+        mistakes.report()
+        return settings
+
+    return read
+
+
+def readable(readers: Mapping[str, Reader[Any]], value: object, place: str, mistakes: Mistakes) -> dict[str, Any]:
+    """Return the settings of a table that can be read, and collect the mistakes in all others."""
+    if not isinstance(value, Mapping):
+        raise PolicyError(f"expected a table of settings, not {kind_of(value)}", place=place)
+    read = {}
+    for name, inner in value.items():
+        with mistakes.collected():
             if name not in readers:
                 hint = did_you_mean(str(name), readers) or f"; known are {', '.join(readers)}"
                 raise PolicyError(f"unknown key '{name}'{hint}", place=place)
-        return {name: readers[name](inner, join(place, name)) for name, inner in value.items() if inner is not None}
-
+            if inner is not None:
+                read[name] = readers[name](inner, join(place, name))
     return read
 
 

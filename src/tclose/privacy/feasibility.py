@@ -1,67 +1,127 @@
 """Which rows can be published at all, before any class is formed.
 
 Kept columns are published exactly, so the rows of one kept value form classes of their own and the coarsest release
-possible has one class per kept value. What fails there fails everywhere: it is withheld, within the policy's limit,
-or the request cannot be met. What is withheld takes its sensitive values along, so the rest is judged anew until
-nothing changes.
+possible has one class per kept value. A model that merging cannot break fails everywhere if it fails there: the rows
+are withheld, within the policy's limit, or the request cannot be met. A model that merging can break is undecided
+there, and the search for smaller classes decides. What is withheld takes its sensitive values along, so the rest is
+judged anew until nothing changes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.errors import Infeasible
 from tclose.policy import Policy
-from tclose.privacy.judge import Verdict, counts_by_person, members_of, verdicts
+from tclose.privacy.judge import Verdict, counts_by_person, members_of, supersets_of, values_recur, verdicts
 from tclose.privacy.levels import rounded_up
 from tclose.table import CodedTable
 from tclose.table.classes import Classes
-from tclose.types import Ints
+from tclose.types import Bools, Ints
 from tclose.words import counted, number
 
 BATCH = 32  # with more failing groups than this, 1/32 of them are withheld at a time
 
 
+class NoPartition(Infeasible):
+    """The search found no admitted classes for some groups of rows; the rest of the table can still be published."""
+
+    def __init__(self, rows: Ints) -> None:
+        super().__init__("no partition was found")
+        self.rows = rows  # of these groups, counted from 0
+
+
 @dataclass(frozen=True, eq=False)
 class Publishable:
-    """The rows that can be published, and how many of the input cannot."""
+    """The rows that can be published, and how many of the input cannot.
+
+    `undecided` are models that fail on the groups but that smaller classes might satisfy.
+    """
 
     table: CodedTable
     withheld: int
+    undecided: tuple[Verdict, ...] = ()
+
+    @property
+    def undecided_groups(self) -> Bools:
+        """Which groups of rows must not stay one class."""
+        undecided = np.zeros(len(self.table.groups), dtype=bool)
+        for verdict in self.undecided:
+            undecided |= ~verdict.judgement.admitted
+        return undecided
+
+    def under(self, policy: Policy) -> Publishable:
+        """Return the same rows under a policy that asks about fewer sensitive attributes."""
+        undecided = tuple(verdict for verdict in self.undecided if verdict.attribute in policy.sensitive)
+        return replace(self, table=self.table.under(policy), undecided=undecided)
+
+    def without(self, rows: Ints, policy: Policy) -> Publishable:
+        """Withhold the rows for which no classes were found; raise `Infeasible` when these are too many."""
+        refused = _infeasible(self.undecided, self.table, self.table.groups, policy)
+        kept = np.delete(np.arange(len(self.table)), rows)
+        if not len(kept):
+            raise Infeasible(f"{refused}{_advice(policy)}")
+        return _publishable(self.table.only(kept), policy, len(self.table) + self.withheld, refused)
 
 
 def publishable(table: CodedTable, policy: Policy) -> Publishable:
     """Find the rows that can be published; raise `Infeasible` when too many would have to be withheld."""
     whole = len(table) + table.withheld
-    most = math.floor(policy.suppress * whole)
-    if table.withheld > most:
+    if table.withheld > math.floor(policy.suppress * whole):
         raise Infeasible(
             f"{table.withheld:,} of {counted(whole, 'row')} lack a sensitive value and would be withheld: "
             f"suppress = {number(policy.suppress)} cannot be reached, {_share(table.withheld, whole)} can be"
         )
-    refused = None
-    while failing := _failing(table, table.groups, policy):
+    return _publishable(table, policy, whole)
+
+
+def _publishable(table: CodedTable, policy: Policy, whole: int, refused: str = "") -> Publishable:
+    """Withhold groups until the rest holds what merging cannot break; `refused` says why rows are withheld already."""
+    while decided := _decided(failing := _failing(table, table.groups, policy), table, policy):
         refused = refused or _infeasible(failing, table, table.groups, policy)
-        hopeless = _hopeless(failing, table.groups.sizes)
+        hopeless = _hopeless(decided, table.groups.sizes)
         if hopeless.all():
             raise Infeasible(f"{refused}{_advice(policy)}")
         table = table.only(np.flatnonzero(~hopeless[table.groups.labels_by_row()]))
-    if whole - len(table) > most:
+    if whole - len(table) > math.floor(policy.suppress * whole):
         raise Infeasible(f"{refused}{_advice(policy)}, or allow suppress = {_share(whole - len(table), whole)}")
-    return Publishable(table, whole - len(table))
+    return Publishable(table, whole - len(table), tuple(failing))
 
 
 def _failing(table: CodedTable, groups: Classes, policy: Policy) -> list[Verdict]:
     return [verdict for verdict in verdicts(table, groups, policy) if not verdict.judgement.satisfied]
 
 
-def _hopeless(failing: Sequence[Verdict], sizes: Ints) -> NDArray[np.bool_]:
+def _decided(failing: Sequence[Verdict], table: CodedTable, policy: Policy) -> list[Verdict]:
+    """Return the failures on whole groups that smaller classes cannot mend, or that nobody would search a mend for.
+
+    Smaller classes are searched group by group. So a model that looks at the rest of the table, too, is left open
+    only where the table holds as it is.
+    """
+    final = [verdict for verdict in failing if _merging_keeps(verdict, table)]
+    if final or all(verdict.model.alone for verdict in failing) or _holds_as_it_is(table, policy):
+        return final
+    return [verdict for verdict in failing if not verdict.model.alone]
+
+
+def _holds_as_it_is(table: CodedTable, policy: Policy) -> bool:
+    judged = verdicts(table, table.classes, policy, supersets=supersets_of(table, policy))
+    return all(verdict.judgement.satisfied for verdict in judged)
+
+
+def _merging_keeps(verdict: Verdict, table: CodedTable) -> bool:
+    """Tell whether merging keeps a model on this table: where no person shows a value twice, persons count as rows."""
+    if verdict.model.merging_keeps or verdict.attribute is None:
+        return verdict.model.merging_keeps
+    return verdict.model.counts_persons and not values_recur(table.sensitive[verdict.attribute], table.persons)
+
+
+def _hopeless(failing: Sequence[Verdict], sizes: Ints) -> Bools:
     """Mark the groups to withhold next.
 
     What fails alone fails for good. What is too far from the table may be near it once others are gone, so the
@@ -79,7 +139,7 @@ def _hopeless(failing: Sequence[Verdict], sizes: Ints) -> NDArray[np.bool_]:
     return chosen
 
 
-def _worst(verdict: Verdict, sizes: Ints) -> NDArray[np.bool_]:
+def _worst(verdict: Verdict, sizes: Ints) -> Bools:
     """Mark the group that sets a level; where no level would do, the smallest of those, whatever order rows come in."""
     groups = np.arange(len(sizes))
     if verdict.judgement.reached != math.inf:
@@ -105,7 +165,7 @@ def _reason(verdict: Verdict, table: CodedTable, groups: Classes) -> str:
     of_attribute = "" if verdict.attribute is None else f" of '{verdict.attribute}'"
     what = f"{verdict.model.name}{of_attribute} = {_spelled(verdict.model.required)}"
     level = _level(verdict, table, groups)
-    if verdict.model.merging_keeps:
+    if _merging_keeps(verdict, table):
         return f"{what} cannot be reached: {level}"
     return f"no partition was found for {what}: {level}"
 

@@ -95,6 +95,7 @@ def distance_of(column: SensitiveColumn) -> Distance:
         positions=column.positions,
         levels=None if column.hierarchy is None else column.hierarchy.levels,
         costs=None if column.costs is None else column.costs.matrix,
+        missing=column.missing_beside_others,
     )
     return facts.make(column.distance)
 
@@ -118,10 +119,18 @@ def counts_by_person(column: SensitiveColumn, classes: Classes, persons: Ints | 
     if persons is None:
         return counts_of(column, classes)
     domain, people = len(column.labels), int(persons.max()) + 1
-    cells = classes.labels_by_row() * domain + column.codes
+    cells = classes.labels * domain + column.codes[classes.rows]
     shown, which = np.unique(cells, return_inverse=True)
-    once = shown[np.unique(which * people + persons) // people]
+    once = shown[np.unique(which * people + persons[classes.rows]) // people]
     return Counts.from_codes(once // domain, once % domain, domain)
+
+
+def values_recur(column: SensitiveColumn, persons: Ints | None) -> bool:
+    """Tell whether some person shows a value in several rows, which two classes can then share."""
+    if persons is None:
+        return False
+    domain = len(column.labels)
+    return len(np.unique(persons * domain + column.codes)) < len(persons)
 
 
 def verdicts(

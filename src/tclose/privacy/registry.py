@@ -46,11 +46,12 @@ class Requirement:
     make: Maker | None = None  # the model of one attribute, if the policy asks for it; k and suppress are the table's
     compared: str = ""  # of a requirement with several numbers: the one that is compared
     persons_imply_rows: bool = True
+    counts_persons: bool = False
 
     @classmethod
     def of(cls, kind: Any, make: Maker | None = None, compared: str = "") -> Requirement:
         """Return the entry of a model, with what its class declares."""
-        return cls(kind.name, kind.title, kind.sign, make, compared, kind.persons_imply_rows)
+        return cls(kind.name, kind.title, kind.sign, make, compared, kind.persons_imply_rows, kind.counts_persons)
 
     def words(self, required: Any) -> str:
         """Write a required level for people, as the library, a policy or a certificate has it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -144,6 +144,14 @@ class Explanation:
     rows: int
     distance: str
     moves: tuple[Step, ...]
+    shows: Mapping[str, str] = field(default_factory=dict)  # the quasi-identifiers and kept values of the class
+    bins: tuple[str, ...] = ()  # at most 20 groups of values; of single values where there are few
+    moves_between_bins: tuple[Step, ...] = ()  # or within a bin; distances are means, and costs add up exactly
+
+    @property
+    def grouped(self) -> bool:
+        """Whether a bin holds several values, so that the moves between bins are fewer than all moves."""
+        return bool(self.moves_between_bins) and self.moves_between_bins != self.moves
 
     @property
     def closeness(self) -> Fraction:
@@ -161,6 +169,9 @@ class Explanation:
             "closeness": float(closeness),
             "closeness_exact": f"{closeness.numerator}/{closeness.denominator}",
             "moves": [move.to_dict() for move in self.moves],
+            "shows": dict(self.shows),
+            "bins": list(self.bins),
+            "moves_between_bins": [move.to_dict() for move in self.moves_between_bins],
         }
 
 

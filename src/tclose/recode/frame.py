@@ -13,7 +13,6 @@ from tclose.recode.spelling import published
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.quasi import QuasiColumn
-from tclose.table.sensitive import MISSING
 from tclose.types import Beat, Ints, still
 
 INLINE = 12  # bytes: polars keeps shorter texts in the column itself, longer ones in memory that columns share
@@ -64,7 +63,8 @@ def _gathered(texts: Iterable[str], codes: Ints) -> pl.Series:
 def _bins(column: SensitiveColumn, cells: pl.Series) -> pl.Series:
     """Return the bin of each cell; a missing cell stays as it is."""
     bins = _gathered(column.labels, column.codes)
-    return pl.select(pl.when(bins == MISSING).then(_plain(cells).cast(pl.String)).otherwise(bins)).to_series()
+    missing = pl.Series(column.codes == column.domain.missing_code)
+    return pl.select(pl.when(missing).then(_plain(cells).cast(pl.String)).otherwise(bins)).to_series()
 
 
 def _plain(column: pl.Series) -> pl.Series:

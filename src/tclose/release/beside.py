@@ -86,7 +86,7 @@ def read_published(frame: Any, original: CodedTable, what: str = "the release") 
     try:
         return encode_quietly(to_polars(frame), reader_policy(original.policy, original.sensitive))
     except (InputError, PolicyError) as error:
-        raise InputError(f"{what} cannot be read by this policy: {error}", detail=error.detail) from None
+        raise InputError(f"{what} cannot be read by this policy: {error.sentence}", detail=error.detail) from None
 
 
 def _cells(original: CodedTable, published: CodedTable, name: str, what: str) -> CellPair:
@@ -94,7 +94,8 @@ def _cells(original: CodedTable, published: CodedTable, name: str, what: str) ->
     after = published.values(name)
     before_texts, before_codes = original.values(name).texts, original.values(name).codes
     if original.policy.sensitive[name].publish == "bin":
-        before_texts, before_codes = original.sensitive[name].labels, original.sensitive[name].codes
+        column = original.sensitive[name]
+        before_texts, before_codes = column.labels, np.where(before_codes < 0, -1, column.codes)
     both = values_of(pl.Series([*before_texts, *after.texts], dtype=pl.String), ())  # equal by size: 1.0 is 1
     missing = len(both.texts)
     numbers = np.append(both.codes[: len(before_texts)], missing), np.append(both.codes[len(before_texts) :], missing)

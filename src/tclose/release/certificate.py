@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,8 +16,11 @@ from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.recode.guard import GUARDS
 from tclose.release.files import check_targets, pending, publish
 from tclose.table.sources import read_bytes
+from tclose.words import legible
 
 FORMAT = "tclose-certificate-1"
+NAMES = ("tool", "created", "table", "file")
+SECONDS = re.compile(r"T(\d\d:\d\d):\d\dZ$")  # at the end of a time, which people read to the minute
 Number = int | float | str  # as JSON has it; text where no JSON number is exact, such as "1/3"
 
 
@@ -46,10 +50,6 @@ class AttributeClaim:
         """Return the claim as JSON has it."""
         return dict(vars(self))
 
-    def without_persons(self) -> AttributeClaim:
-        """Return what is the same whether or not rows of one person are told apart."""
-        return AttributeClaim(self.distance, None, self.closeness, self.closeness_exact, None, self.worst_class)
-
 
 @dataclass(frozen=True)
 class ModelClaim:
@@ -70,6 +70,8 @@ class ModelClaim:
     def from_dict(cls, given: Any) -> ModelClaim:
         """Read a claim; what is not there is None."""
         said = given if isinstance(given, Mapping) else {}
+        if not all(isinstance(said.get(name), str | None) for name in ("model", "attribute")):
+            raise ValueError("a name is not text")
         return cls(*(said.get(name) for name in cls.__match_args__))
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,7 +147,7 @@ class Claims:
 class CertifiedFile:
     """One file of a release: its name and fingerprint, and what is said about its own table, if anything is."""
 
-    name: str | None  # a release of one table may have any name
+    name: str | None  # of one table: what it was first called, if it was written; it may get any other name
     sha256: str | None
     holds: str | None = None  # of an anatomy's tables: which columns
     measures: Mapping[str, Any] | None = None
@@ -174,6 +176,26 @@ class ClassSizes:
     largest: int
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What a release is called, and what it was made from, when and by what; older certificates do not say."""
+
+    files: tuple[str, ...]
+    table: str | None
+    created: str | None
+    tool: str | None
+
+    def words(self) -> list[str]:
+        """Return what is known, as people read it."""
+        known = _given({"made from": self.table, "on": self.created, "by": self.tool})
+        known |= {"on": SECONDS.sub(r" \1 UTC", self.created)} if self.created else {}
+        return [*map(legible, self.files), *(f"{word} {legible(name)}" for word, name in known.items())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known, as JSON has it."""
+        return _given({"files": [*self.files] or None, "table": self.table, "created": self.created, "tool": self.tool})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
     """The policy, what was found, what it cost, and the fingerprints of the release's files."""
@@ -191,6 +213,10 @@ class Certificate:
     scope: str | None = None  # what the guarantee does not cover
     group: str | None = None  # of an anatomy: the column that joins its two tables
     guard: int = 0  # the rule by which text that a spreadsheet would run has apostrophes in front; 0 for none
+    layout: Literal["one table", "projections", "anatomy"] = "one table"
+    tool: str | None = None  # what made the release, with its version; older certificates do not say
+    created: str | None = None  # when, in UTC
+    table: str | None = None  # the name of the table that was published, without its path
 
     @property
     def guard_formulas(self) -> bool:
@@ -198,11 +224,9 @@ class Certificate:
         return self.guard > 0
 
     @property
-    def layout(self) -> Literal["one table", "projections", "anatomy"]:
-        """Which tables the release has."""
-        if self.files[0].name is None:
-            return "one table"
-        return "projections" if self.group is None else "anatomy"
+    def origin(self) -> Origin:
+        """What the release is called, and what it was made from, when and by what."""
+        return Origin(tuple(file.name for file in self.files if file.name), self.table, self.created, self.tool)
 
     @property
     def content(self) -> dict[str, Any]:
@@ -238,17 +262,17 @@ class Certificate:
         content: dict[str, Any] = {
             "format": FORMAT,
             "version": self.version,
+            **_given({"tool": self.tool, "created": self.created, "table": self.table}),
             "method": self.method,
             "policy": self.settings,
             "withheld": self.withheld,
             "counted": self.counted,
         }
         content |= {} if self.identity_protected else {"identity_protected": False}
-        optional = {"base": self.base, "scope": self.scope, "group": self.group}
-        content |= {name: value for name, value in optional.items() if value is not None}
+        content |= _given({"base": self.base, "scope": self.scope, "group": self.group})
         content |= {"measures": self.measures, **self.claims.to_dict()}
         if self.layout == "one table":
-            content["sha256"] = self.files[0].sha256
+            content |= _given({"file": self.files[0].name}) | {"sha256": self.files[0].sha256}
         else:
             content["tables"] = [file.to_dict() for file in self.files]
         content |= {"guard_formulas": True} if self.guard_formulas else {}
@@ -260,6 +284,7 @@ class Certificate:
         if content["format"] != FORMAT or not isinstance(content["policy"], dict):
             raise ValueError("not a certificate")
         _check_tables(content)
+        _check_names(content)
         tables = content.get("tables")
         measures = content.get("measures")
         return cls(
@@ -272,22 +297,26 @@ class Certificate:
             claims=Claims.from_dict(content),
             files=tuple(CertifiedFile.from_dict(table) for table in tables)
             if tables is not None
-            else (CertifiedFile(None, content.get("sha256")),),
+            else (CertifiedFile(content.get("file"), content.get("sha256")),),
             identity_protected=content.get("identity_protected") is not False,
             base=content.get("base"),
             scope=content.get("scope"),
             group=content.get("group"),
             guard=_guard(content),
+            layout="one table" if tables is None else "projections" if content.get("group") is None else "anatomy",
+            tool=content.get("tool"),
+            created=content.get("created"),
+            table=content.get("table"),
         )
 
     def to_bytes(self) -> bytes:
         """Return the file's bytes."""
         return (json.dumps({**self.to_dict(), "digest": self.digest}, indent=2, ensure_ascii=False) + "\n").encode()
 
-    def save(self, path: str | Path) -> None:
-        """Write the certificate."""
-        check_targets([Path(path)])
-        with pending({"certificate": Path(path)}) as files:
+    def save(self, path: str | Path, *, force: bool = True) -> None:
+        """Write the certificate; without `force`, an existing file is refused."""
+        check_targets([Path(path)], force=force)
+        with pending({"certificate": Path(path)}, force=force) as files:
             files["certificate"].write(lambda file: file.write(self.to_bytes()))
             publish(files.values())
 
@@ -299,6 +328,7 @@ class LoadedCertificate:
     certificate: Certificate
     digest: str
     written_digest: str
+    unknown_keys: tuple[str, ...] = ()  # that stand in the file, and that this version of tclose does not know
 
 
 def load(path: str | Path) -> LoadedCertificate:
@@ -309,7 +339,9 @@ def load(path: str | Path) -> LoadedCertificate:
         written = content.pop("digest")
         if not isinstance(written, str):
             raise ValueError("not a certificate")
-        return LoadedCertificate(Certificate.from_dict(content), digest_of(content), written)
+        certificate = Certificate.from_dict(content)
+        unknown = tuple(_unknown_keys(content, certificate.to_dict()))
+        return LoadedCertificate(certificate, digest_of(content), written, unknown)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a certificate of tclose") from None
 
@@ -318,6 +350,20 @@ def digest_of(content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a certificate's content as canonical JSON."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _unknown_keys(content: Any, known: Any, place: str = "") -> Iterator[str]:
+    """Yield the keys of a certificate's content that are not read."""
+    if isinstance(content, Mapping) and isinstance(known, Mapping):
+        for key, value in content.items():
+            name = f"{place}{'.' if place else ''}{key}"
+            if key in known:
+                yield from _unknown_keys(value, known[key], name)
+            else:
+                yield name
+    elif isinstance(content, list) and isinstance(known, list):
+        for number, (value, other) in enumerate(zip(content, known, strict=False), start=1):
+            yield from _unknown_keys(value, other, f"{place}.{number}")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -334,6 +380,17 @@ def _guard(content: Mapping[str, Any]) -> int:
     if guard and (isinstance(guard, bool) or guard not in GUARDS):
         raise ValueError("not a rule of the guard")
     return int(guard)
+
+
+def _given(optional: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is not known."""
+    return {name: value for name, value in optional.items() if value is not None}
+
+
+def _check_names(content: Mapping[str, Any]) -> None:
+    """Refuse names that are not text."""
+    if not all(isinstance(content.get(name, ""), str) for name in NAMES):
+        raise ValueError("a name is not text")
 
 
 def _check_tables(content: Mapping[str, Any]) -> None:

@@ -21,8 +21,8 @@ from tclose.policy.paths import check_name
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows knows no SIGHUP
 
 
-def check_targets(targets: Sequence[Path], sources: Sequence[Path] = ()) -> None:
-    """Refuse early what could not be written later, or would overwrite what is read."""
+def check_targets(targets: Sequence[Path], sources: Sequence[Path] = (), *, force: bool = True) -> None:
+    """Refuse early what could not be written later, or would overwrite what is read or, without `force`, any file."""
     for path in (*targets, *sources):
         check_name(path)
     for target in targets:
@@ -38,6 +38,17 @@ def check_targets(targets: Sequence[Path], sources: Sequence[Path] = ()) -> None
             raise InputError(f"{target} is read and would be overwritten: name another file")
     if any(_same(one, other) for one, other in combinations(targets, 2)):
         raise InputError("two of the files to write have the same name")
+    if not force:
+        check_new(targets)
+
+
+def check_new(targets: Iterable[Path]) -> None:
+    """Refuse to overwrite files; a broken link is a file here, too."""
+    if existing := [str(target) for target in targets if os.path.lexists(target)]:
+        several = len(existing) > 1
+        listed = f"{', '.join(existing[:-1])} and {existing[-1]} exist" if several else f"{existing[0]} exists"
+        other, them = ("other files", "them") if several else ("another file", "it")
+        raise InputError(f"{listed} already: name {other}, or overwrite {them} with --force")
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -60,8 +71,8 @@ def give_back_memory() -> None:
 class Pending:
     """A file that is written but has not got its name yet."""
 
-    def __init__(self, target: Path, *, private: bool = False) -> None:
-        self.target, self.private = target, private
+    def __init__(self, target: Path, *, private: bool = False, force: bool = True) -> None:
+        self.target, self.private, self.force, self.named = target, private, force, False
         self.path = target.parent / f".tclose-{secrets.token_hex(8)}.part"
 
     def write(self, fill: Callable[[BinaryIO], object]) -> None:
@@ -72,15 +83,19 @@ class Pending:
             os.fsync(file.fileno())
 
     def publish(self) -> None:
-        """Give the file its name, in one step."""
+        """Give the file its name, in one step; without `force`, only a name that no other file has."""
         if not self.private:
             self.path.chmod(0o666 & ~_umask())
-        self.path.replace(self.target)
+        if self.force:
+            self.path.replace(self.target)
+        else:
+            _name_new(self.path, self.target)
+        self.named = True
         _flush_folder(self.target.parent)
 
     def withdraw(self) -> None:
         """Take the file back if it has got its name."""
-        if not self.path.exists():
+        if self.named:
             self.target.unlink(missing_ok=True)
 
     def discard(self) -> None:
@@ -89,28 +104,67 @@ class Pending:
 
 
 @contextmanager
-def pending(targets: Mapping[str, Path], *, private: Set[str] = frozenset()) -> Iterator[dict[str, Pending]]:
+def pending(
+    targets: Mapping[str, Path], *, private: Set[str] = frozenset(), force: bool = True
+) -> Iterator[dict[str, Pending]]:
     """Hold files that vanish unless they are published; a private one stays readable by its owner only."""
-    files = {name: Pending(path, private=name in private) for name, path in targets.items()}
+    files = {name: Pending(path, private=name in private, force=force) for name, path in targets.items()}
+    _unfinished.update(files.values())
     try:
         yield files
     finally:
         for file in files.values():
             file.discard()
+            _unfinished.discard(file)
+
+
+_unfinished: set[Pending] = set()
+
+
+def discard_unfinished() -> None:
+    """Remove every file that has not got its name: for a process that is about to end without further ado."""
+    for file in tuple(_unfinished):
+        file.discard()
 
 
 def publish(files: Iterable[Pending]) -> None:
-    """Give all files their names, or none; a signal that comes meanwhile is too late, since half would be worse."""
+    """Give all files their names, or none; a signal that comes meanwhile is too late, since half would be worse.
+
+    Without `force`, a file that somebody else has written meanwhile stays as it is, and none of these gets its name.
+    """
     begun: list[Pending] = []
     with _undisturbed():
         try:
             for file in files:
                 begun.append(file)
                 file.publish()
-        except BaseException:
+        except BaseException as error:
             for file in begun:
                 file.withdraw()
+            if isinstance(error, FileExistsError):
+                raise _appeared(begun[-1].target) from None
             raise
+
+
+def _appeared(target: Path) -> InputError:
+    return InputError(f"{target} has appeared during the work and stays as it is: nothing else was written")
+
+
+def _name_new(path: Path, target: Path) -> None:
+    """Give a file a name; `FileExistsError` if another file has it already."""
+    if os.name == "nt":
+        path.rename(target)  # which replaces nothing there
+        return
+    try:
+        os.link(path, target)
+    except FileExistsError:
+        raise
+    except OSError:  # some file systems have no links: there, a file that appears right now would be lost
+        if os.path.lexists(target):
+            raise FileExistsError(target) from None
+        path.replace(target)
+    else:
+        path.unlink()
 
 
 @contextmanager

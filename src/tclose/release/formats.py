@@ -59,6 +59,8 @@ def write_table(frame: pl.DataFrame, kind: OutputFormat, file: BinaryIO) -> None
         kind.write(frame, file)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"the release cannot be written: {_reason(error)}") from None
+    except pl.exceptions.PanicException:  # over a date in the year 300,000, say; its message could quote a cell
+        raise InputError(f"the release cannot be written as {kind.name}: a cell has no spelling in it") from None
 
 
 def _reason(error: Exception) -> str:

@@ -42,8 +42,19 @@ class ReleaseInput:
         return self.publishable.table
 
     def split(self, method: str, options: Options) -> Ints:
-        """Return the class of every row."""
-        return split(self.table, self.policy, method, self.seed, stretch(self.progress, 0.0, SPLIT), options)
+        """Return the class of every row.
+
+        Where the rows cannot stay one class per group, nothing is lost if the table can be published as it is.
+        """
+        if self.publishable.undecided and (finest := self._finest_classes()) is not None:
+            return finest
+        return split(self.publishable, self.policy, method, self.seed, stretch(self.progress, 0.0, SPLIT), options)
+
+    def _finest_classes(self) -> Ints | None:
+        """Return the classes of rows that publish the same values by themselves, if everything holds for them."""
+        rows = recoded(self.table, self.policy, beat=self.recoding)
+        table = replace(encode_quietly(rows, self.own_policy), persons=self.table.persons)
+        return table.classes.labels_by_row() if judge(table, self.own_policy).result.satisfied else None
 
     def recoding(self) -> None:
         """Report that the classes are being recoded, column by column."""
@@ -113,7 +124,7 @@ def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
         if policy.person is None:
             return rows
         seen = classes_of(rows[list(policy.visible)]).labels_by_row()
-        labels = join_failing(seen, table, policy)
+        labels = join_failing(seen, given.publishable, policy)
         if labels.max() == seen.max():
             return rows
 

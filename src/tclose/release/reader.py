@@ -10,7 +10,6 @@ from typing import Any
 from tclose.policy import DISTANCES, MODELS, Bins, Builder, CostTable, Policy, Quasi, Sensitive
 from tclose.privacy import requirement
 from tclose.table import SensitiveColumn
-from tclose.table.sensitive import MISSING
 
 BY_PERSON = tuple(name for name in MODELS if not requirement(name).persons_imply_rows)  # rows do not show them
 
@@ -36,14 +35,14 @@ def reader_policy(policy: Policy, sensitive: Mapping[str, SensitiveColumn], *, k
 def _written_down(spec: Sensitive, column: SensitiveColumn, told_apart: bool) -> Sensitive:
     changes: dict[str, Any] = {"distance": column.distance, "missing": "value" if spec.missing == "value" else None}
     if column.hierarchy is not None:
-        rows = (row for row in column.hierarchy.rows() if row[0] != MISSING)
+        rows = column.hierarchy.rows()[: len(column.labels_of_values)]
         changes["hierarchy"] = Builder("rows", tuple(rows))
     if column.costs is not None:
         costs = tuple(tuple(Fraction(int(cost)) for cost in row) for row in column.costs.matrix)
         changes["matrix"] = CostTable(column.costs.values, costs)
     if column.edges is not None:
         changes["bins"] = Bins("edges", column.edges)
-    labels = tuple(label for label in column.labels if label != MISSING)
+    labels = column.labels_of_values or None
     changes |= {name: labels for name in ("order", "domain") if getattr(spec, name) is not None}
     if spec.publish == "bin":
         listed = "order" if DISTANCES[column.distance].allows("order") else "domain"

@@ -12,18 +12,23 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from tclose.errors import InputError, LeakWarning, PolicyError
+from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
 from tclose.measure.attack import Attacks
+from tclose.measure.exposure import Exposed
+from tclose.measure.lost import LostDetail
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
+from tclose.release.exposed import exposed_rows
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
 from tclose.release.formats import CSV, fingerprint, format_of, write_table
 from tclose.release.layouts import About, Layout, WrittenFile, sibling
 from tclose.release.layouts.projections import marks_of
+from tclose.release.lost import lost_tables
+from tclose.release.naming import check_names
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
@@ -42,6 +47,7 @@ class PreparedRelease:
     policy: Policy  # as it was asked for; the certificate holds what a reader judges by
     kind: str  # of frame that came in
     seed: int
+    leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -60,20 +66,23 @@ class PreparedRelease:
         report: str | Path | None = None,
         page: Callable[[WrittenRelease], bytes] | None = None,
         guard_formulas: bool = False,
+        force: bool = True,
         progress: Progress = silent,
     ) -> WrittenRelease:
         """Write the tables; all files get their names at once, when the judges have confirmed the finished tables.
 
         `page` makes the page that goes to `report`. A page that fits neither into memory nor on its disk is left out.
+        Without `force`, existing files are refused.
         """
         kind, names = format_of(Path(path)), [sibling(Path(path), mark) for mark in self.layout.marks]
+        check_names(names)
         others = {"record": record, "certificate": certificate, "report": report}
         paths = {what: Path(target) for what, target in others.items() if target is not None}
         paths |= {f"release{mark}": name for mark, name in reversed([*zip(self.layout.marks, names, strict=True)])}
-        check_targets(list(paths.values()))
+        check_targets(list(paths.values()), force=force)
         self._warn_of_leftovers(Path(path))
         give_back_memory()
-        with pending(paths, private={"record"}) as files:
+        with pending(paths, private={"record"}, force=force) as files:
             tables = [files[f"release{mark}"] for mark in self.layout.marks]
             for file, frame in zip(tables, self.layout.frames, strict=True):
                 file.write(partial(write_table, GUARDS[NEWEST].guarded(frame) if guard_formulas else frame, kind))
@@ -100,7 +109,9 @@ class PreparedRelease:
         release = Release(self, tuple(table.result for table in judged))
         names = [WrittenFile(file.target.name, digest) for file, (digest, _) in zip(files, read, strict=True)]
         certificate = self.layout.certificate(self.about, release.results, names)
-        return WrittenRelease(release, replace(certificate, guard=NEWEST if guard_formulas else 0), judged)
+        exposed = exposed_rows(judged, self.policy)
+        certified = replace(certificate, guard=NEWEST if guard_formulas else 0)
+        return WrittenRelease(release, certified, judged, exposed)
 
     def _record(self) -> bytes:
         notes = {"seed": self.seed, "method": self.about.method, "version": self.about.version}
@@ -120,6 +131,7 @@ class WrittenRelease:
     release: Release
     certificate: Certificate
     judged: tuple[JudgedTable, ...]  # as they were read back from the files
+    exposed: Exposed  # what remains exposed in them
 
 
 @dataclass(eq=False, repr=False)
@@ -188,9 +200,20 @@ class Release:
         return self.prepared.judged_tables()
 
     @cached_property
+    def exposed(self) -> Exposed:
+        """What remains exposed although the release holds its policy, most rows first."""
+        return exposed_rows(self.judged, self.policy)
+
+    @property
+    def lost(self) -> tuple[LostDetail, ...]:
+        """The tables that lost everything: their quasi-identifiers, or their groups, tell nothing any more."""
+        return lost_tables(self.layout, self.prepared.about.withheld)
+
+    @cached_property
     def certificate(self) -> Certificate:
         """What was proved, with the fingerprint that the release has as CSV."""
-        names = [sibling(UNNAMED, mark).name for mark in self.layout.marks]
+        several = len(self.layout.marks) > 1  # whose names say which table is which
+        names = [sibling(UNNAMED, mark).name if several or mark else None for mark in self.layout.marks]
         files = [
             WrittenFile(name, fingerprint(frame, CSV)) for name, frame in zip(names, self.layout.frames, strict=True)
         ]
@@ -203,6 +226,7 @@ class Release:
         certificate: str | Path | None = None,
         record: str | Path | None = None,
         guard_formulas: bool = False,
+        force: bool = True,
         progress: Progress | None = None,
     ) -> Certificate:
         """Write the release, once the judges have confirmed the finished files; they get their names last.
@@ -210,11 +234,12 @@ class Release:
         CSV, Parquet or Arrow, by the name's ending. A release of several tables makes several files, whose names
         start like `path`; the first of them gets its name last. `record` keeps the seed, for your eyes only.
         `guard_formulas` puts an apostrophe before text that a spreadsheet would run; `verify` takes it away again.
+        Existing files are overwritten; with `force=False` they are refused.
         """
         report = progress or silent
         report(0.0, "writing")
         written = self.prepared.write(
-            path, certificate=certificate, record=record, guard_formulas=guard_formulas, progress=report
+            path, certificate=certificate, record=record, guard_formulas=guard_formulas, force=force, progress=report
         )
         return written.certificate
 
@@ -226,13 +251,15 @@ class Release:
         attacks: Attacks | None = None,
         certificate: Certificate | None = None,
         public: bool = False,
+        force: bool = True,
         progress: Progress | None = None,
     ) -> None:
         """Write one HTML page that shows what the release holds, why, and what it cost; it asks no network.
 
         With the `original` frame it also shows quasi-identifiers before and after, with `attacks` (as `attack()`
         returns them) what an adversary would have learnt; `public` leaves out all that is about the raw table. A
-        release keeps no raw table, so it must be given again. `certificate` is what `write` returned.
+        release keeps no raw table, so it must be given again. `certificate` is what `write` returned. An existing file
+        is overwritten; with `force=False` it is refused.
         """
         from tclose.report.page import save
         from tclose.report.release_page import release_page
@@ -251,23 +278,24 @@ class Release:
             self.policy,
             beside=beside,
             attacks=attacks,
+            lost=self.lost,
             public=public,
             progress=stretch(told, 0.5, 1.0),
         )
-        save(page, path)
+        save(page, path, force=force)
 
 
 def _read(file: Pending, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
     """Return a finished file's fingerprint and the table that it holds."""
     data = read_bytes(file.path)
     try:
-        return sha256(data), parse(data, repeated=visible)
+        return sha256(data), parse(data, repeated=visible, written_here=True)
     except InputError as error:
         raise _not_judged(error) from None
 
 
-def _not_judged(error: Exception) -> InputError:
-    return InputError(f"written in this format, the release cannot be judged: {error}")
+def _not_judged(error: TcloseError) -> InputError:
+    return InputError(f"written in this format, the release cannot be judged: {error.sentence}")
 
 
 def _page(page: Callable[[WrittenRelease], bytes], written: WrittenRelease) -> dict[str, bytes]:

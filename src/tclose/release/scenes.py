@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tclose.distance import Line, Metric
+from tclose.distance import Line, LineWithLeaf, Metric
 from tclose.measure.attack import Scene, Secret
 from tclose.privacy.judge import distance_of
 from tclose.release.beside import Beside, coverings, equal_people, linked
@@ -39,7 +39,7 @@ class Adversary:
     def raw(self) -> Scene:
         """Return the raw table, without its identifiers."""
         table = self.original
-        cells = {name: _numbered(table, name) for name in table.policy.sensitive}
+        cells = {name: numbered_cells(table, name) for name in table.policy.sensitive}
         people = table.classes.sizes if self.register is None else equal_people(table, self.register)
         return Scene(table.classes.labels_by_row(), _secrets(table, cells), self.crowd, people)
 
@@ -58,7 +58,7 @@ class Adversary:
         return persons is not None and int(persons.max()) + 1 < len(self.original)
 
 
-def _numbered(table: CodedTable, name: str) -> Ints:
+def numbered_cells(table: CodedTable, name: str) -> Ints:
     """Give numbers to the different cells of a column; a missing cell has a number, too."""
     values = table.values(name)
     return np.where(values.codes < 0, len(values.texts), values.codes)
@@ -71,6 +71,7 @@ def _secrets(table: CodedTable, cells: Mapping[str, Ints]) -> tuple[Secret, ...]
 def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
     tree, domain = column.hierarchy, len(column.labels)
     geometry = distance_of(column).geometry(domain)
+    line = geometry.line if isinstance(geometry, LineWithLeaf) else geometry
     return Secret(
         name=column.name,
         cells=cells,
@@ -78,6 +79,6 @@ def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
         domain=domain,
         levels=() if tree is None else tree.levels,
         nodes=() if tree is None else tree.labels,
-        positions=geometry.rounded.positions.astype(np.float64) if isinstance(geometry, Line) else None,
+        positions=line.rounded.positions.astype(np.float64) if isinstance(line, Line) else None,
         costs=geometry.costs.astype(np.float64) if isinstance(geometry, Metric) else None,
     )

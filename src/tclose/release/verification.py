@@ -11,10 +11,11 @@ import polars as pl
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.privacy.judge import Verdict, judge
-from tclose.privacy.results import AttributeFinding, CheckResult
+from tclose.privacy.results import CheckResult
 from tclose.recode.guard import GUARDS
-from tclose.release.certificate import AttributeClaim, Certificate, CertifiedFile, Claims
-from tclose.table import encode
+from tclose.release.certificate import Certificate, CertifiedFile, Claims, Origin
+from tclose.release.comparing import claim_problems, count_problems, measure_problems
+from tclose.table import CodedTable, encode
 from tclose.table.sources import parse
 from tclose.types import Progress, stretch
 from tclose.words import counted
@@ -29,6 +30,7 @@ class Verified:
 
     problems: Sequence[str]
     result: CheckResult | None
+    table: CodedTable | None = None
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Verification:
     result: CheckResult | None
     files: tuple[str, ...] = ()  # of a release of several tables
     identity_protected: bool = True
+    not_verifiable: tuple[str, ...] = ()  # keys of the certificate about which the release alone says nothing
+    origin: Origin | None = None  # what the certificate says that the release is
 
     @property
     def holds(self) -> bool:
@@ -52,6 +56,9 @@ class Verification:
             answer |= {"files": list(self.files)}
         if not self.identity_protected:
             answer |= {"identity_protected": False}
+        answer |= {"not_verifiable": list(self.not_verifiable)}
+        if self.origin is not None:
+            answer |= {"certificate": self.origin.to_dict()}
         return {"holds": self.holds, "problems": list(self.problems), **answer}
 
 
@@ -81,10 +88,11 @@ def examined(
     read: Callable[[], pl.DataFrame],
     policy_of: Callable[[], Policy],
     claims: Claims,
+    measures: Mapping[str, Any],
     promised: Certificate,
     progress: Progress,
 ) -> Verified:
-    """Judge one table, each model once, and compare with what is claimed about it."""
+    """Judge one table, each model once, and compare with the claims and measures that the certificate has for it."""
     progress(0.0, "reading")
     try:
         policy = policy_of()
@@ -92,35 +100,21 @@ def examined(
         progress(0.3)
         table = encode(frame, policy)
     except (InputError, PolicyError) as error:
-        return Verified([f"the release cannot be judged as the certificate says: {error}"], None)
+        return Verified([f"the release cannot be judged as the certificate says: {error.sentence}"], None)
     progress(0.5, "judging")
     judged = judge(table, policy, stretch(progress, 0.5, 1.0))
     problems = [
         *count_problems(claims, judged.result),
         *_failures(judged.verdicts),
         *claim_problems(claims, judged.result, promised),
+        *measure_problems(measures, judged.table.classes.sizes, promised),
     ]
-    return Verified(problems, judged.result)
+    return Verified(problems, judged.result, judged.table)
 
 
 def prefixed(name: str, problems: Iterable[str]) -> list[str]:
     """Name the file before each of its problems."""
     return [f"{name}: {problem}" for problem in problems]
-
-
-def count_problems(claims: Claims, result: CheckResult) -> list[str]:
-    """Compare how many rows and classes there are."""
-    smallest = f"{counted(result.smallest_class, 'row')} in its smallest class"
-    figures = (
-        (claims.rows, result.rows, counted(result.rows, "row")),
-        (claims.classes, result.classes, counted(result.classes, "class")),
-        (claims.smallest_class, result.smallest_class, smallest),
-    )
-    return [
-        f"the release has {words}, the certificate says {claimed}"
-        for claimed, number, words in figures
-        if claimed != number
-    ]
 
 
 def _failures(verdicts: Sequence[Verdict]) -> list[str]:
@@ -135,31 +129,3 @@ def _failures(verdicts: Sequence[Verdict]) -> list[str]:
                 f"{verdict.model.name}{of_attribute} fails in {counted(len(failing), 'class')}: {listed}{more}"
             )
     return problems
-
-
-def claim_problems(claims: Claims, result: CheckResult, promised: Certificate) -> list[str]:
-    """Compare everything that was found about each attribute, and about each model where it counts rows."""
-    by_rows = promised.counted == "rows"
-    problems = [
-        problem
-        for name, finding in result.sensitive.items()
-        for problem in _attribute_problems(name, finding, claims.sensitive.get(name), by_rows=by_rows)
-    ]
-    if by_rows and claims.satisfied != result.satisfied:
-        problems.append("whether everything holds is not what the certificate says")
-    if by_rows and claims.models != Claims.of(result).models:
-        problems.append("what the certificate says about the models is not what was found")
-    return problems
-
-
-def _attribute_problems(
-    name: str, finding: AttributeFinding, claimed: AttributeClaim | None, *, by_rows: bool
-) -> list[str]:
-    actual = AttributeClaim.of(finding)
-    if claimed is None or claimed.closeness_exact != actual.closeness_exact:
-        return [
-            f"'{name}' is {actual.closeness_exact}-close, which is not what the certificate says "
-            f"(class {finding.worst_class:,})"
-        ]
-    same = claimed == actual if by_rows else claimed.without_persons() == actual.without_persons()
-    return [] if same else [f"what the certificate says about '{name}' is not what was found"]

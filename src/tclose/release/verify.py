@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tclose.errors import InputError
-from tclose.release.certificate import CertifiedFile, LoadedCertificate, load
+from tclose.release.certificate import Certificate, CertifiedFile, LoadedCertificate, load
+from tclose.release.comparing import COUNTED, not_verifiable
 from tclose.release.files import sha256
-from tclose.release.layouts import LAYOUTS, sibling
+from tclose.release.layouts import LAYOUTS, layout_of, sibling
 from tclose.release.verification import FilesOf, Verification
 from tclose.table.sources import read_bytes
 from tclose.types import Progress, silent, stretch
@@ -34,18 +35,43 @@ def verify(
     report(0.0, "reading")
     loaded = load(certificate)
     promised = loaded.certificate
-    problems = _digest_problems(loaded, digest)
+    problems = [*_digest_problems(loaded, digest), *_layout_problems(promised)]
     if promised.layout == "one table":
-        data: dict[str | None, bytes] = {None: read_bytes(release)}
-        problems += _fingerprint_problems(data[None], promised.files[0])
+        only = promised.files[0]
+        data: dict[str | None, bytes] = {only.name: read_bytes(release)}
+        problems += _fingerprint_problems(data[only.name], only)
     else:
         more, data = _siblings(Path(release), promised.files)
         problems += more
     files = FilesOf(data, promised.guard)
     verified = LAYOUTS[promised.layout].verify(promised, files, stretch(report, 0.1, 1.0))
-    names = tuple(file.name for file in promised.files if file.name is not None)
+    origin = promised.origin
+    names = () if promised.layout == "one table" else origin.files
     problems += verified.problems
-    return Verification(tuple(problems), verified.result, names, promised.layout != "anatomy")
+    unverifiable = not_verifiable(promised, loaded.unknown_keys)
+    return Verification(tuple(problems), verified.result, names, promised.layout != "anatomy", unverifiable, origin)
+
+
+def _layout_problems(promised: Certificate) -> list[str]:
+    """Compare what the certificate says about the tables with what such tables are."""
+    entry, files = LAYOUTS[promised.layout], promised.files
+    projections, anatomy = promised.layout == "projections", promised.layout == "anatomy"
+    method = promised.method if isinstance(promised.method, str) else ""
+    held = tuple(file.holds for file in files if file.holds is not None)
+    statements = {
+        "the method that the certificate names does not publish such tables": layout_of(method) is entry,
+        "the certificate's scope is not what such tables guarantee": promised.scope == entry.scope,
+        "the certificate counts neither rows nor persons": promised.counted in COUNTED,
+        "the certificate says that identity is not protected, but it is": promised.identity_protected or anatomy,
+        "the certificate names a base method or a group that such tables do not have": (
+            (promised.base is not None) == projections and (promised.group is not None) == anatomy
+        ),
+        "the certificate has claims about a table that is not judged on its own": (
+            projections or not any(file.claims or file.measures for file in files)
+        ),
+        "what each table holds is not what the certificate says": held == entry.holds,
+    }
+    return [problem for problem, holds in statements.items() if not holds]
 
 
 def _siblings(release: Path, files: tuple[CertifiedFile, ...]) -> tuple[list[str], dict[str | None, bytes]]:

@@ -13,14 +13,18 @@ from typing import Any
 
 from tclose.errors import MissingExtra
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE
-from tclose.report.figures import AttributeFigures, GroupMove, Span
+from tclose.privacy.groups import GroupMove
+from tclose.report.figures import AttributeFigures, Span
+from tclose.report.labels import short_labels
 from tclose.report.markup import shown
 
 Spec = dict[str, Any]
 Bars = Sequence[tuple[str, float | None]]
 INK, MUTED, LINE, PALE, ACCENT = "var(--ink)", "var(--muted)", "var(--line)", "var(--pale)", "var(--accent)"
 BAND = 24  # pixels per bar
+NAMES_PIXELS = 140  # for the names of methods at the ends of their lines
 PERCENT = ".0%"
+APART: dict[str, Any] = {"labelOverlap": "greedy", "labelSeparation": 4}  # numbers along an axis
 CONFIG = {
     "background": "transparent",
     "font": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
@@ -31,7 +35,7 @@ CONFIG = {
         "titleFontWeight": "normal",
         "labelFontSize": 13,
         "titleFontSize": 13,
-        "labelLimit": 160,
+        "labelLimit": 0,  # labels are short already
         "gridColor": LINE,
         "domainColor": LINE,
         "tickColor": LINE,
@@ -88,7 +92,7 @@ def _data(rows: list[dict[str, Any]]) -> Any:
 
 def _shares(title: str, field: str = "share") -> Any:
     alt = libraries()[0]
-    axis = alt.Axis(format=PERCENT, tickCount=4, title=title)
+    axis = alt.Axis(format=PERCENT, tickCount=4, title=title, **APART)
     return alt.X(field, type="quantitative", axis=axis, scale=alt.Scale(domainMin=0, nice=True))
 
 
@@ -100,15 +104,15 @@ def _names(names: Sequence[str], *, field: str = "name", offset: int = 0) -> Any
 
 def distribution(figures: AttributeFigures) -> Spec:
     """Draw the table's distribution as pale bars, the worst class upon them, a typical class as rings."""
-    names = different(figures.groups)
-    columns = zip(names, figures.table, figures.worst.shares, figures.typical.shares, strict=True)
+    names, values = short_labels(figures.groups), different(figures.groups)
+    columns = zip(names, values, figures.table, figures.worst.shares, figures.typical.shares, strict=True)
     rows = [
-        {"name": name, "table": float(whole), "worst": float(worst), "typical": float(typical)}
-        for name, whole, worst, typical in columns
+        {"name": name, "value": value, "table": float(whole), "worst": float(worst), "typical": float(typical)}
+        for name, value, whole, worst, typical in columns
     ]
     y, title = _names(names), "share of rows"
     tips = [
-        _tip("name", "value"),
+        _tip("value", "value"),
         _tip("table", "whole table"),
         _tip("worst", "worst class"),
         _tip("typical", "typical"),
@@ -126,24 +130,23 @@ def distribution(figures: AttributeFigures) -> Spec:
 
 def _tip(field: str, title: str) -> Any:
     alt = libraries()[0]
-    return alt.Tooltip(field, title=title, type="nominal" if field == "name" else "quantitative", format=_format(field))
-
-
-def _format(field: str) -> Any:
-    return libraries()[0].Undefined if field == "name" else ".1%"
+    if field == "value":
+        return alt.Tooltip(field, title=title, type="nominal")
+    return alt.Tooltip(field, title=title, type="quantitative", format=".1%")
 
 
 def moves(figures: AttributeFigures) -> Spec:
     """Draw the moves of rows: from a ring to an arrow's head; a wider line moves more rows."""
-    alt, names = libraries()[0], different(figures.groups)
-    rows = [_move(order, move, names) for order, move in enumerate(figures.moves, start=1)]
+    alt, names, values = libraries()[0], short_labels(figures.groups), different(figures.groups)
+    rows = [_move(order, move, names, values) for order, move in enumerate(figures.moves, start=1)]
     axis = alt.Axis(title="moves, the costliest first", labelAngle=0, grid=False, labelFontSize=12)
     x = alt.X("order", type="ordinal", axis=axis)
     width = alt.StrokeWidth("mass", type="quantitative", legend=None, scale=alt.Scale(domainMin=0, range=[1.5, 9]))
     shape = alt.Shape("direction", type="nominal", legend=None, scale=alt.Scale(
         domain=["down", "up"], range=["triangle-down", "triangle-up"]
     ))  # fmt: skip
-    tips = [alt.Tooltip(field, type="nominal") for field in ("from", "to", "share")]
+    titles = {"source": "from", "target": "to", "share": "share"}
+    tips = [alt.Tooltip(field, type="nominal", title=title) for field, title in titles.items()]
     base = _data(rows).encode(x=x, tooltip=tips)
     y, target = _names(names, field="from"), _names(names, field="to")
     chart = (
@@ -154,13 +157,15 @@ def moves(figures: AttributeFigures) -> Spec:
     return compiled(chart.properties(height=BAND * len(names)))
 
 
-def _move(order: int, move: GroupMove, names: Sequence[str]) -> dict[str, Any]:
+def _move(order: int, move: GroupMove, names: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
     return {
         "order": order,
         "from": names[move.source],
         "to": names[move.target],
-        "mass": move.mass,
-        "share": f"{move.mass:.2%}",
+        "source": values[move.source],
+        "target": values[move.target],
+        "mass": float(move.mass),
+        "share": f"{float(move.mass):.2%}",
         "direction": "down" if move.target > move.source else "up",
     }
 
@@ -175,7 +180,7 @@ def histogram(spans: Sequence[Span], *, title: str, line: float | None, name: st
         type="quantitative",
         bin="binned",
         scale=alt.Scale(domain=[min(spans[0].low, end if line is None else line), end], nice=False),
-        axis=alt.Axis(title=title, grid=False, tickCount=6),
+        axis=alt.Axis(title=title, grid=False, tickCount=6, **APART),
     )
     y = alt.Y("classes", type="quantitative", axis=alt.Axis(title="classes", tickCount=4, tickMinStep=1, format=",d"))
     tips = [alt.Tooltip(field, type="quantitative", format=",") for field in ("low", "high", "classes")]
@@ -192,13 +197,20 @@ def histogram(spans: Sequence[Span], *, title: str, line: float | None, name: st
 
 def shares(bars: Bars, *, title: str, marks: Sequence[float] | None = None) -> Spec:
     """Draw shares as bars, and further shares as rings upon them; a share that is hidden has no bar."""
-    alt, names = libraries()[0], different([name for name, _ in bars])
-    rows = [{"name": name, "share": share} for name, (_, share) in zip(names, bars, strict=True)]
-    tips = [alt.Tooltip("name", type="nominal"), alt.Tooltip("share", type="quantitative", format=".1%")]
+    alt, names = libraries()[0], short_labels([name for name, _ in bars])
+    whole = different([name for name, _ in bars])
+    rows = [
+        {"name": name, "value": value, "share": share}
+        for name, value, (_, share) in zip(names, whole, bars, strict=True)
+    ]
+    tips = [
+        alt.Tooltip("value", type="nominal", title="name"),
+        alt.Tooltip("share", type="quantitative", format=".1%"),
+    ]
     color = ACCENT if marks is None else PALE
     chart = _data(rows).mark_bar(size=BAND * 0.7, color=color).encode(y=_names(names), x=_shares(title), tooltip=tips)
     if marks is not None:
-        rings = [{"name": name, "share": float(mark)} for name, mark in zip(names, marks, strict=True)]
+        rings = [{**row, "share": float(mark)} for row, mark in zip(rows, marks, strict=True)]
         base = _data(rings).encode(y=_names(names), x=_shares(title), tooltip=tips)
         chart = chart + base.mark_point(color=ACCENT, filled=True, size=70, opacity=1)
     return compiled(chart.properties(height=BAND * len(names)))
@@ -230,9 +242,10 @@ def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str)
     alt = libraries()[0]
     data: list[dict[str, Any]] = [{"method": name, "t": t, "loss": loss} for name, t, loss in rows]
     levels = sorted({t for _, t, _ in rows})
-    room = levels[-1] + 0.3 * (levels[-1] - levels[0])  # for the names
-    axis = alt.Axis(title=title, grid=False, values=levels)
-    x = alt.X("t", type="quantitative", axis=axis, scale=alt.Scale(domain=[levels[0], room], nice=False))
+    span = f"{levels[-1]} + {levels[-1] - levels[0]} * {NAMES_PIXELS} / max(width - {NAMES_PIXELS}, 1)"
+    axis = alt.Axis(title=title, grid=False, values=levels, format=".3~g", **APART)
+    scale = alt.Scale(domainMin=levels[0], domainMax=alt.ExprRef(span), nice=False)  # with room for the names
+    x = alt.X("t", type="quantitative", axis=axis, scale=scale)
     y = alt.Y("loss", type="quantitative", axis=alt.Axis(title="detail lost (GCP)", tickCount=5))
     tips = [
         alt.Tooltip("method", type="nominal"),
@@ -248,10 +261,10 @@ def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str)
     colored = lines([row for row in data if row["method"] == best], ACCENT, 3)
     chart = colored if chart is None else chart + colored
     last, highest = {row["method"]: row for row in data}, max(row["loss"] for row in data)
-    labels = [row for row in last.values() if row["method"] in _spaced(list(last.values()), best, highest / 19)]
-    text = (
-        _data(labels).mark_text(align="left", dx=9, limit=90).encode(x=x, y=y, text=alt.Text("method", type="nominal"))
-    )
+    room = highest / (12 if any(":" in method for method in last) else 19)  # names with a choice take two lines
+    labels = [row for row in last.values() if row["method"] in _spaced(list(last.values()), best, room)]
+    named = _data(labels).mark_text(align="left", baseline="middle", dx=9, lineBreak=":", fontSize=12)
+    text = named.encode(x=x, y=y, text=alt.Text("method", type="nominal"))
     return compiled((chart + text).properties(height=340))
 
 

@@ -13,6 +13,7 @@ from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing
 from tclose.words import counted, level, nt_closeness, number, percent
 
+LONGEST_LIMIT = 10  # letters that a chart has room for
 WHY = (
     "Anyone who knows a person's class learns the distribution of the sensitive values in that class. If it is close "
     "to the distribution in the whole table, which anyone may know, the class tells almost nothing about the person."
@@ -97,7 +98,7 @@ def _moves(attribute: AttributeFigures, canvas: Canvas) -> list[Html]:
         f"moves that make the worst class equal for {shown(attribute.name)}",
     )
     rows = [
-        (f"{order}. {names[move.source]}", names[move.target], percent(move.mass), f"{move.cost:.4f}")
+        (f"{order}. {names[move.source]}", names[move.target], percent(float(move.mass)), f"{float(move.cost):.4f}")
         for order, move in enumerate(attribute.moves, start=1)
     ]
     caption = (
@@ -118,5 +119,6 @@ def _classes(attribute: AttributeFigures, limit: Number | None, canvas: Canvas) 
     caption += "" if limit is None else f" The dashed line is t = {limit}: no class is beyond it."
     rows = [(f"{number(span.low)} to {number(span.high)}", f"{span.count:,}") for span in attribute.closeness]
     figures = listing(label, ("distance from the table", "classes"), rows, numbers=1)
-    spec = charts.histogram(attribute.closeness, title="distance from the whole table", line=line, name=f"t = {limit}")
+    name = f"t = {limit}" if len(str(limit)) <= LONGEST_LIMIT else f"t ≈ {number(line or 0)}"
+    spec = charts.histogram(attribute.closeness, title="distance from the whole table", line=line, name=name)
     return canvas.figure(spec, label=label, caption=[caption], rows=figures)

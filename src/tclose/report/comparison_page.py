@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 
 from tclose.compare.comparison import Comparison
 from tclose.compare.curve import Curve
@@ -11,18 +10,20 @@ from tclose.compare.figures import figures_of
 from tclose.compare.trial import Trial
 from tclose.partition import METHODS
 from tclose.policy import Policy
+from tclose.release.certificate import Origin
+from tclose.release.naming import created, tool
 from tclose.report import charts
 from tclose.report.glossary import COMPARED, terms
 from tclose.report.markup import Html, element, shown
-from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, key, listing, words
+from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, key, listing, origin_line, words
 from tclose.words import counted, nt_closeness, number, percent
 
 SEVERAL = "each table is judged on its own, and anatomy publishes quasi-identifiers as they are."
 EXPLAINED = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row", "(n,t)-closeness")
 
 
-def comparison_page(comparison: Comparison, curve: Curve) -> str:
-    """Return the page."""
+def comparison_page(comparison: Comparison, curve: Curve, table: str | None = None) -> str:
+    """Return the page; `table` is what the table is called."""
     charts.libraries()
     canvas, released = Canvas(), sorted(comparison.released, key=_rank)
     sections = [_methods(released, canvas)] if released else []
@@ -35,8 +36,9 @@ def comparison_page(comparison: Comparison, curve: Curve) -> str:
     explained = terms(comparison.policy.supersets)
     chosen = {**COMPARED, **{name: explained[name] for name in explained if name in EXPLAINED}}
     sections.append(Section("glossary", "Glossary", [words(chosen)], "Glossary"))
-    footer = f"Made by tclose {version('tclose')}. {NO_NETWORK}"
-    header = _header(comparison.trials, released)
+    footer = f"Made by {tool()}. {NO_NETWORK}"
+    origin = origin_line(Origin((), table, created(), tool()))
+    header = [origin, *_header(comparison.trials, released)]
     return assembled(title="Methods compared", header=header, sections=sections, footer=footer, canvas=canvas)
 
 

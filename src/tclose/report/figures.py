@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance import Counts, Line
 from tclose.policy import Policy
+from tclose.privacy.groups import GroupMove, ValueGroups
 from tclose.privacy.judge import counts_of, distance_of
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.types import Floats, Ints
@@ -18,7 +17,6 @@ from tclose.types import Floats, Ints
 MOST_BARS = 16
 MOST_MOVES = 12
 SPANS = 20  # bars of a histogram, about
-OTHERS = "other values"
 
 
 @dataclass(frozen=True)
@@ -28,16 +26,6 @@ class Span:
     low: float
     high: float
     count: int
-
-
-@dataclass(frozen=True)
-class GroupMove:
-    """A move between two groups of values: the share of the class's rows, and its cost."""
-
-    source: int
-    target: int
-    mass: float
-    cost: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +76,15 @@ def _attribute(column: SensitiveColumn, table: CodedTable, limit: float | None) 
     closeness = ratios.floats()
     worst = ratios.largest()[1]
     typical = int(np.argsort(closeness, kind="stable")[(len(closeness) - 1) // 2])
-    names, group_of = grouped(column)
+    groups = ValueGroups.of(column, MOST_BARS)
+    names, group_of = groups.names, groups.group_of
 
     def of_class(index: int) -> ClassFigures:
         row = counts.dense(index)
         return ClassFigures(index + 1, int(row.sum()), ratios[index], _shares(row, group_of, len(names)))
 
-    moves, rest = _moves(column, counts, worst, group_of)
+    moves = groups.moves(distance.plan(counts.dense(worst), column.reference))
+    shown = [move for move in moves if move.source != move.target][:MOST_MOVES]
     return AttributeFigures(
         name=column.name,
         distance=column.distance,
@@ -103,8 +93,8 @@ def _attribute(column: SensitiveColumn, table: CodedTable, limit: float | None) 
         table=_shares(column.reference, group_of, len(names)),
         worst=of_class(worst),
         typical=of_class(typical),
-        moves=moves,
-        other_cost=rest,
+        moves=tuple(shown),
+        other_cost=float(sum(move.cost for move in moves) - sum(move.cost for move in shown)),
         closeness=distance_spans(closeness, limit),
     )
 
@@ -113,53 +103,6 @@ def _shares(counts: Ints, group_of: Ints, groups: int) -> Floats:
     present = counts > 0
     totals = np.bincount(group_of[present], weights=counts[present], minlength=groups)
     return np.asarray(totals / counts.sum())
-
-
-def grouped(column: SensitiveColumn) -> tuple[tuple[str, ...], Ints]:
-    """Put values into groups that a chart has room for: their names, and each value's group (-1: not in the release).
-
-    Only values that the release shows get a name: a domain may have more, and they could be a person's value.
-    """
-    reference = column.reference
-    present = np.flatnonzero(reference)
-    group_of = np.full(len(reference), -1, dtype=np.int64)
-    if len(present) <= MOST_BARS:
-        group_of[present] = np.arange(len(present))
-        return tuple(column.labels[code] for code in present.tolist()), group_of
-    if isinstance(distance_of(column).geometry(len(reference)), Line):
-        seen = np.cumsum(reference[present]) - reference[present]
-        part = np.unique(seen * MOST_BARS // int(reference.sum()), return_inverse=True)[1]
-        group_of[present] = part
-        runs = np.split(present, np.flatnonzero(np.diff(part)) + 1)
-        return tuple(_run(column.labels, run) for run in runs), group_of
-    common = np.sort(present[np.argsort(-reference[present], kind="stable")][: MOST_BARS - 1])
-    group_of[present] = len(common)
-    group_of[common] = np.arange(len(common))
-    return (*(column.labels[code] for code in common.tolist()), OTHERS), group_of
-
-
-def _run(labels: Sequence[str], run: Ints) -> str:
-    first, last = labels[int(run[0])], labels[int(run[-1])]
-    if first == last:
-        return first
-    bins = first.startswith(("(", "[")) and last.endswith("]")
-    if bins:  # from the low end of the first to the high end of the last
-        return f"{first.partition(', ')[0]}, {last.partition(', ')[2]}"
-    return f"{first} – {last}"
-
-
-def _moves(column: SensitiveColumn, counts: Counts, index: int, group_of: Ints) -> tuple[tuple[GroupMove, ...], float]:
-    """Return the costliest moves between groups, and the cost of all others."""
-    added: dict[tuple[int, int], list[Fraction]] = {}
-    for move in distance_of(column).plan(counts.dense(index), column.reference):
-        pair = int(group_of[move.source]), int(group_of[move.target])
-        mass, cost = added.get(pair, [Fraction(0), Fraction(0)])
-        added[pair] = [mass + move.mass, cost + move.cost]
-    whole = sum((cost for _, cost in added.values()), Fraction(0))
-    between = {pair: both for pair, both in added.items() if pair[0] != pair[1]}
-    chosen = sorted(between, key=lambda pair: (-between[pair][1], pair))[:MOST_MOVES]
-    moves = tuple(GroupMove(*pair, *map(float, between[pair])) for pair in chosen)
-    return moves, float(whole - sum((between[pair][1] for pair in chosen), Fraction(0)))
 
 
 def distance_spans(values: Floats, line: float | None) -> tuple[Span, ...]:

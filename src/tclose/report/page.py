@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from tclose.release.certificate import Origin
 from tclose.release.files import check_targets, pending, publish
 from tclose.report.charts import Spec, drawing_library
 from tclose.report.markup import Html, data_block, element, joined, script_hash, table
@@ -44,6 +45,12 @@ class Canvas:
         chart = element("div", element("div", class_="chart", data_chart=number), role="img", aria_label=label)
         figures = element("details", element("summary", "The figures as a table"), rows)
         return element("figure", element("figcaption", *caption), key or Html(), chart, figures)
+
+
+def origin_line(origin: Origin) -> Html:
+    """Return the line that says what the page is about: names, the time and the tool."""
+    sentence = ", ".join(origin.words())
+    return element("p", f"{sentence[:1].upper()}{sentence[1:]}" if not origin.files else sentence, class_="origin")
 
 
 def facts(figures: Mapping[str, str]) -> Html:
@@ -109,9 +116,9 @@ def assembled(*, title: str, header: Iterable[Html], sections: Sequence[Section]
     )
 
 
-def save(page: str, path: str | Path) -> None:
-    """Write a page, whole or not at all."""
-    check_targets([Path(path)])
-    with pending({"report": Path(path)}) as written:
+def save(page: str, path: str | Path, *, force: bool = True) -> None:
+    """Write a page, whole or not at all; without `force`, an existing file is refused."""
+    check_targets([Path(path)], force=force)
+    with pending({"report": Path(path)}, force=force) as written:
         written["report"].write(lambda file: file.write(page.encode()))
         publish(written.values())

@@ -19,7 +19,7 @@ def build(builder: Builder, values: ValueList) -> Hierarchy:
     if builder.kind == "rows":
         return Hierarchy.from_rows(builder.levels, name=name)
     paths = {"prefix": _by_prefix, "width": _by_width, "date": _by_date}[builder.kind](builder, values)
-    return Hierarchy.from_rows([(*path, ROOT) for path in paths or [()]], name=name)
+    return Hierarchy.from_rows([(*path, ROOT) for path in paths or [()]], name=name, by_rule=True)
 
 
 def _by_prefix(builder: Builder, values: ValueList) -> list[tuple[str, ...]]:
@@ -77,4 +77,5 @@ def _unit(day: datetime.date, unit: str) -> str:
         "month": f"{day.year:04}-{day.month:02}",
         "quarter": f"{day.year:04}-Q{(day.month + 2) // 3}",
         "year": f"{day.year:04}",
+        "decade": f"{day.year // 10:03}0s",
     }[unit]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
+from tclose.errors import InputError, LeakWarning, Mistakes, PolicyError, nearest
 from tclose.policy import Policy
 from tclose.policy.settings import join
 from tclose.table import quasi, sensitive
@@ -20,11 +20,14 @@ from tclose.table.classes import Classes, classes_of
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
-from tclose.table.sensitive import SensitiveColumn
-from tclose.table.values import Values, values_of
+from tclose.table.sensitive import MISSING, SensitiveColumn
+from tclose.table.values import Values, pairs_of_like_texts, values_of, with_one_zero
 from tclose.types import Ints
+from tclose.words import counted
 
 MOST_SUPERSETS = 1024
+MOST_COMPARED = 20_000  # names that are compared, about, to suggest similar ones for missing columns
+MOST_NAMED = 20  # columns without a role in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +55,12 @@ class CodedTable:
     @cached_property
     def quasi(self) -> Mapping[str, QuasiColumn]:
         """The quasi-identifiers, coded as the policy publishes them."""
-        return {
-            name: quasi.coded(self.values(name), spec, self.hierarchies.get(name))
-            for name, spec in self.policy.quasi.items()
-        }
+        columns, mistakes = {}, Mistakes()
+        for name, spec in self.policy.quasi.items():
+            with mistakes.collected():
+                columns[name] = quasi.coded(self.values(name), spec, self.hierarchies.get(name))
+        mistakes.report()
+        return columns
 
     @property
     def visible(self) -> pl.DataFrame:
@@ -69,13 +74,15 @@ class CodedTable:
 
     @cached_property
     def groups(self) -> Classes:
-        """The rows of equal kept values, compared as they are published: -0.0 is not 0.0."""
+        """The rows of equal kept values, in the order of these values: which group comes first depends on no row."""
         if not self.policy.keep:
             return Classes(np.arange(len(self)), np.array([len(self)]))
-        kept = {name: self.frame[name] for name in self.policy.keep}
-        return classes_of(
-            pl.DataFrame({name: c.cast(pl.String) if c.dtype.is_float() else c for name, c in kept.items()})
-        )
+        kept = self.frame[list(self.policy.keep)]
+        groups = classes_of(kept)
+        shown = kept[groups.rows[groups.starts]].iter_columns()
+        ranks = [column.alias("").cast(pl.String).rank("dense").fill_null(0).to_numpy() for column in shown]
+        place = np.argsort(np.lexsort(ranks[::-1]))
+        return Classes.from_labels(place[groups.labels_by_row()])
 
     def supersets(self) -> Iterator[Ints]:
         """Yield groupings of the classes: those that agree on some of the visible columns, on few of them first."""
@@ -86,6 +93,11 @@ class CodedTable:
                 if (tried := tried + 1) > MOST_SUPERSETS:
                     return
                 yield classes_of(first_rows[list(chosen)]).labels_by_row()
+
+    def shown_by(self, row: int) -> dict[str, str]:
+        """Return the visible cells of a row, as people read them."""
+        cells = self.visible[row].cast(pl.String).row(0, named=True)
+        return {name: MISSING if cell is None or cell in self.policy.missing else cell for name, cell in cells.items()}
 
     def under(self, policy: Policy) -> CodedTable:
         """Return the same rows under a policy that asks for other levels, or about fewer sensitive attributes."""
@@ -99,11 +111,36 @@ class CodedTable:
 def encode(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
     """Turn a frame into codes, as the policy says."""
     check_columns(frame, policy, ignore_others=ignore_others)
+    frame = _with_one_zero(frame, policy)
     warn_of_leaks(frame, policy)
     rows = rows_with_values(frame, policy)
     if rows is None:
-        return _encoded(frame, policy, np.arange(frame.height))
-    return replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
+        table = _encoded(frame, policy, np.arange(frame.height))
+    else:
+        table = replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
+    _warn_of_like_values(table)
+    return table
+
+
+def _warn_of_like_values(table: CodedTable) -> None:
+    """Warn about spellings such as HIV and hiv: a class that shows both looks more diverse than it is."""
+    for name, column in table.sensitive.items():
+        values = column.domain.values
+        if values.kind in ("text", "mixed") and (pairs := pairs_of_like_texts(values.texts)):
+            warnings.warn(
+                f"sensitive '{name}' has {counted(pairs, 'pair')} of values that differ only in case, spaces, "
+                "punctuation or Unicode form: l and all other models count them as different values, so give those "
+                "that mean the same one spelling",
+                LeakWarning,
+                stacklevel=3,
+            )
+
+
+def _with_one_zero(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Return the table with 0.0 in the place of -0.0: in no column are they two values."""
+    named = {name for name, _ in policy.columns()}
+    columns = ((column.name, column) for column in frame.iter_columns())
+    return pl.DataFrame({name: with_one_zero(c, policy.missing) if name in named else c for name, c in columns})
 
 
 def encode_quietly(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
@@ -115,9 +152,13 @@ def encode_quietly(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool =
 
 def _encoded(frame: pl.DataFrame, policy: Policy, rows: Ints, whole: CodedTable | None = None) -> CodedTable:
     """Code rows, all of which have their sensitive values; of the `whole` table, files need not be read again."""
-    table = CodedTable(frame, policy, {}, None, rows, 0, {})
-    hierarchies = _checked_hierarchies(table) if whole is None else whole.hierarchies
-    columns = {name: _sensitive(table, name) for name in policy.sensitive}
+    table, mistakes = CodedTable(frame, policy, {}, None, rows, 0, {}), Mistakes()
+    hierarchies = _checked_hierarchies(table, mistakes) if whole is None else whole.hierarchies
+    columns = {}
+    for name in policy.sensitive:
+        with mistakes.collected():
+            columns[name] = _sensitive(table, name)
+    mistakes.report()
     persons = None if policy.person is None else classes_of(frame[[policy.person]]).labels_by_row()
     withheld = 0 if whole is None else whole.withheld
     return replace(table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies)
@@ -126,22 +167,30 @@ def _encoded(frame: pl.DataFrame, policy: Policy, rows: Ints, whole: CodedTable 
 def check_columns(
     frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False, identifiers_too: bool = False
 ) -> None:
-    """Refuse a policy that names a column which the table lacks, or a table with a column named nowhere.
+    """Refuse a policy that names columns which the table lacks, or a table with columns named nowhere.
 
     When a table is only judged, an identifier may be absent: a table that holds no names is all the better.
     """
-    named = dict(policy.columns())
-    for column, place in named.items():
-        if column not in frame.columns and (identifiers_too or place != "identifiers"):
-            known = any(name in frame.columns for name in named)  # or else the header may be a row of cells
-            hint = did_you_mean(column, frame.columns) if known else ""
-            raise PolicyError(f"the table has no column '{column}'{hint}", place=place)
-    if policy.person is not None and policy.person not in frame.columns:
-        raise PolicyError(f"the table has no column '{policy.person}', so persons cannot be counted", place="person")
-    others = [column for column in frame.columns if column not in named]
-    if others and policy.others == "error" and not ignore_others:
-        listed = ", ".join(f"'{column}'" for column in others)
-        raise PolicyError(f'the policy gives no role to {listed}: name them, or say others = "drop"')
+    named, columns, mistakes = dict(policy.columns()), set(frame.columns), Mistakes()
+    absent = {column: place for column, place in named.items() if column not in columns}
+    known = len(absent) < len(named)  # or else the header may be a row of cells, which no message may quote
+    similar: dict[str, str | None] = {}
+    for column, place in absent.items():
+        if identifiers_too or place != "identifiers":
+            searched = known and len(similar) * len(columns) < MOST_COMPARED
+            similar[column] = nearest(column, frame.columns) if searched else None
+            hint = "" if similar[column] is None else f" (did you mean '{similar[column]}'?)"
+            mistakes.add(PolicyError(f"the table has no column '{column}'{hint}", place=place))
+    if policy.person in absent and policy.person not in similar:
+        sentence = f"the table has no column '{policy.person}', so persons cannot be counted"
+        mistakes.add(PolicyError(sentence, place="person"))
+    explained = {*named, *similar.values()}  # a column that a misspelt name stands for is no second mistake
+    others = [column for column in frame.columns if column not in explained]
+    if others and known and policy.others == "error" and not ignore_others:
+        more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
+        listed = ", ".join(f"'{column}'" for column in others[:MOST_NAMED]) + more
+        mistakes.add(PolicyError(f'the policy gives no role to {listed}: name them, or say others = "drop"'))
+    mistakes.report()
 
 
 def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
@@ -149,8 +198,9 @@ def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
     for column in policy.unlinkable:
         warnings.warn(f"'{column}' is published as it is and not judged (unlinkable)", LeakWarning, stacklevel=2)
     if policy.person is None:
+        present = set(frame.columns)
         for column in policy.identifiers:
-            if column in frame.columns and (repeated := _repeated(frame[column], policy)):
+            if column in present and (repeated := _repeated(frame[column], policy)):
                 warnings.warn(
                     f"identifier '{column}' repeats in {repeated:,} rows: if they are rows of one person, "
                     f'say person = "{column}", or k and l count rows, not persons',
@@ -178,17 +228,18 @@ def rows_with_values(frame: pl.DataFrame, policy: Policy) -> Ints | None:
     return None if kept.all() else np.flatnonzero(kept)
 
 
-def _checked_hierarchies(table: CodedTable) -> dict[str, Hierarchy]:
-    """Load the hierarchies of quasi-identifiers; refuse one that misses a value.
+def _checked_hierarchies(table: CodedTable, mistakes: Mistakes) -> dict[str, Hierarchy]:
+    """Load the hierarchies of quasi-identifiers; a mistake is one that cannot be read, or misses a value.
 
     A released table may show inner labels, too.
     """
     hierarchies = {}
     for name, spec in table.policy.quasi.items():
         if isinstance(spec.hierarchy, Path):
-            hierarchies[name] = Hierarchy.load(spec.hierarchy)
-            labels = list(dict.fromkeys(label for level in hierarchies[name].labels for label in level))
-            places_in(labels, table.values(name).domain, misses=f"the hierarchy {spec.hierarchy.name} misses")
+            with mistakes.collected():
+                hierarchies[name] = Hierarchy.load(spec.hierarchy)
+                labels = list(dict.fromkeys(label for level in hierarchies[name].labels for label in level))
+                places_in(labels, table.values(name).domain, misses=f"the hierarchy {spec.hierarchy.name} misses")
     return hierarchies
 
 

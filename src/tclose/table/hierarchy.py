@@ -1,23 +1,49 @@
 """A hierarchy of values: what each one generalises to, level by level, up to one root.
 
-Read from ARX rows `leaf;level1;…;*`, or built by rule, and validated when made: no leaf twice, one root, and no
-label under two parents. A short path is padded by repeating its leaf, so that all leaves lie equally deep.
+Read from ARX rows `leaf;level1;…;*`, or built by rule, and validated when made: no leaf twice, one root, no label
+under two parents, and no label that could be published for different sets of leaves. A short path is padded by
+repeating its leaf, so that all leaves lie equally deep.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from tclose.errors import InputError
 from tclose.policy.paths import check_readable
 from tclose.types import Ints
+
+DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
+
+
+class Node(NamedTuple):
+    """A node of a hierarchy: its height, and the leaves below it, from `start` to before `end`."""
+
+    height: int
+    start: int
+    end: int
+
+    def same_leaves(self, other: Node) -> bool:
+        """Tell whether two nodes stand for the same leaves."""
+        return self.start == other.start and self.end == other.end
+
+
+@dataclass(frozen=True)
+class Clash:
+    """Two nodes with different leaves that have the same label, the lower one first."""
+
+    label: str
+    lower: Node
+    upper: Node
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +72,10 @@ class Hierarchy:
         return cls.from_rows(read_rows(path, "hierarchy"), name=f"the hierarchy {path.name}")
 
     @classmethod
-    def from_rows(cls, rows: Iterable[Sequence[str]], *, name: str = "the hierarchy") -> Hierarchy:
-        """Make a hierarchy from rows that lead from a leaf to the root.
+    def from_rows(
+        cls, rows: Iterable[Sequence[str]], *, name: str = "the hierarchy", by_rule: bool = False
+    ) -> Hierarchy:
+        """Make a hierarchy from rows that lead from a leaf to the root; `by_rule` says that nobody wrote these rows.
 
         >>> Hierarchy.from_rows([("flu", "lungs", "*"), ("gastritis", "stomach", "*")]).height
         2
@@ -63,7 +91,34 @@ class Hierarchy:
             tuple(paths[order[i]][height] for i in np.flatnonzero(np.diff(level, prepend=-1)))
             for height, level in enumerate(levels)
         )
-        return cls(labels, levels)
+        hierarchy = cls(labels, levels)
+        if (clash := hierarchy.ambiguous_label()) is not None:
+            raise _ambiguous(clash, order, name, by_rule=by_rule)
+        return hierarchy
+
+    def ambiguous_label(self) -> Clash | None:
+        """Find a label that also stands for other leaves, be it that of a leaf or of a node; None if there is none.
+
+        `a;x;x;*` is harmless: x means the same at both levels. So is a leaf that repeats as its own parent. A node with
+        a single child is never published, because a class publishes the lowest node that covers it.
+        """
+        known = {label: Node(0, leaf, leaf + 1) for leaf, label in enumerate(self.leaves)}
+        shortest = {_shortest(label): node for label, node in known.items()}
+        for label, node, published in self._inner_nodes():
+            namesake = known.get(label) or shortest.get(_shortest(label))
+            if namesake is not None and not namesake.same_leaves(node) and (published or namesake.height == 0):
+                return Clash(label, namesake, node)
+            if published:
+                known.setdefault(label, node)
+        return None
+
+    def _inner_nodes(self) -> Iterator[tuple[str, Node, bool]]:
+        """Yield every node above the leaves with its label, and whether it can be published."""
+        for height, (labels, level) in enumerate(zip(self.labels[1:], self.levels[1:], strict=True), start=1):
+            below = self.levels[height - 1]
+            starts = np.flatnonzero(np.diff(level, prepend=-1)).tolist()
+            for label, start, end in zip(labels, starts, [*starts[1:], len(level)], strict=True):
+                yield label, Node(height, start, end), bool(below[start] != below[end - 1])
 
     def with_leaf(self, leaf: str) -> Hierarchy:
         """Return the same tree with one more leaf directly under the root."""
@@ -130,6 +185,26 @@ def _check_parents(paths: list[tuple[str, ...]], name: str) -> None:
                     f"{name} puts a label of level {level} under two parents, in rows {first} and {row}",
                     detail=f"the label is '{label}'",
                 )
+
+
+def _ambiguous(clash: Clash, order: Ints, name: str, *, by_rule: bool) -> InputError:
+    """Say where one label stands for different values."""
+    detail = f"the label is '{clash.label}'"
+    if by_rule:
+        what = "is also a value of the column" if clash.lower.height == 0 else "stands for different values"
+        fix = "choose other levels or write the hierarchy as a file"
+        return InputError(f"{name} has a label that {what}: {fix}", detail=detail)
+    lower, upper = (min(order[node.start : node.end].tolist()) + 1 for node in (clash.lower, clash.upper))
+    if clash.lower.height == 0:
+        says = f"a label of level {clash.upper.height}, in row {upper}, that is also the value of row {lower}"
+        return InputError(f"{name} has {says}: nobody could tell them apart, so rename the label", detail=detail)
+    levels = f"of level {clash.lower.height} in row {lower} and of level {clash.upper.height} in row {upper}"
+    return InputError(f"{name} has one label for different values, {levels}: rename one of the two", detail=detail)
+
+
+def _shortest(label: str) -> str:
+    """Spell a number without needless decimals: a reader takes the label 40 for the value 40.0."""
+    return label.rstrip("0").rstrip(".") if "." in label and DECIMAL.fullmatch(label) else label
 
 
 def _first_seen(labels: Sequence[str]) -> Ints:

@@ -29,6 +29,7 @@ from tclose.table.values import Kind, ValueDomain, Values, exact_values
 from tclose.types import Ints
 
 MISSING = "(missing)"
+_NO_CODES = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,18 +90,20 @@ class SensitiveDomain:
         return counts
 
     def _with_missing(self) -> SensitiveDomain:
-        """Make "missing" a value of its own: a further one, or a further leaf under the root."""
-        hierarchy = None if self.hierarchy is None else self.hierarchy.with_leaf(MISSING)
-        labels = (*self.labels, MISSING) if hierarchy is None else hierarchy.leaves
-        return replace(
-            self,
-            labels=labels,
-            missing_code=len(self.labels),
-            positions=None,
-            hierarchy=hierarchy,
-            costs=None,
-            edges=None,
-        )
+        """Make "missing" the last value: a leaf under the root of a hierarchy, or beside the middle of a line."""
+        taken = self.labels if self.hierarchy is None else [label for level in self.hierarchy.labels for label in level]
+        label = _label_of_missing(taken)
+        hierarchy = None if self.hierarchy is None else self.hierarchy.with_leaf(label)
+        labels = (*self.labels, label) if hierarchy is None else hierarchy.leaves
+        return replace(self, labels=labels, missing_code=len(self.labels), hierarchy=hierarchy)
+
+
+def _label_of_missing(taken: Sequence[str]) -> str:
+    """Return what people read for a missing value; a table may have a value of that spelling."""
+    label, known = MISSING, set(taken)
+    while label in known:
+        label = f"({label})"
+    return label
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +127,16 @@ class SensitiveColumn:
     def labels(self) -> tuple[str, ...]:
         """The values of the domain, as people read them."""
         return self.domain.labels
+
+    @property
+    def labels_of_values(self) -> tuple[str, ...]:
+        """The values of the domain without "missing", which is the last of them where it is one."""
+        return self.labels if self.domain.missing_code < 0 else self.labels[:-1]
+
+    @property
+    def missing_beside_others(self) -> bool:
+        """Whether a missing value is a value of its own, and not the only one."""
+        return self.domain.missing_code > 0
 
     @property
     def positions(self) -> NDArray[Any] | None:
@@ -160,6 +173,8 @@ def coded(values: Values, spec: Sensitive) -> SensitiveColumn:
 def _distance(values: ValueDomain, spec: Sensitive) -> str:
     """Return the distance asked for, or the one that the settings and the values imply."""
     implied = implied_by_settings(spec)
+    if not values.texts:
+        return implied or OF_OTHERS
     distance = implied or (OF_NUMBERS if values.kind in ("number", "date") else OF_OTHERS)
     needs_numbers = spec.bins is not None or (DISTANCES[distance].domain == "numbers" and spec.order is None)
     undecided = implied is None and values.kind == "mixed"
@@ -186,6 +201,8 @@ def _not_numbers(values: ValueDomain, spec: Sensitive) -> InputError:
 
 
 def _on_a_line(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
+    if not values.texts:  # every row lacks a value, and that is the only value
+        return SensitiveDomain(distance, (), values, _NO_CODES, positions=np.zeros(1, dtype=np.int64))
     if spec.bins is not None:
         return _in_bins(values, spec, distance)
     texts, units, places = _declared(values, spec)
@@ -211,7 +228,7 @@ def _in_bins(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDo
 
 
 def _of_any_values(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
-    if spec.bins is not None:
+    if spec.bins is not None and values.texts:
         return _in_bins(values, spec, distance)
     texts, _, places = _declared(values, spec)
     return SensitiveDomain(distance, texts, values, places)

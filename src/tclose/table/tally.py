@@ -15,6 +15,9 @@ from tclose.errors import InputError, InternalError
 from tclose.types import Bools, Ints
 from tclose.words import counted
 
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, counted from 1970
+TICKS_PER_DAY = {None: 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
 
 @dataclass(frozen=True, eq=False)
 class Tally:
@@ -80,6 +83,8 @@ def comparable(column: pl.Series, rows: Ints | None = None) -> pl.Series:
         return column.cast(pl.String)
     if dtype == pl.Duration or dtype == pl.Time or dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         raise InputError(f"column '{name}' is of type {dtype.base_type()}: make it text, a number or a date")
+    if dtype in (pl.Date, pl.Datetime):
+        _check_years(column, name, rows)
     if dtype.is_float() and not column.drop_nulls().is_finite().all():
         odd = (~column.is_finite()).fill_null(False).arg_true()
         raise InputError(
@@ -87,6 +92,19 @@ def comparable(column: pl.Series, rows: Ints | None = None) -> pl.Series:
             f"{row_number(int(odd[0]), rows):,}: make it missing or a number"
         )
     return column
+
+
+def _check_years(column: pl.Series, name: str, rows: Ints | None) -> None:
+    """Refuse dates that have no spelling as YYYY-MM-DD; polars panics over those far outside."""
+    unit = getattr(column.dtype, "time_unit", None)
+    first, end = (day * TICKS_PER_DAY[unit] for day in (FIRST_DAY, LAST_DAY + 1))
+    ticks = column.to_physical().cast(pl.Int64)
+    odd = ((ticks < max(first, -(2**63))) | (ticks >= min(end, 2**63 - 1))).fill_null(False).arg_true()
+    if len(odd):
+        raise InputError(
+            f"column '{name}' has a date outside the years 1 to 9999 in {counted(len(odd), 'row')}, first in row "
+            f"{row_number(int(odd[0]), rows):,}: make it missing or a date"
+        )
 
 
 def row_number(row: int, rows: Ints | None) -> int:
@@ -101,5 +119,5 @@ def marked_missing(texts: pl.Series, missing: Sequence[str]) -> Bools:
 
 
 def _shortest(texts: pl.Series) -> pl.Series:
-    """Spell whole numbers without decimals."""
-    return texts.str.replace(r"^(-?[0-9]+)\.0+$", "$1")
+    """Spell whole numbers without decimals, and zero without a sign."""
+    return texts.str.replace(r"^(-?[0-9]+)\.0+$", "$1").str.replace(r"^-0$", "0")

@@ -22,6 +22,7 @@ from tclose.types import Ints
 Kind = Literal["number", "date", "boolean", "text", "mixed"]
 
 MOMENT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]{1,6})?)?)?$"
+MINUS_ZERO = r"^-0(?:\.0+)?(?:[eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +131,38 @@ class Values:
     def missing(self) -> int:
         """How many rows have no value."""
         return int(np.count_nonzero(self.codes < 0))
+
+
+def pairs_of_like_texts(texts: Sequence[str]) -> int:
+    """Count the pairs of texts that differ only in case, spaces, punctuation or Unicode form.
+
+    A dash counts as punctuation only between letters or digits: the blood groups A and A- are no pair.
+
+    >>> pairs_of_like_texts(["HIV", "hiv", "HIV ", "A+", "A-", "A"])
+    3
+    """
+    plain = pl.Series(texts, dtype=pl.String).str.normalize("NFKC").str.to_lowercase()
+    plain = plain.str.replace_all(r"(\w)\p{Pd}+(\w)", "$1$2").str.replace_all(r"[\s\p{Z}\p{Cf}]|[\p{P}--\p{Pd}]", "")
+    alike = plain.filter(plain != "").value_counts(sort=False)["count"].cast(pl.Int64)
+    return int((alike * (alike - 1) // 2).sum())
+
+
+def with_one_zero(column: pl.Series, missing: Sequence[str]) -> pl.Series:
+    """Return a column in which -0.0 is 0.0, and where all cells are numbers, -0 is 0: they are one value."""
+    cells = column.alias("")  # polars takes names such as ^x$ for patterns
+    if column.dtype.is_float():
+        zero = pl.lit(0.0, dtype=column.dtype)  # to add 0.0 does not help: polars leaves such sums out
+        return pl.select(pl.when(cells == 0).then(zero).otherwise(cells)).to_series().alias(column.name)
+    if column.dtype != pl.String:
+        return column
+    negative = cells.str.starts_with("-0").fill_null(False)
+    if not negative.any() or not (negative := cells.str.contains(MINUS_ZERO).fill_null(False)).any():
+        return column
+    distinct = cells.unique().drop_nulls()
+    present = distinct.filter(~pl.Series(marked_missing(distinct, missing)))
+    if not numbers.are_numbers(present).all():
+        return column
+    return pl.select(pl.when(negative).then(cells.str.slice(1)).otherwise(cells)).to_series().alias(column.name)
 
 
 def values_of(column: pl.Series, missing: Sequence[str], rows: Ints | None = None) -> Values:

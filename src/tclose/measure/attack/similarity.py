@@ -77,14 +77,19 @@ def _under_one_node(counts: Counts, secret: Secret) -> tuple[Bools, list[str]]:
 
 
 def _on_a_line(counts: Counts, positions: NDArray[np.float64], shown: Ints) -> tuple[Bools, list[str]]:
-    whole = positions[-1] - positions[0]
-    place = positions[counts.codes]
-    low, high = np.minimum.reduceat(place, counts.starts), np.maximum.reduceat(place, counts.starts)
-    telling = QUARTER * (positions[shown[-1]] - positions[shown[0]]) > whole
+    """Look at the values on the line; a missing value beside it is like no other."""
+    whole, missing = positions[-1] - positions[0], len(positions)
+    place = np.append(positions, positions[0])[counts.codes]
+    low = np.minimum.reduceat(np.where(counts.codes == missing, positions[-1], place), counts.starts)
+    high = np.maximum.reduceat(place, counts.starts)
+    with_missing = counts.count_of(missing) > 0
+    telling = QUARTER * np.ptp(positions[shown[shown < missing]]) > whole if shown[0] < missing else False
     lessons = np.full(len(counts), "all within a quarter of the range", dtype=object)
     lessons[QUARTER * (high - positions[0]) <= whole] = "all low: within the lowest quarter of the range"
     lessons[QUARTER * (positions[-1] - low) <= whole] = "all high: within the highest quarter of the range"
-    return (QUARTER * (high - low) <= whole) & telling, lessons.tolist()
+    lessons[with_missing] = "all missing"
+    near = (QUARTER * (high - low) <= whole) & telling
+    return np.where(with_missing, (counts.distinct == 1) & (len(shown) > 1), near), lessons.tolist()
 
 
 def _near(counts: Counts, costs: NDArray[np.float64]) -> Bools:
@@ -104,4 +109,5 @@ ATTACK = Attack(
     "classes",
     "lower",
     run,
+    cure="a smaller t",
 )

@@ -7,10 +7,11 @@ in a tree along its branches, between equal values through a hub: the cheapest f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from tclose.distance import Geometry, Line, Tree
+from tclose.distance import Geometry, Line, LineWithLeaf, Tree
 from tclose.types import Floats, Ints
 
 
@@ -38,12 +39,22 @@ def network_of(geometry: Geometry) -> Network:
         values, geometry = len(geometry.positions), geometry.rounded
         line = [(i, i + 1) for i in range(values - 1)]
         return Network.of_edges(values, line, np.diff(geometry.positions).astype(np.float64), geometry.length)
+    if isinstance(geometry, LineWithLeaf):
+        return _line_with_leaf(geometry)
     if isinstance(geometry, Tree):
         return _tree(geometry.levels)
     values = len(geometry.costs)
     pairs = np.argwhere(np.triu(np.ones((values, values)), 1))
     costs = geometry.costs[pairs[:, 0], pairs[:, 1]].astype(np.float64)
     return Network.of_edges(values, [(i, j) for i, j in pairs.tolist()], costs, geometry.farthest)
+
+
+def _line_with_leaf(geometry: LineWithLeaf) -> Network:
+    """One node more than values: the middle of the line, from which the leaf hangs."""
+    middle = geometry.leaf + 1
+    along = [middle if code == geometry.leaf else code for code in geometry.order.tolist()]
+    costs = np.append(np.diff(geometry.places), geometry.middle).astype(np.float64)
+    return Network.of_edges(middle + 1, [*pairwise(along), (middle, geometry.leaf)], costs, geometry.unit)
 
 
 def _tree(levels: tuple[Ints, ...]) -> Network:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.partition.shared.kernels import kernel, part
-from tclose.types import Floats, Ints
+from tclose.types import Bools, Floats, Ints
 
 
 @part
@@ -32,6 +32,37 @@ def line_cuts(x: Floats, step: int, printed: bool) -> tuple[Floats, Floats]:
     parts = len(x) // step
     left = _line_prefixes(x, step, parts, printed, False)
     return left, _line_prefixes(x, step, parts, printed, True)[::-1].copy()
+
+
+@part
+def _leaf_prefixes(x: Floats, is_leaf: Bools, middle: float, step: int, parts: int, backwards: bool) -> Floats:
+    """Return the work to the farthest of both ends and the leaf, for the first step, 2·step, … rows from either end."""
+    worst = np.zeros(parts - 1)
+    lo, hi, moment, mass, leaves, to_leaf = np.inf, -np.inf, 0.0, 0, 0, 0.0
+    for cut in range(parts - 1):
+        for i in range(cut * step, (cut + 1) * step):
+            row = len(x) - 1 - i if backwards else i
+            if is_leaf[row]:
+                leaves += 1
+            else:
+                lo, hi = min(lo, x[row]), max(hi, x[row])
+                moment += x[row]
+                mass += 1
+                to_leaf += abs(x[row] - middle) + middle
+        if mass > 0:
+            worst[cut] = moment - mass * lo + leaves * (abs(lo - middle) + middle)
+            worst[cut] = max(worst[cut], mass * hi - moment + leaves * (abs(hi - middle) + middle))
+        if leaves > 0:
+            worst[cut] = max(worst[cut], to_leaf)
+    return worst
+
+
+@kernel
+def leaf_cuts(x: Floats, is_leaf: Bools, middle: float, step: int) -> tuple[Floats, Floats]:
+    """Return the worst case left and right of each cut, values on a line and a leaf beside it."""
+    parts = len(x) // step
+    left = _leaf_prefixes(x, is_leaf, middle, step, parts, False)
+    return left, _leaf_prefixes(x, is_leaf, middle, step, parts, True)[::-1].copy()
 
 
 @part

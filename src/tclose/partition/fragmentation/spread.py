@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Counts, Geometry, Line, Tree
+from tclose.distance import Counts, Geometry, Line, LineWithLeaf, Tree
 from tclose.errors import Unsuited
 from tclose.partition.fragmentation import kernels
 from tclose.types import Floats, Ints
@@ -97,6 +97,48 @@ class PrintedLineSpread(LineSpread):
 
 
 @dataclass(frozen=True, eq=False)
+class LeafSpread:
+    """Values on a line and a missing value beside it: the farthest is one of the two ends, or the missing value."""
+
+    geometry: LineWithLeaf
+
+    @property
+    def unit(self) -> int:
+        """The distance that counts as 1."""
+        return self.geometry.unit
+
+    def ranks(self) -> Ints:
+        """Return the order of the line, and then the missing value: one cut parts it from all others."""
+        return np.arange(self.geometry.leaf + 1)
+
+    def cuts(self, codes: Ints, step: int) -> tuple[Floats, Floats]:
+        """Return the worst case left and right of every cut."""
+        return kernels.leaf_cuts(self._floats[codes], codes == self.geometry.leaf, float(self.geometry.middle), step)
+
+    def worst(self, labels: Ints, codes: Ints) -> Integers:
+        """Return the worst case of every fragment, exactly."""
+        order = np.lexsort((codes, labels))
+        starts = np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
+        codes, unit, middle = codes[order], self.unit, self.geometry.middle
+        exact = np.append(self.geometry.positions, middle).astype(object if unit * len(codes) >= SAFE else np.int64)
+        x, is_leaf = exact[codes], codes == self.geometry.leaf
+        missing = np.add.reduceat(is_leaf.astype(exact.dtype), starts)
+        mass = np.diff(starts, append=len(codes)) - missing
+        low = np.minimum.reduceat(np.where(is_leaf, unit, x), starts)
+        high = np.maximum.reduceat(np.where(is_leaf, 0, x), starts)
+        moment = np.add.reduceat(np.where(is_leaf, 0, x), starts)
+        to_low = moment - mass * low + missing * (abs(low - middle) + middle)
+        to_high = mass * high - moment + missing * (abs(high - middle) + middle)
+        to_leaf = np.add.reduceat(np.where(is_leaf, 0, abs(x - middle) + middle), starts)
+        ends = np.where(mass > 0, np.maximum(to_low, to_high), 0)
+        return np.maximum(ends, np.where(missing > 0, to_leaf, 0))
+
+    @cached_property
+    def _floats(self) -> Floats:
+        return np.append(self.geometry.positions, self.geometry.middle).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
 class TreeSpread:
     """Leaves under the nodes of `levels` (without the root): H·mass − the least Σ_h of rows under a leaf's nodes."""
 
@@ -171,4 +213,6 @@ def spread_of(geometry: Geometry, bound: str) -> AttributeSpread:
         if geometry.rounded is not geometry:
             raise Unsuited("fragmentation cannot weigh values whose range has over 300 digits")
         return (PrintedLineSpread if bound == "published" else LineSpread)(geometry.positions)
+    if isinstance(geometry, LineWithLeaf):
+        return LeafSpread(geometry)
     return TreeSpread(geometry.below_root) if isinstance(geometry, Tree) else MetricSpread(geometry.costs)

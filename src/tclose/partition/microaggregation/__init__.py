@@ -50,7 +50,8 @@ def _first(problem: Problem, points: Floats, progress: Progress) -> Ints:
     geometry = attribute.geometry
     if not (isinstance(geometry, Line) and geometry.by_rank):
         raise Unsuited(
-            "microaggregation with t-closeness first serves the distance 'ordered' only: its strata are ranks"
+            "microaggregation with t-closeness first serves the distance 'ordered' only, without missing values: "
+            "its strata are ranks"
         )
     strata = strata_needed(problem.rows, problem.k, _room(attribute))
     return stratified(points, strata_of(attribute.codes, strata), progress)

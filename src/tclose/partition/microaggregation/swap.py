@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose.distance import Line, Metric
+from tclose.distance import Line, LineWithLeaf, Metric
 from tclose.errors import Unsuited
 from tclose.partition.microaggregation.mdav import centre, distances, farthest, gather
 from tclose.partition.problem import Attribute
@@ -45,6 +45,10 @@ class FloatDistance:
             return cls(gaps, np.zeros((0, 0), dtype=np.int64), np.cumsum(shares), t)
         if isinstance(geometry, Metric):
             raise Unsuited(f"microaggregation by swaps has no way to weigh the distance '{attribute.distance.name}'")
+        if isinstance(geometry, LineWithLeaf):
+            raise Unsuited(
+                f"microaggregation by swaps cannot weigh missing values beside the distance '{attribute.distance.name}'"
+            )
         tree = geometry.below_root
         apart = np.cumsum([0] + [int(level[-1]) + 1 for level in tree])
         nodes = np.array([level + first for level, first in zip(tree, apart[:-1], strict=True)], dtype=np.int64)

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Distance, Line, Metric
+from tclose.distance import Distance, Line, LineWithLeaf, Metric
 from tclose.distance.ratios import widened
 from tclose.errors import Unsuited
 from tclose.partition.shared.pulse import QUIET, Pulse
@@ -68,12 +68,12 @@ class LineGround:
 
     def worst(self, values: Ints) -> int:
         """Return the work of moving all mass to the farther end."""
-        x, n = self._places[values], self._rows[values]
+        x, n = self.places[values], self.rows[values]
         return int(max(((x - x[0]) * n).sum(), ((x[-1] - x) * n).sum()))
 
     def split(self, values: Ints) -> list[Ints]:
         """Cut in two where the worst cases of both sides add up to least."""
-        x, n = self._places[values], self._rows[values]
+        x, n = self.places[values], self.rows[values]
         mass, moment = np.cumsum(n), np.cumsum(x * n)
         left = np.maximum(moment - mass * x[0], mass * x - moment)[:-1]
         mass, moment = mass[-1] - mass[:-1], moment[-1] - moment[:-1]
@@ -83,20 +83,74 @@ class LineGround:
 
     def reshaping(self, extras: Ints, buckets: list[Ints]) -> Iterator[tuple[Integers, Any]]:
         """Carry surplus from bucket to bucket, which are as far apart as their means."""
-        means = [
-            Fraction(int((self._places[values] * self._rows[values]).sum()), int(self.counts[values].sum()))
-            for values in buckets
-        ]
+        means = [self.mean(values) for values in buckets]
         steps = [(after - before) / self.unit for before, after in pairwise(means)]
         yield np.abs(np.cumsum(extras, axis=1)[:, :-1]), steps
 
+    def mean(self, values: Ints) -> Fraction:
+        """Return where the rows of a bucket lie on average."""
+        return Fraction(int((self.places[values] * self.rows[values]).sum()), int(self.counts[values].sum()))
+
     @cached_property
-    def _places(self) -> Integers:
+    def places(self) -> Integers:
+        """The positions, as integers that are wide enough for all sums."""
         return widened(self.positions, self.unit * int(self.counts.sum()) * 2)
 
     @cached_property
-    def _rows(self) -> Integers:
-        return self.counts.astype(self._places.dtype)
+    def rows(self) -> Integers:
+        """How many rows show each value, as integers that are as wide as the positions."""
+        return self.counts.astype(self.places.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafGround:
+    """Values on a line and a missing value beside it, which is the first to get a bucket of its own."""
+
+    counts: Ints
+    geometry: LineWithLeaf
+
+    @property
+    def unit(self) -> int:
+        """The distance that counts as 1."""
+        return self.geometry.unit
+
+    def whole(self) -> Ints:
+        """Return the values in their order, the missing value last."""
+        return np.flatnonzero(self.counts)
+
+    def worst(self, values: Ints) -> int:
+        """Return the work of moving all mass to the farther end, or to the missing value."""
+        numbers, missing = self._parted(values)
+        rows, middle = int(self.counts[missing].sum()), self.geometry.middle
+        if not len(numbers) or not len(missing):
+            return self._line.worst(numbers) if len(numbers) else 0
+        x, n = self._line.places[numbers], self._line.rows[numbers]
+        ends = (int((abs(x - end) * n).sum()) + rows * (abs(int(end) - middle) + middle) for end in (x[0], x[-1]))
+        return max(*ends, int(((abs(x - middle) + middle) * n).sum()))
+
+    def split(self, values: Ints) -> list[Ints]:
+        """Split the missing value off, then cut the line."""
+        numbers, missing = self._parted(values)
+        return [numbers, missing] if len(numbers) and len(missing) else self._line.split(values)
+
+    def reshaping(self, extras: Ints, buckets: list[Ints]) -> Iterator[tuple[Integers, Any]]:
+        """Carry surplus along the line, where the missing value's comes in at the middle from an edge of its own."""
+        if len(buckets) == 1:
+            return
+        places = [self._line.mean(values) for values in buckets]
+        if int(buckets[-1][0]) == self.geometry.leaf:
+            places[-1] = Fraction(self.geometry.middle)
+            yield np.abs(extras[:, -1:]), [Fraction(self.geometry.middle, self.unit)]
+        order = sorted(range(len(places)), key=lambda bucket: places[bucket])
+        steps = [(places[after] - places[before]) / self.unit for before, after in pairwise(order)]
+        yield np.abs(np.cumsum(extras[:, order], axis=1)[:, :-1]), steps
+
+    def _parted(self, values: Ints) -> tuple[Ints, Ints]:
+        return values[values != self.geometry.leaf], values[values == self.geometry.leaf]
+
+    @cached_property
+    def _line(self) -> LineGround:
+        return LineGround(self.counts, np.append(self.geometry.positions, self.geometry.unit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +216,8 @@ def ground_of(distance: Distance, counts: Ints) -> Ground:
     geometry = distance.geometry(len(counts))
     if isinstance(geometry, Line):
         return LineGround(counts, geometry.positions)
+    if isinstance(geometry, LineWithLeaf):
+        return LeafGround(counts, geometry)
     if isinstance(geometry, Metric):
         raise Unsuited(f"sabre has no buckets for the distance '{distance.name}', which is neither a line nor a tree")
     return (StarGround if geometry.is_star else TreeGround)(counts, geometry.below_root)

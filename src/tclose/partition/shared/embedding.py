@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose.distance import Line, Metric, Tree
+from tclose.distance import Line, LineWithLeaf, Metric, Tree
 from tclose.partition.problem import Attribute, Problem
 from tclose.types import Floats, Ints
 
@@ -60,12 +60,22 @@ def placed(attribute: Attribute) -> Floats:
     return _principal_coordinates(_distances(geometry, len(attribute.reference), landmarks) ** 2, landmarks, weights)
 
 
-def _distances(geometry: Tree | Metric, values: int, landmarks: Ints) -> Floats:
+def _distances(geometry: LineWithLeaf | Tree | Metric, values: int, landmarks: Ints) -> Floats:
     """Return the ground distance of every value from each landmark."""
     if isinstance(geometry, Metric):
         return np.asarray(geometry.costs[:, landmarks] / geometry.farthest)
+    if isinstance(geometry, LineWithLeaf):
+        return _from_landmarks(geometry, landmarks)
     apart = [level[:, None] != level[landmarks] for level in geometry.below_root]
     return np.asarray(np.sum(apart, axis=0) / max(geometry.height, 1) + np.zeros((values, len(landmarks))))
+
+
+def _from_landmarks(geometry: LineWithLeaf, landmarks: Ints) -> Floats:
+    places = np.append(geometry.positions, geometry.middle).astype(np.float64)
+    distances = np.abs(places[:, None] - places[landmarks])
+    is_leaf = np.arange(len(places)) == geometry.leaf
+    distances[is_leaf[:, None] != is_leaf[landmarks]] += geometry.middle
+    return np.asarray(distances / geometry.unit)
 
 
 def _principal_coordinates(squares: Floats, landmarks: Ints, weights: Floats) -> Floats:

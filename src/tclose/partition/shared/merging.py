@@ -1,7 +1,7 @@
 """Classes that some model does not admit, merged with a neighbour until all are admitted.
 
-Merging never worsens k, l, α, β, δ or t, so this always ends: at worst with one class per group, which was judged
-before. It is how a method that only knows t-closeness keeps the other models of a policy.
+It is how a method that only knows t-closeness keeps the other models of a policy. Every group of rows must be admitted
+as one class, so this always ends, at worst there. `dividing.py` is for the groups that are not admitted as one class.
 """
 
 from __future__ import annotations

@@ -27,13 +27,14 @@ LARGEST = 2**63 - 1  # that 64 bits can hold
 
 ATTRIBUTE = np.dtype(
     [
-        ("kind", "i8"),  # PATH, BUSH or RULE
+        ("kind", "i8"),  # DISTANCE or RULE
         ("edge", "i8"),  # the first of its edges
+        ("path_end", "i8"),  # the edges before this one are a path along the values
         ("edge_end", "i8"),
         ("value", "i8"),  # the first of its values
         ("values", "i8"),  # how many
-        ("above", "i8"),  # of a bush: where the edges above its first value begin in `above`
-        ("depth", "i8"),  # of a bush: the edges above each value
+        ("above", "i8"),  # where the edges above its first value begin in `above`
+        ("depth", "i8"),  # the edges above each value
         ("total", "i8"),  # rows of the table
         ("allowed", "i8"),  # work allowed per row of a class: allowed / allowed_per
         ("allowed_per", "i8"),
@@ -59,7 +60,7 @@ class Limits:
     codes: SmallInts = array(np.int32, 2)  # rows × attributes
     edges: Records = array(EDGE)
     shares: Records = array(SHARE)  # per edge: the largest and smallest share of a class that a rule allows
-    above: SmallInts = array(np.int32)  # the edges above each value of a bush
+    above: SmallInts = array(np.int32)  # the edges above each value, those of a path left out
 
 
 def limits_of(sensitive: tuple[Attribute, ...], rows: int) -> Limits:
@@ -85,7 +86,8 @@ def _attribute(tree: LimitTree, edge: int, value: int, above: int, rows: int) ->
     c, l = rule.recursive or (Fraction(1), 0)  # noqa: E741 - the paper's letter
     c = _fitted_c(c, rows)
     return (
-        *(tree.kind, edge, edge + len(tree.weight), value, len(tree.above), above, tree.above.shape[1]),
+        *(tree.kind, edge, edge + tree.path, edge + len(tree.weight)),
+        *(value, len(tree.above), above, tree.above.shape[1]),
         *(tree.total, scaled.level.numerator, scaled.level.denominator, scaled.scale, tree.free_size),
         *(rule.distinct, rule.entropy, c.numerator, c.denominator, l),
     )

@@ -9,7 +9,7 @@ from tclose.partition.shared.kernels import kernel, part
 from tclose.partition.shared.workers import Flag, raised
 from tclose.partition.weave.limits import SAFE, Limits
 from tclose.partition.weave.rules import rule_breach, share_breach
-from tclose.partition.weave.trees import PATH, RULE
+from tclose.partition.weave.trees import RULE
 from tclose.types import Floats, Ints, SmallInts
 
 
@@ -19,13 +19,11 @@ def count_row(limits: Limits, counts: SmallInts, c: int, row: int, sign: int) ->
     for a in range(len(limits.attributes)):
         attribute = limits.attributes[a]
         x = int(limits.codes[row, a])
-        if attribute.kind == PATH:
-            for e in range(attribute.edge + x, attribute.edge_end):
-                counts[c, e] += sign
-        else:
-            first = attribute.above + x * attribute.depth
-            for i in range(first, first + attribute.depth):
-                counts[c, limits.above[i]] += sign
+        for e in range(attribute.edge + x, attribute.path_end):
+            counts[c, e] += sign
+        first = attribute.above + x * attribute.depth
+        for i in range(first, first + attribute.depth):
+            counts[c, limits.above[i]] += sign
 
 
 @part
@@ -39,13 +37,11 @@ def count_beyond_edges(limits: Limits, values: Ints, counts: SmallInts, c: int) 
         for v in range(attribute.values):
             count = values[c, attribute.value + v]
             running += count
-            if attribute.kind == PATH:
-                if attribute.edge + v < attribute.edge_end:
-                    counts[c, attribute.edge + v] = running
-            else:
-                first = attribute.above + v * attribute.depth
-                for i in range(first, first + attribute.depth):
-                    counts[c, limits.above[i]] += count
+            if attribute.edge + v < attribute.path_end:
+                counts[c, attribute.edge + v] = running
+            first = attribute.above + v * attribute.depth
+            for i in range(first, first + attribute.depth):
+                counts[c, limits.above[i]] += count
 
 
 @part
@@ -120,16 +116,15 @@ def work_after_exchange(
     """Return the work of a class with this work now, after a row with one value leaves and one with another joins."""
     attribute, edges = limits.attributes[a], limits.edges
     total = attribute.total
-    if attribute.kind == PATH:
-        low, high, change = leaving, joining, -total
-        if joining < leaving:
-            low, high, change = joining, leaving, total
-        for e in range(attribute.edge + low, attribute.edge + high):
-            extra = total * counts[c, e] - size * edges[e].reference
-            work += edges[e].weight * (abs(extra + change) - abs(extra))
-        return work
     if attribute.kind == RULE:
         return _breach_after(limits, counts, c, size, a, leaving, joining)
+    low, high, change = leaving, joining, -total
+    if joining < leaving:
+        low, high, change = joining, leaving, total
+    end = attribute.edge + high
+    for e in range(attribute.edge + low, end if end < attribute.path_end else attribute.path_end):
+        extra = total * counts[c, e] - size * edges[e].reference
+        work += edges[e].weight * (abs(extra + change) - abs(extra))
     first, second = attribute.above + leaving * attribute.depth, attribute.above + joining * attribute.depth
     for h in range(attribute.depth):
         e, f = int(limits.above[first + h]), int(limits.above[second + h])
@@ -169,18 +164,17 @@ def work_after_move(limits: Limits, counts: SmallInts, c: int, size: int, a: int
     """Return the work of a class that gains (sign 1) or loses (-1) a row with this value."""
     attribute, edges = limits.attributes[a], limits.edges
     total, size, work = attribute.total, size + sign, 0
-    if attribute.kind == PATH:
-        middle = attribute.edge + value
-        for e in range(attribute.edge, middle):
-            work += edges[e].weight * abs(total * counts[c, e] - size * edges[e].reference)
-        for e in range(middle, attribute.edge_end):
-            work += edges[e].weight * abs(total * (counts[c, e] + sign) - size * edges[e].reference)
-        return work
     if attribute.kind == RULE:
         if sign > 0:
             return _breach_after(limits, counts, c, size, a, -1, value)
         return _breach_after(limits, counts, c, size, a, value, -1)
-    work = _tree_work(limits, counts, c, size, a)
+    middle = attribute.edge + value if attribute.edge + value < attribute.path_end else attribute.path_end
+    for e in range(attribute.edge, middle):
+        work += edges[e].weight * abs(total * counts[c, e] - size * edges[e].reference)
+    for e in range(middle, attribute.path_end):
+        work += edges[e].weight * abs(total * (counts[c, e] + sign) - size * edges[e].reference)
+    for e in range(attribute.path_end, attribute.edge_end):
+        work += edges[e].weight * abs(total * counts[c, e] - size * edges[e].reference)
     first = attribute.above + value * attribute.depth
     for i in range(first, first + attribute.depth):
         work += _added_work(limits, counts, c, size, total, int(limits.above[i]), sign)
@@ -200,41 +194,29 @@ def add_excess(limits: Limits, counts: SmallInts, c: int, size: int, sign: int, 
             _add_rule_excess(limits, counts, c, size, sign, a, excess)
         elif size < attribute.free_size:
             room = share * (attribute.allowed / attribute.allowed_per) * size
-            if attribute.kind == PATH:
-                _add_path_excess(limits, counts, c, size, sign, a, room, excess)
-            else:
-                _add_bush_excess(limits, counts, c, size, sign, a, room, excess)
+            _add_distance_excess(limits, counts, c, size, sign, a, room, excess)
 
 
 @part
-def _add_path_excess(
+def _add_distance_excess(
     limits: Limits, counts: SmallInts, c: int, size: int, sign: int, a: int, room: float, excess: Floats
 ) -> None:
     attribute, edges = limits.attributes[a], limits.edges
-    total, first, work = attribute.total, attribute.edge, 0
-    for e in range(first, attribute.edge_end):
+    total, first_edge, work = attribute.total, attribute.edge, 0
+    for e in range(first_edge, attribute.path_end):
         work += edges[e].weight * abs(total * (counts[c, e] + sign) - size * edges[e].reference)
-    for v in range(attribute.values):
-        if work > room:
-            excess[attribute.value + v] += (work - room) / attribute.scale
-        if v < attribute.values - 1:
-            extra = total * counts[c, first + v] - size * edges[first + v].reference
-            work += edges[first + v].weight * (abs(extra) - abs(extra + sign * total))
-
-
-@part
-def _add_bush_excess(
-    limits: Limits, counts: SmallInts, c: int, size: int, sign: int, a: int, room: float, excess: Floats
-) -> None:
-    attribute = limits.attributes[a]
-    work = _tree_work(limits, counts, c, size, a)
+    for e in range(attribute.path_end, attribute.edge_end):
+        work += edges[e].weight * abs(total * counts[c, e] - size * edges[e].reference)
     for v in range(attribute.values):
         changed, first = work, attribute.above + v * attribute.depth
         for i in range(first, first + attribute.depth):
-            e = int(limits.above[i])
-            changed += _added_work(limits, counts, c, size, attribute.total, e, sign)
+            changed += _added_work(limits, counts, c, size, total, int(limits.above[i]), sign)
         if changed > room:
             excess[attribute.value + v] += (changed - room) / attribute.scale
+        e = first_edge + v
+        if e < attribute.path_end:
+            extra = total * counts[c, e] - size * edges[e].reference
+            work += edges[e].weight * (abs(extra) - abs(extra + sign * total))
 
 
 @part

@@ -1,7 +1,8 @@
 """The tree in which weave measures an attribute's distance: the earth mover's distance is a sum over its edges.
 
-A line is a path, a hierarchy its own tree, and the equal distance a star. A matrix, and a line of very many values, are
-replaced by a tree in which no distance is smaller. So a class within t by the tree is within t by the distance itself.
+A line is a path, a hierarchy its own tree, and the equal distance a star. A line with a missing value is a path with
+one edge beside it. A matrix, and a line of very many values, are replaced by a tree in which no distance is smaller. So
+a class within t by the tree is within t by the distance itself.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tclose.distance import Line, Tree
+from tclose.distance import Line, LineWithLeaf, Tree
 from tclose.partition.problem import Attribute
 from tclose.privacy.rule import Rule
 from tclose.types import Ints, SmallInts
 
 NEVER = 2**61  # as a number of rows: more than any class has
-PATH, BUSH, RULE = 0, 1, 2
+DISTANCE, RULE = 0, 1
 LONGEST_PATH = 2048  # values; of a longer line, neighbouring edges are joined
 MOST_RULE_VALUES = 256  # of an attribute with rules: every test of a class looks at all values
 
@@ -29,12 +32,14 @@ class LimitTree:
     """One limit of an attribute: t on a tree of distances, or the rule of its further models.
 
     The distance of a class is Σ weight·|N·C − s·R| / (unit·s·N) over all edges: C and R are the rows of the class and
-    of the table beyond an edge, s and N the rows of the class and of the table.
+    of the table beyond an edge, s and N the rows of the class and of the table. The first edges are a path along the
+    values: edge i lies between the values i and i + 1. `above` lists the other edges that lead to a value.
     """
 
     kind: int
     codes: Ints
-    above: SmallInts  # values × depth: the edges between a value and the root; a path needs none
+    path: int  # how many of the edges are the path
+    above: SmallInts  # values × depth: the edges between a value and the root, or beside the path
     reference: list[int]  # per edge: the rows of the table beyond it
     weight: list[int]  # per edge
     unit: int
@@ -58,30 +63,66 @@ def limit_trees(sensitive: tuple[Attribute, ...]) -> list[LimitTree]:
 def _distance_tree(attribute: Attribute, t: Fraction) -> LimitTree:
     geometry = attribute.geometry
     if isinstance(geometry, Line):
-        return _path(attribute, [int(gap) for gap in np.diff(geometry.positions)], t)
+        return _path(attribute, geometry.positions, t)
+    if isinstance(geometry, LineWithLeaf):
+        return _path_with_leaf(attribute, geometry, t)
     if isinstance(geometry, Tree):
         return _bush(attribute, geometry.below_root or geometry.levels, t)
     return _tree_of_matrix(attribute, t)
 
 
-def _path(attribute: Attribute, gaps: list[int], t: Fraction) -> LimitTree:
-    """Return the line; where it has very many values, with runs of edges joined to one edge each.
+def _path(attribute: Attribute, positions: NDArray[Any], t: Fraction) -> LimitTree:
+    """Return the line; where it has very many values, with runs of edges joined to one edge each."""
+    edges, weights, t = _joined_edges(positions, t)
+    below = np.cumsum(attribute.reference)
+    beyond = [int(below[e]) for e in edges]
+    codes, no_edges = np.searchsorted(edges, attribute.codes), np.zeros((len(edges) + 1, 0), dtype=np.int32)
+    length = max(int(positions[-1]), 1)
+    return LimitTree(DISTANCE, codes, len(edges), no_edges, beyond, weights, length, int(below[-1]), t)
 
-    Within a run, running sums differ from those at its first edge by no more than the rows in the run. Over all runs of
-    several edges that adds up to at most the longest of them, once for the class and once for the table; t shrinks by
-    as much.
+
+def _path_with_leaf(attribute: Attribute, geometry: LineWithLeaf, t: Fraction) -> LimitTree:
+    """Return the line with the missing value at its middle, and the edge on which the missing value hangs beside it.
+
+    The other values have an edge without weight in its place.
     """
-    length, edges = max(sum(gaps), 1), np.arange(len(gaps))
-    if len(attribute.reference) > LONGEST_PATH:
-        edges = _runs(gaps, length)
+    order = geometry.order
+    place_of = np.argsort(order)
+    missing = int(place_of[geometry.leaf])
+    edges, weights, t = _joined_edges(geometry.places, t, apart=missing)
+    below = np.cumsum(attribute.reference[order])
+    beside, nowhere = len(edges), len(edges) + 1
+    above = np.full((len(edges) + 1, 1), nowhere, dtype=np.int32)
+    above[np.searchsorted(edges, missing)] = beside
+    return LimitTree(
+        DISTANCE,
+        np.searchsorted(edges, place_of[attribute.codes]),
+        len(edges),
+        above,
+        [*(int(below[e]) for e in edges), int(attribute.reference[geometry.leaf]), 0],
+        [*weights, geometry.middle, 0],
+        geometry.unit,
+        int(below[-1]),
+        t,
+    )
+
+
+def _joined_edges(positions: NDArray[Any], t: Fraction, apart: int | None = None) -> tuple[Ints, list[int], Fraction]:
+    """Return the edges of a line that stay, the weight of each, and what is left of t.
+
+    Of very many edges, runs are joined to their first edge. Within a run, running sums differ from those at its first
+    edge by no more than the rows in the run. Over all runs of several edges that adds up to at most the longest of
+    them, once for the class and once for the table; t shrinks by as much. The value `apart` shares its place with none.
+    """
+    gaps, length = [int(gap) for gap in np.diff(positions)], max(int(positions[-1]), 1)
+    edges = np.arange(len(gaps))
+    if len(positions) > LONGEST_PATH:
+        both_sides = [] if apart is None else [e for e in (apart - 1, apart) if 0 <= e < len(gaps)]
+        edges = np.union1d(_runs(gaps, length), np.array(both_sides, dtype=np.int64))
     bounds = [*edges.tolist(), len(gaps)]
     weights = [sum(gaps[low:high]) for low, high in pairwise(bounds)]
     joined = [weight for weight, (low, high) in zip(weights, pairwise(bounds), strict=True) if high - low > 1]
-    t = max(t - Fraction(2 * max(joined, default=0), length), Fraction(0))
-    codes = np.searchsorted(edges, attribute.codes)
-    no_edges = np.zeros((len(edges) + 1, 0), dtype=np.int32)
-    below = np.cumsum(attribute.reference)
-    return LimitTree(PATH, codes, no_edges, [int(below[e]) for e in edges], weights, length, int(below[-1]), t)
+    return edges, weights, max(t - Fraction(2 * max(joined, default=0), length), Fraction(0))
 
 
 def _runs(gaps: list[int], length: int) -> Ints:
@@ -106,7 +147,7 @@ def _bush(attribute: Attribute, levels: tuple[Ints, ...], t: Fraction) -> LimitT
         first += len(nodes)
     edges_above = np.stack(above, axis=1).astype(np.int32)
     total = int(attribute.reference.sum())
-    return LimitTree(BUSH, attribute.codes, edges_above, counts, [1] * len(counts), 2 * len(levels), total, t)
+    return LimitTree(DISTANCE, attribute.codes, 0, edges_above, counts, [1] * len(counts), 2 * len(levels), total, t)
 
 
 def _tree_of_matrix(attribute: Attribute, t: Fraction) -> LimitTree:
@@ -127,7 +168,7 @@ def _tree_of_matrix(attribute: Attribute, t: Fraction) -> LimitTree:
     beyond = [sum(counts[v] for v in values if e in above[v]) for e in range(padding)]
     whole = [int(weight * common) for weight in weights]
     return LimitTree(
-        BUSH, attribute.codes, edges_above.reshape(-1, depth), [*beyond, 0], [*whole, 0], common, sum(counts), t
+        DISTANCE, attribute.codes, 0, edges_above.reshape(-1, depth), [*beyond, 0], [*whole, 0], common, sum(counts), t
     )
 
 
@@ -170,4 +211,4 @@ def _rule_tree(attribute: Attribute, rule: Rule) -> LimitTree:
     """Return one edge per value; a class may not break the rule by a single row."""
     values = len(attribute.reference)
     edges_above = np.arange(values, dtype=np.int32).reshape(-1, 1)
-    return LimitTree(RULE, attribute.codes, edges_above, [0] * values, [0] * values, 1, 1, Fraction(0), rule)
+    return LimitTree(RULE, attribute.codes, 0, edges_above, [0] * values, [0] * values, 1, 1, Fraction(0), rule)

@@ -17,6 +17,7 @@ import polars as pl
 
 from tclose.errors import InputError, InternalError, LeakWarning, PolicyError, Unsuited
 from tclose.measure.anatomy import reconstruction_error
+from tclose.measure.base import DIGITS
 from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes, measured
 from tclose.policy import Policy
 from tclose.policy.derived import group_policy
@@ -27,11 +28,13 @@ from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
 from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput, losses_of, partition_of
 from tclose.release.verification import NO_IDENTITY, FilesOf, Verified, examined, prefixed
+from tclose.table import CodedTable
 from tclose.table.classes import classes_of
 from tclose.types import Ints, Progress
 
 MARKS = ("", "-sensitive")
 HOLDS = ("quasi-identifiers", "sensitive values")
+ERROR = "reconstruction_error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,7 @@ class Anatomy:
         entries = [CertifiedFile(file.name, file.sha256, holds=what) for file, what in zip(files, HOLDS, strict=True)]
         return Certificate(
             **vars(about),
+            layout="anatomy",
             identity_protected=False,
             scope=NO_IDENTITY,
             group=self.group,
@@ -109,12 +113,16 @@ def _measures(given: ReleaseInput, partition: MeasuredPartition, labels: Ints) -
     """Measure detail on quasi-identifiers as they stand, sizes on groups, and what the parting itself costs."""
     groups = replace(partition, sizes=np.bincount(labels), labels=labels, losses=[])
     of_cells, of_groups = measured(partition), measured(groups)
-    errors = [reconstruction_error(labels, column.codes) for column in given.table.sensitive.values()]
     return {
         **{measure.name: (of_groups if measure.of_sizes else of_cells)[measure.name] for measure in MEASURES},
         "class_sizes": class_sizes(groups),
-        "reconstruction_error": round(float(np.mean(errors)), 4),
+        ERROR: _mean_error(labels, given.table),
     }
+
+
+def _mean_error(labels: Ints, table: CodedTable) -> float:
+    errors = [reconstruction_error(labels, column.codes) for column in table.sensitive.values()]
+    return round(float(np.mean(errors)), DIGITS)
 
 
 def join_problems(quasi: pl.DataFrame, sensitive: pl.DataFrame, policy: Policy, group: str) -> list[str]:
@@ -138,15 +146,24 @@ def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verifie
     first, second = promised.files
     group = promised.group
     read, policy_of = partial(files.frame, second), partial(group_policy, promised.policy, group)
-    table = examined(read, policy_of, promised.claims, promised, progress)
-    problems = prefixed(str(second.name), table.problems)
+    table = examined(read, policy_of, promised.claims, promised.measures, promised, progress)
+    problems = prefixed(str(second.name), [*table.problems, *_error_problems(promised, table)])
     if promised.identity_protected:
         problems.append("the certificate does not say that identity is not protected")
     try:
         problems += join_problems(files.frame(first), files.frame(second), promised.policy, group)
     except (InputError, PolicyError) as error:
-        problems.append(f"the tables cannot be joined: {error}")
+        problems.append(f"the tables cannot be joined: {error.sentence}")
     return Verified(problems, table.result)
+
+
+def _error_problems(promised: Certificate, verified: Verified) -> list[str]:
+    """Compare the error of a reader who tells which value belongs to which row."""
+    if verified.table is None:
+        return []
+    error, claimed = _mean_error(verified.table.classes.labels_by_row(), verified.table), promised.measures.get(ERROR)
+    same = isinstance(claimed, int | float) and abs(claimed - error) <= 10**-DIGITS  # sums of floats in another order
+    return [] if same else [f"{ERROR} is {error}, which is not what the certificate says"]
 
 
 ENTRY = LayoutEntry(
@@ -155,4 +172,7 @@ ENTRY = LayoutEntry(
     lambda _: MARKS,
     make,
     verify,
+    exact_quasi=True,
+    scope=NO_IDENTITY,
+    holds=HOLDS,
 )

@@ -20,9 +20,9 @@ from tclose.types import Progress
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A table's file: its name and its fingerprint."""
+    """A table's file: its name, if it has got one, and its fingerprint."""
 
-    name: str
+    name: str | None
     sha256: str
 
 
@@ -35,6 +35,9 @@ class About:
     settings: Mapping[str, Any]  # the policy that a reader judges by
     withheld: int
     counted: Literal["rows", "persons"]
+    tool: str
+    created: str
+    table: str | None
 
 
 class Layout(Protocol):
@@ -68,6 +71,9 @@ class LayoutEntry:
     possible_marks: Callable[[int], tuple[str, ...]]  # by the number of sensitive attributes
     make: Callable[[ReleaseInput, str, Options], Layout]
     verify: Callable[[Certificate, FilesOf, Progress], Verified]
+    exact_quasi: bool = False  # whether each row publishes its own quasi-identifiers
+    scope: str | None = None  # what the certificate says that the guarantee does not cover
+    holds: tuple[str, ...] = ()  # what the certificate says that each of its tables holds
 
 
 def sibling(path: Path, mark: str) -> Path:

@@ -12,6 +12,7 @@ from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
+from tclose.release.naming import file_name
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
 from tclose.release.verification import FilesOf, Verified, examined
 from tclose.types import Progress
@@ -40,11 +41,12 @@ class OneTable:
 
     def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
         """Say what was found, and the fingerprint."""
+        name = files[0].name
         return Certificate(
             **vars(about),
             measures=self.table.measures,
             claims=Claims.of(results[0]),
-            files=(CertifiedFile(None, files[0].sha256),),
+            files=(CertifiedFile(None if name is None else file_name(name), files[0].sha256),),
         )
 
 
@@ -56,7 +58,7 @@ def make(given: ReleaseInput, method: str, options: Options) -> OneTable:
 def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verified:
     """Judge the table."""
     read = partial(files.frame, promised.files[0])
-    return examined(read, lambda: promised.policy, promised.claims, promised, progress)
+    return examined(read, lambda: promised.policy, promised.claims, promised.measures, promised, progress)
 
 
 ENTRY = LayoutEntry("one table", "one table", lambda attributes: ("",), make, verify)

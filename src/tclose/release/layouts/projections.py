@@ -22,9 +22,10 @@ from tclose.policy.derived import projection_policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult, ModelFinding
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
+from tclose.release.comparing import claim_problems, count_problems
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
-from tclose.release.verification import FilesOf, Verified, claim_problems, count_problems, examined, prefixed
+from tclose.release.verification import FilesOf, Verified, examined, prefixed
 from tclose.types import Progress, stretch
 from tclose.words import counted
 
@@ -72,6 +73,7 @@ class Projections:
         ]
         return Certificate(
             **vars(about),
+            layout="projections",
             base=self.base,
             scope=EACH_ALONE,
             measures=mean_measures([table.measures for table in self.tables]),
@@ -109,7 +111,7 @@ def _projected(given: ReleaseInput, groups: Sequence[Sequence[str]], index: int)
     policy = projection_policy(given.policy, names, first=index == 0)
     return replace(
         given,
-        publishable=replace(given.publishable, table=given.table.under(policy)),
+        publishable=given.publishable.under(policy),
         policy=policy,
         progress=stretch(given.progress, index / len(groups), (index + 1) / len(groups)),
     )
@@ -160,7 +162,7 @@ def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verifie
             claims = file.claims or Claims.from_dict({})
             read, policy_of = partial(files.frame, file), partial(_policy_of, promised, number)
             part = stretch(progress, number / count, (number + 1) / count)
-            table = examined(read, policy_of, claims, promised, part)
+            table = examined(read, policy_of, claims, file.measures or {}, promised, part)
             problems += prefixed(str(file.name), table.problems)
             results += [] if table.result is None else [table.result]
     if len(results) < len(promised.files):
@@ -171,7 +173,18 @@ def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verifie
         problems.append("the tables do not have equally many rows")
     whole = combined(results)
     problems += [*count_problems(promised.claims, whole), *claim_problems(promised.claims, whole, promised)]
+    problems += _mean_problems(promised)
     return Verified(problems, whole)
+
+
+def _mean_problems(promised: Certificate) -> list[str]:
+    """Compare the measures of the whole release with the means of those of its tables."""
+    try:
+        means = mean_measures([file.measures or {} for file in promised.files])
+    except (KeyError, TypeError, ValueError):
+        return ["what the certificate says about the measures of its tables is not readable"]
+    differing = [name for name, mean in means.items() if promised.measures.get(name) != mean]
+    return [f"{name} of all tables is not the mean of those of each table" for name in differing]
 
 
 def _policy_of(promised: Certificate, number: int) -> Policy:
@@ -189,4 +202,5 @@ ENTRY = LayoutEntry(
     marks_of,
     make,
     verify,
+    scope=EACH_ALONE,
 )

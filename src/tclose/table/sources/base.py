@@ -12,9 +12,11 @@ import polars as pl
 class Source:
     """One file format that tables are read from.
 
-    `read` takes the bytes, and the names of columns that hold few different cells and may come as categories.
+    `read` takes the bytes, and the names of columns that hold few different cells and may come as categories. `check`
+    refuses bytes that could harm the process which reads them; what we wrote ourselves needs no check.
     """
 
     name: str
     begins: bytes  # the first bytes of every such file; empty for the format that takes all the rest
     read: Callable[[bytes, Collection[str]], pl.DataFrame]
+    check: Callable[[bytes], None] | None = None

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Collection
-from typing import Any
+from functools import partial
 
 import polars as pl
 
 from tclose.errors import InputError
 from tclose.table.sources.base import Source
+from tclose.table.sources.trial_reading import DAMAGED, TOO_LARGE, TWICE, read_on_trial
 
 
-def _reader(read: Callable[[io.BytesIO], Any]) -> Callable[[bytes, Collection[str]], pl.DataFrame]:
+def _source(name: str, begins: bytes, reader: str) -> Source:
+    """Return the source that one of polars' readers makes; what others wrote is read on trial first."""
+    return Source(name, begins, _read_with(reader), partial(read_on_trial, reader=reader))
+
+
+def _read_with(reader: str) -> Callable[[bytes, Collection[str]], pl.DataFrame]:
     """Return a reader whose refusals quote no cell."""
 
-    def parse(data: bytes, repeated: Collection[str]) -> pl.DataFrame:
+    def read(data: bytes, repeated: Collection[str]) -> pl.DataFrame:
         try:
-            return pl.DataFrame(read(io.BytesIO(data)))
+            return pl.DataFrame(getattr(pl, reader)(io.BytesIO(data)))
         except pl.exceptions.DuplicateError:
-            raise InputError("a column name stands in the table twice: rename one") from None
+            raise InputError(TWICE) from None
+        except MemoryError:
+            raise InputError(TOO_LARGE) from None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-            raise InputError(
-                "the table looks like Parquet or Arrow but cannot be read: it is damaged, or a column is of an "
-                "unusual type"
-            ) from None
+            raise InputError(DAMAGED) from None
 
-    return parse
+    return read
 
 
-PARQUET = Source("Parquet", b"PAR1", _reader(lambda file: pl.read_parquet(file)))
-ARROW_FILE = Source("Arrow file", b"ARROW1", _reader(lambda file: pl.read_ipc(file)))
-ARROW_STREAM = Source("Arrow stream", b"\xff\xff\xff\xff", _reader(lambda file: pl.read_ipc_stream(file)))
+PARQUET = _source("Parquet", b"PAR1", "read_parquet")
+ARROW_FILE = _source("Arrow file", b"ARROW1", "read_ipc")
+ARROW_STREAM = _source("Arrow stream", b"\xff\xff\xff\xff", "read_ipc_stream")

@@ -35,13 +35,15 @@ def parse(data: bytes, *, repeated: Collection[str] = ()) -> pl.DataFrame:
     if not data.strip():
         raise InputError("the table is empty: it has neither a header nor rows")
     _check_text(data)
-    separator = _sniff(data)
-    header = _header(data, separator)
+    first = _first_record(data)
+    separator = _sniff(first)
+    header = _header(first, separator)
     records = _check_records(data, separator, len(header))
     if records == 1:
         raise InputError("the table has a header but no rows")
     try:
-        schema = {name: pl.Categorical(pl.Categories.random()) if name in repeated else pl.String() for name in header}
+        few = set(repeated)
+        schema = {name: pl.Categorical(pl.Categories.random()) if name in few else pl.String() for name in header}
         frame = pl.read_csv(data, separator=separator, schema=schema, has_header=False)
     except pl.exceptions.PolarsError:  # its message would quote cells
         raise InputError("the table is not valid CSV") from None
@@ -52,9 +54,17 @@ def parse(data: bytes, *, repeated: Collection[str] = ()) -> pl.DataFrame:
 
 def _trimmed(data: bytes) -> bytes:
     """Drop a byte order mark and blank lines at either end; a table without them is not copied."""
-    if data.startswith((b"\xef\xbb\xbf", b"\r", b"\n")) or data.endswith((b"\n\n", b"\n\r\n", b"\r")):
-        return data.removeprefix(b"\xef\xbb\xbf").strip(b"\r\n")
-    return data
+    start, end = (3 if data.startswith(b"\xef\xbb\xbf") else 0), len(data)
+    while length := _line_end(data[start : start + 2]):
+        start += length
+    while end > start and data.endswith((b"\n\n", b"\n\r\n"), start, end):
+        end -= 2 if data.endswith(b"\r\n", start, end) else 1
+    return data if (start, end) == (0, len(data)) else data[start:end]
+
+
+def _line_end(beginning: bytes) -> int:
+    """Return how long the end of a line is that stands here, 0 where there is none; CR alone ends no line."""
+    return 1 if beginning.startswith(b"\n") else 2 * beginning.startswith(b"\r\n")
 
 
 def _check_text(data: bytes) -> None:
@@ -73,38 +83,48 @@ def _check_text(data: bytes) -> None:
         raise InputError("the table is not text: it holds NUL bytes; is it a spreadsheet or an archive?")
     if b"\r" in data and b"\n" not in data:
         raise InputError("the table's lines end in CR alone, as on very old computers: save it with LF or CRLF")
+    if data.startswith(b"\r") or data.endswith(b"\r"):
+        where = "begins" if data.startswith(b"\r") else "ends"
+        raise InputError(f"the table {where} with CR alone, which ends no line: remove it or save it with LF or CRLF")
 
 
-def _sniff(data: bytes) -> str:
+def _sniff(line: str) -> str:
     """Return the separator that splits the header into most fields."""
-    line = _first_record(data)
     outside = "".join(line.split('"')[::2])
     return max(SEPARATORS, key=outside.count)
 
 
 def _first_record(data: bytes) -> str:
-    end = 0
+    """Return the text up to the first line break outside quotes; every byte is looked at once."""
+    start, quotes = 0, 0
     while True:
-        end = data.find(b"\n", end)
-        record = data if end < 0 else data[:end]
-        if end < 0 or record.count(b'"') % 2 == 0:
-            return record.decode("utf-8").rstrip("\r")
-        end += 1
+        end = data.find(b"\n", start)
+        stop = len(data) if end < 0 else end
+        quotes += data.count(b'"', start, stop)
+        if end < 0 or quotes % 2 == 0:
+            return data[:stop].decode("utf-8").removesuffix("\r")
+        start = end + 1
 
 
-def _header(data: bytes, separator: str) -> list[str]:
+def _header(line: str, separator: str) -> list[str]:
+    if any("\r" in part for part in line.split('"')[::2]):
+        raise InputError("the header has CR alone, which ends no line: remove it or save the table with LF or CRLF")
     try:
-        (names,) = csv.reader([_first_record(data)], delimiter=separator)
+        (names,) = csv.reader([line], delimiter=separator)
     except csv.Error:
-        raise InputError("the header is not valid CSV") from None
+        raise InputError(
+            "the header is not valid CSV: a quote in it is stray or never closed, or a name is too long"
+        ) from None
+    first: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if not name.strip():
             raise InputError(f"column {number} of {len(names)} has no name in the header")
-        if (first := names.index(name) + 1) < number:  # in a table without a header, the name is a cell
+        if name in first:  # in a table without a header, the name is a cell
             raise InputError(
-                f"columns {first} and {number} have the same name in the header: rename one",
+                f"columns {first[name]} and {number} have the same name in the header: rename one",
                 detail=f"the name is '{name}'",
             )
+        first[name] = number
     return names
 
 
@@ -130,6 +150,7 @@ def _fields_per_record(data: bytes, separator: str) -> Ints:
         ends = np.flatnonzero((chunk == NEWLINE) & outside)
         _check_quotes(whole, start, quoted, ord(separator), ends, records)
         commas = np.flatnonzero((chunk == ord(separator)) & outside)
+        _check_returns(whole, commas + start, ends + start, records)
         before = np.searchsorted(commas, ends)
         widths.append(np.diff(before, prepend=0) + 1)
         if len(ends):
@@ -156,10 +177,11 @@ def _check_quotes(whole: Bytes, start: int, quoted: bool, separator: int, ends: 
     opening, closing = (places[1::2], places[::2]) if quoted else (places[::2], places[1::2])
     before = whole[np.maximum(opening - 1, 0)]
     after = whole[np.minimum(closing + 1, len(whole) - 1)]
+    ends_line = (after != RETURN) | (whole[np.minimum(closing + 2, len(whole) - 1)] == NEWLINE)  # CR alone does not
     stray = np.concatenate(
         (
             opening[(opening > 0) & ~np.isin(before, (separator, NEWLINE, QUOTE))],
-            closing[(closing < len(whole) - 1) & ~np.isin(after, (separator, NEWLINE, RETURN, QUOTE))],
+            closing[(closing < len(whole) - 1) & ~(np.isin(after, (separator, NEWLINE, RETURN, QUOTE)) & ends_line)],
         )
     )
     if len(stray):
@@ -168,6 +190,14 @@ def _check_quotes(whole: Bytes, start: int, quoted: bool, separator: int, ends: 
         raise InputError(
             f"{where} has a quote in the middle of a field: put the whole field in quotes, and double those inside it"
         )
+
+
+def _check_returns(whole: Bytes, separators: Ints, ends: Ints, records: int) -> None:
+    """Refuse CR alone at the end of a field without quotes: polars would drop it."""
+    returns = separators[(separators > 0) & (whole[separators - 1] == RETURN)]
+    if len(returns):
+        row = records + int(np.searchsorted(ends, returns[0]))
+        raise InputError(f"row {row:,} has CR alone at the end of a field: put the field in quotes, or remove the CR")
 
 
 CSV = Source("CSV", b"", lambda data, repeated: parse(data, repeated=repeated))

@@ -1,0 +1,166 @@
+"""What a certificate claims, compared with what was found; and what nobody can find out from the release alone.
+
+Every key of a certificate is compared here, is compared by its layout, or is listed by `not_verifiable`. Persons are
+not published. So a level that counts persons can only be compared with the level that counts rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tclose.measure.base import rounded
+from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes
+from tclose.privacy import requirement
+from tclose.privacy.registry import MODELS
+from tclose.privacy.results import AttributeFinding, CheckResult
+from tclose.release.certificate import AttributeClaim, Certificate, Claims, ModelClaim
+from tclose.types import Ints
+from tclose.words import counted
+
+DESCRIPTIONS = ("version", "tool", "created", "table", "file", "method", "base", "withheld")  # of how it was made
+OF_SIZES = tuple(measure for measure in MEASURES if measure.of_sizes)
+COMPARED = (*(measure.name for measure in OF_SIZES), "class_sizes", "reconstruction_error")
+COUNTED = ("rows", "persons")
+
+
+def count_problems(claims: Claims, result: CheckResult) -> list[str]:
+    """Compare how many rows and classes there are."""
+    smallest = f"{counted(result.smallest_class, 'row')} in its smallest class"
+    figures = (
+        (claims.rows, result.rows, counted(result.rows, "row")),
+        (claims.classes, result.classes, counted(result.classes, "class")),
+        (claims.smallest_class, result.smallest_class, smallest),
+    )
+    return [
+        f"the release has {words}, the certificate says {claimed}"
+        for claimed, number, words in figures
+        if claimed != number
+    ]
+
+
+def claim_problems(claims: Claims, result: CheckResult, promised: Certificate) -> list[str]:
+    """Compare everything that is claimed about each attribute and about each model."""
+    problems = [
+        problem for name, finding in result.sensitive.items() for problem in _attribute_problems(name, finding, claims)
+    ]
+    if more := len(claims.sensitive.keys() - result.sensitive.keys()):
+        problems.append(f"the certificate has claims about {counted(more, 'attribute')} that the release does not have")
+    if claims.satisfied != result.satisfied:
+        problems.append("whether everything holds is not what the certificate says")
+    by_persons = promised.counted == "persons"
+    if not (_models_alike(claims, result) if by_persons else claims.models == Claims.of(result).models):
+        problems.append("what the certificate says about the models is not what was found")
+    return problems
+
+
+def _attribute_problems(name: str, finding: AttributeFinding, claims: Claims) -> list[str]:
+    actual, claimed = AttributeClaim.of(finding), claims.sensitive.get(name)
+    if claimed is None or claimed.closeness_exact != actual.closeness_exact:
+        return [
+            f"'{name}' is {actual.closeness_exact}-close, which is not what the certificate says "
+            f"(class {finding.worst_class:,})"
+        ]
+    expected = actual.to_dict() | ({"t": None} if _judged_by_persons_alone(claims, name) else {})
+    return [] if claimed.to_dict() == expected else [f"what the certificate says about '{name}' is not what was found"]
+
+
+def _judged_by_persons_alone(claims: Claims, name: str) -> bool:
+    """Tell whether all models of an attribute count persons: a reader's policy then asks for t = 1 in their place."""
+    models = [claim.model for claim in claims.models if claim.attribute == name]
+    return bool(models) and all(model in MODELS and not requirement(model).persons_imply_rows for model in models)
+
+
+def _models_alike(claims: Claims, result: CheckResult) -> bool:
+    """Compare models where the certificate counts persons and the release shows rows."""
+    found = {(claim.model, claim.attribute): claim for claim in Claims.of(result).models}
+    claimed = {(claim.model, claim.attribute): claim for claim in claims.models}
+    missed = [key for key in found.keys() - claimed.keys() if not _stands_in(key, found, claims)]
+    known = {None, *result.sensitive}
+    if missed or len(claimed) < len(claims.models) or any(claim.attribute not in known for claim in claims.models):
+        return False
+    return all(_alike(claim, found.get(key)) for key, claim in claimed.items())
+
+
+def _stands_in(key: tuple[Any, Any], found: Mapping[tuple[Any, Any], ModelClaim], claims: Claims) -> bool:
+    """Tell whether a model is the t = 1 that a reader judges by where all models count persons."""
+    return key[0] == "t" and found[key].required == 1 and _judged_by_persons_alone(claims, str(key[1]))
+
+
+def _alike(claim: ModelClaim, found: ModelClaim | None) -> bool:
+    """Compare one model; persons are at most as many as rows, and show at most as many values."""
+    if claim.model not in MODELS:
+        return False
+    entry = requirement(claim.model)
+    if not entry.counts_persons:
+        return claim == found
+    if not entry.persons_imply_rows:
+        return found is None and claim.attribute is not None and claim.satisfied is True and _reaches(claim)
+    same = found is not None and claim.required == found.required and claim.satisfied is found.satisfied
+    return same and found is not None and _reaches(claim) and _level(claim.reached) <= _level(found.reached)
+
+
+def _reaches(claim: ModelClaim) -> bool:
+    """Tell whether the level that is claimed to be reached is what is required, as far as floats can tell."""
+    entry, required = requirement(str(claim.model)), claim.required
+    try:
+        wanted, reached = _level(required[entry.compared] if isinstance(required, Mapping) else required), claim.reached
+        gap = _level(reached) - wanted
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        return False
+    return gap >= -1e-9 if entry.sign == "≥" else gap <= 1e-9
+
+
+def _level(level: Any) -> float:
+    """Read a level as JSON has it."""
+    if isinstance(level, bool) or not isinstance(level, int | float | str):
+        raise TypeError("not a level")
+    return math.inf if level == "infinite" else float(Fraction(level))
+
+
+def measure_problems(measures: Mapping[str, Any], sizes: Ints, promised: Certificate) -> list[str]:
+    """Compare the measures that the sizes of classes give, and the share of withheld rows with the policy's limit."""
+    withheld, rows = promised.withheld, int(sizes.sum())
+    if isinstance(withheld, bool) or not isinstance(withheld, int) or withheld < 0:
+        return ["the number of withheld rows in the certificate is no number of rows"]
+    partition = MeasuredPartition(
+        sizes, [], withheld, promised.policy.k, np.repeat(np.arange(len(sizes)), sizes), np.zeros((rows, 0))
+    )
+    figures = {measure.name: rounded(measure.compute(partition)) for measure in OF_SIZES}
+    problems = [
+        f"{name} is {figure}, which is not what the certificate says"
+        for name, figure in figures.items()
+        if measures.get(name) != figure
+    ]
+    if measures.get("class_sizes") != class_sizes(partition):
+        problems.append("the sizes of the classes are not what the certificate says")
+    if Fraction(withheld, rows + withheld) > promised.policy.suppress:
+        problems.append("the certificate says that more rows were withheld than its policy allows")
+    return problems
+
+
+def not_verifiable(promised: Certificate, unknown_keys: tuple[str, ...]) -> tuple[str, ...]:
+    """List the keys of a certificate about which the release alone says nothing."""
+    described = [name for name in DESCRIPTIONS if name in promised.to_dict()]
+    suppress = ["policy.suppress"] if "suppress" in promised.settings else []
+    persons = ["counted", *_by_persons("", promised.claims)] if promised.counted == "persons" else []
+    measures = list(_measures("", promised.measures))
+    for file in promised.files:
+        persons += _by_persons(f"{file.name}: ", file.claims) if file.claims and promised.counted == "persons" else []
+        measures += _measures(f"{file.name}: ", file.measures or {})
+    return (*described, *suppress, *persons, *measures, *unknown_keys)
+
+
+def _by_persons(place: str, claims: Claims) -> Iterator[str]:
+    for claim in claims.models:
+        if claim.model in MODELS and requirement(str(claim.model)).counts_persons:
+            yield f"{place}{claim.model}" + ("" if claim.attribute is None else f" of '{claim.attribute}'")
+
+
+def _measures(place: str, measures: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the measures that look at the original table, or that nobody knows."""
+    yield from (f"{place}measures.{name}" for name in measures if name not in COMPARED)

@@ -1,0 +1,42 @@
+"""Which files a release reads and writes: what cannot be written is refused before the work begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tclose.policy import Policy
+from tclose.release.files import check_targets
+from tclose.release.formats import format_of
+from tclose.release.layouts import possible_marks, sibling
+from tclose.release.naming import check_names
+
+STANDARD_INPUT = Path("/dev/stdin")
+
+
+def check_release_targets(
+    out: Path,
+    others: Sequence[str | Path | None],
+    sources: Sequence[Path],
+    *,
+    method: str,
+    attributes: int,
+    force: bool,
+) -> None:
+    """Refuse files that could not be written, or that would overwrite what is read or, without `force`, any file.
+
+    A method of several tables writes files whose names start like `out`; how many there may be depends on the number
+    of sensitive `attributes`.
+    """
+    format_of(out)
+    releases = [sibling(out, mark) for mark in possible_marks(method, attributes)]
+    check_names(releases)
+    check_targets([*releases, *(Path(path) for path in others if path)], sources, force=force)
+
+
+def sources_of(*given: Any) -> list[Path]:
+    """Return the files among tables and policies that are given, and those that policies name."""
+    paths = [path for path in given if isinstance(path, str | Path)]
+    named = (file for policy in given if isinstance(policy, Policy) for file in policy.files)
+    return [*(STANDARD_INPUT if str(path) == "-" else Path(path) for path in paths), *named]

@@ -1,0 +1,70 @@
+"""What runs in a process of its own: read a Parquet or Arrow file from standard input, and say whether that worked.
+
+`trial_reading` starts it with `python -c` and the text of this module, so it imports nothing of tclose. Its arguments
+are the name of polars' reader and the folders of `sys.path`; its exit status is the answer.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+READ, DAMAGED, REPEATED_NAME, NO_MEMORY = 0, 3, 4, 5  # exit statuses
+RESERVED, RESERVED_PER_CORE = 2 << 30, 128 << 20  # bytes of addresses that libraries and threads hardly use
+
+
+def main() -> None:
+    """Answer with an exit status; skip the clean-up of libraries, which takes time."""
+    _, reader, *sys.path[:] = sys.argv
+    limit_memory()
+    os._exit(outcome(reader))
+
+
+def limit_memory() -> None:
+    """Let a damaged file neither take all of the machine's memory nor leave a copy of itself as a core dump."""
+    with suppress(ImportError, OSError, ValueError):  # Windows has no such limits
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        most = available_memory()
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        known = [limit for limit in (soft, hard, most + overhead()) if limit != resource.RLIM_INFINITY]
+        if most:
+            resource.setrlimit(resource.RLIMIT_AS, (min(known), hard))
+
+
+def overhead() -> int:
+    """Return how many bytes of addresses are reserved without being used, at most."""
+    return RESERVED + RESERVED_PER_CORE * (os.cpu_count() or 1)
+
+
+def available_memory() -> int:
+    """Return how many bytes Linux could give away without swapping; 0 where nobody says."""
+    with suppress(OSError, ValueError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    return 0
+
+
+def outcome(reader: str) -> int:
+    """Read the table as `columnar` will."""
+    try:
+        import polars as pl
+    except (ImportError, MemoryError):  # there is not even room for the library
+        return NO_MEMORY
+    try:
+        pl.DataFrame(getattr(pl, reader)(io.BytesIO(sys.stdin.buffer.read())))
+    except MemoryError:
+        return NO_MEMORY
+    except pl.exceptions.DuplicateError:
+        return REPEATED_NAME
+    except BaseException:  # a panic of polars is no Exception
+        return DAMAGED
+    return READ
+
+
+if __name__ == "__main__":
+    main()

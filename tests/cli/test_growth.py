@@ -1,0 +1,65 @@
+"""Wide tables, long lists and stray quotes: every command ends soon. How time grows is measured in bench/growth.py.
+
+The limits are generous: what took quadratic time took minutes or hours on these sizes.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SECONDS = 150
+
+
+def tclose(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from tclose.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=SECONDS, check=False)
+
+
+def wide(folder: Path, columns: int) -> list[str]:
+    """Write a table of four rows and many columns."""
+    names = [f"c{number}" for number in range(columns)]
+    rows = [",".join(str((row + number) % 3) for number in range(columns)) for row in range(4)]
+    (folder / "table.csv").write_text("\n".join([",".join(names), *rows]) + "\n")
+    return names
+
+
+def test_a_stray_quote_in_the_header(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text('zone,pa"y\n' + "a,1\n" * 2_000_000)  # 8 MB; 1.6 MB took over 20 s
+    done = tclose(tmp_path, "init", "table.csv")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the header is not valid CSV: a quote in it is stray")
+
+
+def test_20_000_missing_markers_and_more(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("zone,pay\n" + "a,1\nb,2\n" * 20)
+    markers = json.dumps(["", *(f"m{number}" for number in range(200_000))])
+    (tmp_path / "policy.toml").write_text(f"missing = {markers}\n[quasi.zone]\n[sensitive.pay]\nt = 1\n")
+    assert tclose(tmp_path, "check", "table.csv", "--policy", "policy.toml").returncode == 0
+
+
+@pytest.mark.parametrize("role", ["keep", "identifiers"])
+def test_50_000_columns_and_more(tmp_path: Path, role: str) -> None:
+    names = wide(tmp_path, 100_000)
+    (tmp_path / "policy.toml").write_text(f"{role} = {json.dumps(names[2:])}\n[quasi.c0]\n[sensitive.c1]\nt = 1\n")
+    assert tclose(tmp_path, "check", "table.csv", "--policy", "policy.toml").returncode == 0
+
+
+def test_50_000_columns_without_a_role_are_not_all_listed(tmp_path: Path) -> None:
+    wide(tmp_path, 50_000)
+    (tmp_path / "policy.toml").write_text("[quasi.c0]\n[sensitive.c1]\nt = 1\n")
+    done = tclose(tmp_path, "check", "table.csv", "--policy", "policy.toml")
+    assert done.returncode == 2
+    assert "'c20', 'c21' and 49,978 more" in done.stderr
+    assert len(done.stderr) < 1000
+
+
+def test_a_release_of_many_columns(tmp_path: Path) -> None:
+    names = wide(tmp_path, 5_000)
+    (tmp_path / "policy.toml").write_text(f"keep = {json.dumps(names[2:])}\n[quasi.c0]\n[sensitive.c1]\nt = 1\n")
+    arguments = ("anonymize", "table.csv", "--policy", "policy.toml", "--out", "release.csv", "--method", "mondrian")
+    assert tclose(tmp_path, *arguments).returncode == 0

@@ -1,0 +1,51 @@
+"""A short fuzz run with a fixed seed; `make fuzz` runs thousands with a new one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FUZZ = Path(__file__).resolve().parent.parent / "bench" / "fuzz"
+
+
+def fuzz(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command, given = [sys.executable, str(FUZZ), *options], {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=given, check=False, timeout=400)
+
+
+@pytest.mark.skipif(not FUZZ.exists(), reason="the benches are not part of a package")
+def test_damaged_files_find_nothing(tmp_path: Path) -> None:
+    done = fuzz(tmp_path, "--cases", "120", "--seed", "11", "--workers", "2")
+    assert done.returncode == 0, done.stdout
+    assert "0 finds in 120 cases" in done.stdout
+
+
+PLANTED = """
+import os, tclose.steps as steps
+check = steps.check
+def planted(*arguments, **options):
+    result = check(*arguments, **options)
+    {bug}
+    return result
+steps.check = planted
+"""
+BUGS = {
+    "os.abort()": "the process died",
+    "os.write(1, b'\\x1b[2J')": "control characters on stdout",
+    "raise ValueError": "exit status 70",
+    "object.__setattr__(result, 'rows', 99)": "unequal verdict",
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_planted_bugs_are_found(tmp_path: Path, bug: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(PLANTED.format(bug=bug))
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = fuzz(tmp_path, "--cases", "16", "--seed", "2", "--workers", "1", PYTHONPATH=paths)
+    assert done.returncode == 1
+    assert BUGS[bug] in done.stdout
+    assert any((tmp_path / "fuzz-finds").glob("*/run.py"))
