@@ -11,7 +11,8 @@
 
     UserWarning
     ├── LeakWarning       nothing is wrong, but somebody may learn more than you think
-    └── GapWarning        what was found holds, but is not proven to be the best
+    ├── GapWarning        what was found holds, but is not proven to be the best
+    └── CacheWarning      the answer is right, but every run takes longer than it has to
 
 Messages name columns, row numbers and counts. A cell's own value goes into `detail`, which is shown only
 on request (`--show-values`), so that a log never holds personal data.
@@ -103,6 +104,10 @@ class LeakWarning(UserWarning):
 
 class GapWarning(UserWarning):
     """A search for the optimum was stopped early; the message says how far away it may be."""
+
+
+class CacheWarning(UserWarning):
+    """Compiled kernels cannot be kept on disk, so that every run compiles them again."""
 
 
 class Mistakes:

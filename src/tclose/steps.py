@@ -27,8 +27,9 @@ from tclose.policy import Policy, PolicyLike
 from tclose.policy.draft import Guess, person_of
 from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
+from tclose.policy.paths import check_name
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
-from tclose.recode.guard import unguarded
+from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.files import check_new, check_targets, discard_unfinished, pending, publish
 from tclose.release.layouts import sibling
@@ -264,7 +265,7 @@ def attack(
 
     def published(given: Any) -> Any:
         frame = _frame(given)
-        return unguarded(to_polars(frame)) if guard_formulas else frame
+        return GUARDS[NEWEST].unguarded(to_polars(frame)) if guard_formulas else frame
 
     from tclose.engine import memory
 
@@ -472,6 +473,7 @@ def demo(
     """
     from tclose.examples.demo import NAMES, write_example
 
+    check_name(folder)
     out, certificate = Path(folder) / "release.csv", Path(folder) / "release.json"
     if not force:
         check_new([*(Path(folder) / name for name in NAMES), out, certificate])

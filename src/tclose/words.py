@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+INVISIBLE = re.compile(  # letters and marks that Python calls printable, but of which nothing is drawn
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 LONGEST_NAME = 60  # letters; an ellipsis stands for the rest
 MOST_CLASSES = 5  # class numbers in a sentence
 MOST_ATTRIBUTES = 3  # named in a sentence, each with its level
@@ -25,12 +29,18 @@ def counted(number: int, noun: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Spell out line breaks and control characters: a name or a cell must not break a line, or the terminal.
+    r"""Spell out line breaks, control characters and all that is invisible: a name must not break a line or a terminal.
 
-    >>> plain("blood\npressure")
-    'blood\\npressure'
+    >>> plain("blood\npressure"), plain("\x1b[2J\u202e\u200b\x85")
+    ('blood\\npressure', '\\x1b[2J\\u202e\\u200b\\x85')
     """
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+    if text.isprintable() and not INVISIBLE.search(text):
+        return text
+    return "".join(ascii(letter)[1:-1] if _is_hidden(letter) else letter for letter in text)
+
+
+def _is_hidden(letter: str) -> bool:
+    return not letter.isprintable() or INVISIBLE.match(letter) is not None
 
 
 def legible(name: str) -> str:
@@ -296,13 +306,13 @@ def level_that_keeps(levels: Mapping[str, Fraction] | None, kept: float, *, samp
     return f"{listed} would keep about {percent(kept)} of the detail ({how}). {draws}."
 
 
-def compiling(seconds: float) -> str:
+def compiling(seconds: float, *, each_run: bool = False) -> str:
     """Say that the compiler runs, and about how long it takes.
 
     >>> compiling(11.7)
     'compiling, once per machine (about 12 s)'
     """
-    return f"compiling, once per machine (about {seconds:.0f} s)"
+    return f"compiling{'' if each_run else ', once per machine'} (about {seconds:.0f} s)"
 
 
 def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

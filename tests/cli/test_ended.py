@@ -186,6 +186,67 @@ def test_asked_to_end_during_the_work(
     assert content_of(folder) == old
 
 
+IMPATIENT = """
+import os, signal
+from tclose.cli import main
+from tclose.release import files
+discard = files.Pending.discard
+
+def interrupted(self):
+    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGHUP)
+    discard(self)
+
+files.Pending.discard = interrupted
+files.publish = None
+def ended(*_):
+    os.kill(os.getpid(), signal.SIGTERM)
+from tclose.release import release
+release.publish = ended
+main()
+"""
+
+
+def test_a_second_signal_does_not_interrupt_the_cleaning_up(folder: Path, old: dict[str, bytes]) -> None:
+    command = [sys.executable, "-c", IMPATIENT, *ASKED, *FILES]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "ended on request\n")
+    assert content_of(folder) == old
+
+
+@pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
+def test_a_comparison_is_asked_to_end(
+    folder: Path, old: dict[str, bytes], misbehaving: dict[str, str], name: str, status: int
+) -> None:
+    """While it waits for its processes: none of them outlives it, and no page is left."""
+    os.mkfifo(folder / "begun")
+    environment = {**os.environ, **misbehaving, "BEGUN": str(folder / "begun")}
+    asked = ("compare", "t.csv", "--policy", "p.toml", "--methods", "endless", "--limit", "600", "--out", "page.html")
+    with subprocess.Popen(
+        [*COMMAND, *asked], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        process = int((folder / "begun").read_text())
+        child.send_signal(getattr(signal, name))
+        out, _ = child.communicate(timeout=60)
+    assert (child.returncode, out) == (status, "")
+    assert not Path(f"/proc/{process}").exists()
+    assert content_of(folder) == old
+
+
+def test_a_swallowed_request_to_end_is_raised_again() -> None:
+    """As by a library that frees an object at that moment: the next report of progress ends the work."""
+    code = (
+        "import os, signal\n"
+        "from tclose.cli.endings import Ended, clean_up_when_ended\n"
+        "from tclose.cli.progress import Bar\n"
+        "clean_up_when_ended()\n"
+        "try:\n    os.kill(os.getpid(), signal.SIGTERM)\nexcept Ended:\n    pass\n"
+        "try:\n    Bar()(0.5)\nexcept Ended as ended:\n    print(ended.exit_status)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout == "143\n", done.stderr
+
+
 def test_a_hang_up_that_is_ignored_stays_ignored(folder: Path, old: dict[str, bytes]) -> None:
     """As under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which the process below inherits
@@ -232,3 +293,25 @@ def test_a_full_disk(folder: Path) -> None:
         assert content_of(disk) == {"r.csv": b"old"}
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_no_space_for_the_page(folder: Path, old: dict[str, bytes], earlier: bool) -> None:
+    """The release is worth more than its page: it is complete, and the message says so."""
+    if earlier:
+        (folder / "page.html").write_text("earlier")
+    done = subprocess.run(
+        [*COMMAND, *ASKED, *FILES, "--report", "page.html"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000)),
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    left = "; page.html is of an earlier release" if earlier else ""
+    assert done.stderr.splitlines()[-1] == (
+        f"error: the release is complete, but its page is missing: File too large{left}"
+    )
+    assert sound(folder, old)
+    assert left_behind(folder, old) == ({"page.html"} if earlier else set())

@@ -15,7 +15,7 @@ from tclose.partition import merged
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.kernels import kernel
 from tclose.partition.weave import partition
-from tclose.partition.weave.limits import Limits, limits_of
+from tclose.partition.weave.limits import SAFE, Limits, _fitted_c, limits_of
 from tclose.partition.weave.transport import class_work, work_after_exchange, work_after_move
 from tclose.privacy import (
     Alpha,
@@ -137,3 +137,16 @@ def test_very_many_values_are_left_to_merging() -> None:
     one = Attribute(codes, np.ones(5000, dtype=np.int64), Equal(), None, models=(DistinctL(4),))
     problem = Problem(np.random.default_rng(1).random((5000, 2)), (one,), 2)
     assert problem.admitted(partition(problem, effort="fast")).all()
+
+
+@given(
+    st.fractions(Fraction(1, 10**40), 10**40) | st.integers(1, 60).map(lambda n: Fraction(n, 7) + Fraction(1, 10**30)),
+    st.integers(1, 40),
+)
+def test_a_c_of_many_digits_admits_the_same_classes(c: Fraction, rows: int) -> None:
+    c += Fraction(1, 3**50)  # which 64 bits cannot hold
+    fitted = _fitted_c(c, rows)
+    assert max(fitted.numerator, fitted.denominator) * rows < SAFE
+    for tail in range(1, rows + 1):
+        for largest in range(rows + 1):
+            assert (largest < fitted * tail) == (largest < c * tail)

@@ -2,54 +2,81 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose import Policy, Release, anonymize, verify
-from tclose.recode.guard import cells_unguarded, guarded, unguarded
+from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.certificate import Certificate
+from tclose.release.formats import CSV, write_table
 
-TEXT = st.text() | st.text(alphabet="'=+-@\t\r1.e", max_size=6)
+TEXT = st.text() | st.text(alphabet="'=+-@\t\r\n1.e;|, \"＝－＠x\ufeff", max_size=8)
+STARTS = tuple("=+-@＝＋－＠")
+GUARD = GUARDS[NEWEST]
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
 
 
-@given(st.lists(st.none() | TEXT, min_size=1))
-def test_the_guard_is_undone_exactly(cells: list[str | None]) -> None:
-    frame = pl.DataFrame({"^x$": pl.Series(cells, dtype=pl.String)})
-    written = guarded(frame)
-    assert unguarded(written).equals(frame)
-    assert cells_unguarded(written) == 0
+@pytest.mark.parametrize("rule", GUARDS)
+@settings(deadline=None)
+@given(st.lists(st.none() | TEXT, min_size=1), TEXT)
+def test_the_guard_is_undone_exactly(rule: int, cells: list[str | None], name: str) -> None:
+    guard = GUARDS[rule]
+    for column in ("^x$", name):
+        frame = pl.DataFrame({column: pl.Series(cells, dtype=pl.String)})
+        written = guard.guarded(frame)
+        assert guard.unguarded(written).equals(frame)
+        assert guard.unguarded(written).columns == [column]
+        assert guard.misses(written) == 0
 
 
-@given(st.lists(TEXT, min_size=1))
-def test_no_guarded_text_is_run(cells: list[str]) -> None:
-    for cell in guarded(pl.DataFrame({"x": cells}))["x"].to_list():
-        assert cell[:1] not in tuple("=@\t\r")
-        if cell[:1] in ("+", "-"):
-            float(cell)
+@settings(deadline=None)
+@given(st.lists(TEXT, min_size=1), TEXT)
+def test_no_guarded_text_is_run(cells: list[str], name: str) -> None:
+    """Neither a cell, nor a name, nor what a spreadsheet would take for a cell of its own."""
+    written = GUARD.guarded(pl.DataFrame({name: cells}))
+    for cell in (*written.to_series().to_list(), *written.columns):
+        assert not cell.startswith(("\t", "\r", "\n"))
+        for part in re.split(r"[;|\t\r\n]", cell):
+            opens = part.lstrip(' "\ufeff\u200b')
+            if opens.startswith(STARTS):
+                float(part)
 
 
 @given(st.lists(st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_numbers_stay(numbers: list[float]) -> None:
     texts = pl.DataFrame({"x": [str(number) for number in numbers]})
-    assert guarded(texts).equals(texts)
+    assert GUARD.guarded(texts).equals(texts)
     typed = pl.DataFrame({"x": pl.Series(numbers, dtype=pl.Float64, strict=False)})
-    assert guarded(typed).equals(typed)
+    assert GUARD.guarded(typed).equals(typed)
+
+
+@pytest.mark.parametrize("published", ["[-5, -3]", "[20, 35] or missing", "{-a, +b}", "2020-01-01", "a-b", "x;-5"])
+def test_what_is_no_formula_stays(published: str) -> None:
+    frame = pl.DataFrame({published: [published]})
+    assert GUARD.guarded(frame).equals(frame)
+
+
+@pytest.mark.parametrize("dtype", [pl.Categorical(), pl.Enum(["=1+1", "b"])])
+def test_categories_are_text(dtype: pl.DataType) -> None:
+    frame = pl.DataFrame({"x": pl.Series(["=1+1", "b"], dtype=dtype)})
+    assert GUARD.guarded(frame)["x"].to_list() == ["'=1+1", "b"]
 
 
 def release() -> Release:
-    odd = ["=1+1", "'=1+1", "-", "@x", "fine", "+49 30", "\tx", "''-2"]
+    odd = ["=1+1", "'=1+1", "x;=2", "@x", "fine", "+49 30", "\tx", '1;"=cmd();2']
     frame = pl.DataFrame(
-        {"place": ["=a", "b", "-5", "-5"] * 8, "change": [-3, 4, -3, 4] * 8, "note": odd * 4},
+        {"=place": ["=a", "b", "-5", "-5"] * 8, "change": [-3, 4, -3, 4] * 8, "a;-note": odd * 4},
     )
     policy = Policy(
-        quasi=["place"],
-        sensitive={"note": {"t": "0.9", "distance": "equal", "domain": odd}, "change": {"t": 1}},
+        quasi=["=place"],
+        sensitive={"a;-note": {"t": "0.9", "distance": "equal", "domain": odd}, "change": {"t": 1}},
         missing=[""],
         k=2,
     )
@@ -70,7 +97,8 @@ def test_a_guarded_release_is_verified(tmp_path: Path, ending: str) -> None:
     assert found.problems == ()
     if ending == "csv":
         written = pl.read_csv(out, infer_schema=False)
-        assert not written["note"].str.contains(r"^[=+\-@\t]").any()
+        assert written.columns == ["'=place", "change", "a;'-note"]
+        assert not written["a;'-note"].str.contains(r"(^|[;\t])[\" ]*[=+\-@\t]").any()
         assert written["change"].to_list() == [str(number) for number in made.frame["change"].to_list()]
 
 
@@ -90,4 +118,24 @@ def test_verify_judges_values_without_the_guard(tmp_path: Path) -> None:
     del content["digest"], content["guard_formulas"]
     Certificate.from_dict(content).save(proof)
     (problem,) = verify(out, proof).problems
-    assert "its declared domain misses" in problem
+    assert "the table has no column '=place'" in problem
+
+
+def test_a_guarded_release_of_version_1_is_verified(tmp_path: Path) -> None:
+    """Its certificate names no rule: cells were guarded at their beginning alone, and names not at all."""
+    out, proof = tmp_path / "r.csv", tmp_path / "r.json"
+    made = release()
+    made.write(out, certificate=proof)
+    write_csv(GUARDS[1].guarded(made.frame), out)
+    content = json.loads(proof.read_text(encoding="utf-8")) | {"guard_formulas": True}
+    content["sha256"] = hashlib.sha256(out.read_bytes()).hexdigest()
+    del content["digest"]
+    first = Certificate.from_dict(content)
+    assert first.guard == 1
+    proof.write_text(json.dumps(content | {"digest": first.digest}), encoding="utf-8")
+    assert verify(out, proof).problems == ()
+
+
+def write_csv(frame: pl.DataFrame, path: Path) -> None:
+    with path.open("wb") as file:
+        write_table(frame, CSV, file)

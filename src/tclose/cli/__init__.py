@@ -5,59 +5,43 @@ Exit status 0: it holds; 1: it does not; 2: bad usage or input; 70: a bug; 129, 
 
 from __future__ import annotations
 
-import io
-import os
-import signal
 import sys
+import threading
 import warnings
-from types import FrameType
+from typing import Any
 
 import click
 
 from tclose import steps
 from tclose.cli import show
+from tclose.cli.endings import Ended, clean_up_when_ended
 from tclose.cli.health import doctor
 from tclose.cli.judging import check, explain, verify
 from tclose.cli.libraries import contained, shortage
 from tclose.cli.options import BAD, HOLDS
 from tclose.cli.publishing import anonymize, demo, init
 from tclose.cli.studying import attack, compare, methods
+from tclose.cli.terminal import echo_error, forgive_stderr, protect_streams
 from tclose.errors import LeakWarning, TcloseError
 
 INTERRUPTED, BUG = 130, 70
-ENDINGS = {"SIGTERM": "ended on request", "SIGHUP": "the terminal was closed"}
-
-
-class Ended(BaseException):
-    """Another process, or the end of the terminal, asked this one to stop: it cleans up first."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.exit_status = 128 + getattr(signal, name)
-        self.words = ENDINGS[name]
 
 
 def main() -> None:
     """Run tclose and turn every outcome into its exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # ≤ must not break a console that has no ≤
-    _clean_up_when_ended()
+    protect_streams()
+    clean_up_when_ended()
+    sys.unraisablehook = threading.excepthook = _show_lost
     with contained(steps.discard_unfinished):
+        forgive_stderr()  # which is another stream now
         status = run(sys.argv[1:])
     sys.exit(status)
 
 
-def _clean_up_when_ended() -> None:
-    """Turn the signals that would end the process at once into exceptions, so that nothing is left behind."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise Ended(signal.Signals(number).name)
-
-    for name in ENDINGS:
-        number = getattr(signal, name, None)  # Windows knows no SIGHUP
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
-            signal.signal(number, end)
+def _show_lost(lost: Any) -> None:
+    """Print where an error struck that cannot be raised, without its message, which Python would print."""
+    if isinstance(lost.exc_value, Exception):
+        show.show_bug(lost.exc_value)
 
 
 def run(arguments: list[str]) -> int:
@@ -73,13 +57,9 @@ def run(arguments: list[str]) -> int:
         show.show_misuse(error)
         return BAD
     except (click.Abort, KeyboardInterrupt):
-        sys.stderr.write("interrupted\n")
-        return INTERRUPTED
+        return _say("interrupted", INTERRUPTED)
     except Ended as ended:
         return _say(ended.words, ended.exit_status)
-    except (BrokenPipeError, SystemExit):  # the reader went away, as `head` does; click and rich would exit with 1
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BAD
     except OSError as error:
         what = f"{error.filename}: " if error.filename else "the answer cannot be written: "
         return _say(f"error: {what}{error.strerror or type(error).__name__}", BAD)
@@ -91,7 +71,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _say(line: str, status: int) -> int:
-    sys.stderr.write(f"{line}\n")
+    echo_error(line)
     return status
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from tclose import steps
-from tclose.cli.options import BAD, HOLDS, as_json, print_json
+from tclose.cli.options import BAD, HOLDS, as_json
 from tclose.cli.progress import Bar
+from tclose.cli.terminal import echo, echo_json
+from tclose.errors import InputError
 from tclose.words import counted
 
 
@@ -20,17 +22,19 @@ def doctor(warm: bool, as_json: bool) -> int:
     methods at once.
     """
     health, compiled = steps.doctor(), None
+    if warm and health.kernels is None:
+        raise InputError(health.advice[-1])
     if warm and health.healthy:
         with Bar() as bar:
             compiled = steps.warm(progress=bar)
     if as_json:
-        print_json({**health.to_dict(), **({} if compiled is None else {"compiled": compiled})})
+        echo_json({**health.to_dict(), **({} if compiled is None else {"compiled": compiled})})
     else:
-        click.echo(f"tclose {health.tclose} on Python {health.python}, {health.system}, {health.cores} cores")
+        echo(f"tclose {health.tclose} on Python {health.python}, {health.system}, {health.cores} cores")
         for name, version in {**health.needed, **health.extras}.items():
-            click.echo(f"  {name:18} {version or 'not installed'}")
+            echo(f"  {name:18} {version or 'not installed'}")
         for line in health.advice:
-            click.echo(line)
+            echo(line)
         if compiled is not None:
-            click.echo(f"All kernels are compiled; {counted(compiled, 'kernel')} had been missing.")
+            echo(f"All kernels are compiled; {counted(compiled, 'kernel')} had been missing.")
     return HOLDS if health.healthy else BAD

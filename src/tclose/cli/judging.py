@@ -9,8 +9,9 @@ import click
 
 from tclose import steps
 from tclose.cli import show
-from tclose.cli.options import FAILS, FILE, HOLDS, as_json, policy_of, policy_options, print_json, show_values
+from tclose.cli.options import FAILS, FILE, HOLDS, as_json, policy_of, policy_options, show_values
 from tclose.cli.progress import Bar
+from tclose.cli.terminal import echo_json
 
 
 @click.command(short_help="Say whether a table holds what a policy asks for.")
@@ -27,7 +28,7 @@ def check(table: str, as_json: bool, **given: Any) -> int:
     with Bar() as bar:
         result = steps.check(table, policy, ignore_others=ignore_others, progress=bar)
     if as_json:
-        print_json(result.to_dict())
+        echo_json(result.to_dict())
     else:
         show.show_check(result)
     return HOLDS if result.satisfied else FAILS
@@ -49,7 +50,7 @@ def explain(table: str, attribute: str, class_number: int, every_move: bool, as_
     with Bar() as bar:
         explanation = steps.explain(table, policy, attribute=attribute, class_number=class_number, progress=bar)
     if as_json:
-        print_json(explanation.to_dict())
+        echo_json(explanation.to_dict())
     else:
         show.show_explanation(explanation, every_move=every_move)
     return HOLDS
@@ -69,7 +70,7 @@ def verify(release: str, certificate: Path, digest: str | None, show_values: boo
     with Bar() as bar:
         verification = steps.verify(release, certificate, digest=digest, progress=bar)
     if as_json:
-        print_json(verification.to_dict())
+        echo_json(verification.to_dict())
     else:
         show.show_verification(verification)
     return HOLDS if verification.holds else FAILS

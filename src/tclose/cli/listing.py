@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from tclose import steps
+from tclose.cli.terminal import Console, Table, Text
 from tclose.words import legible, nt_closeness, number, plain
 
 if TYPE_CHECKING:
@@ -22,25 +20,28 @@ STYLES = {"failed": "bold red", "stopped": "yellow"}
 
 def show_comparison(comparison: Comparison) -> None:
     """Print a line for each method, the closeness that each reaches, and what the figures mean."""
-    console = Console(highlight=False)
+    console = Console()
     released = comparison.released
     figures = steps.trial_figures(comparison)
     titles = [figure.short for figure in figures]
     _show_lines(console, comparison.trials, titles, lambda trial: [figure.spelled(trial) for figure in figures])
     if not released:
-        console.print(Text("\nNo method gave a release.", "bold red"))
+        console.print()
+        console.print(Text("No method gave a release.", "bold red"))
         return
     _show_closeness(console, comparison)
     _show_detail(console, released)
     legend = (f"{figure.short}: {figure.meaning}" for figure in figures if figure.meaning != figure.short)
-    console.print(Text(f"\n{'; '.join(legend)}."))
+    console.print()
+    console.print(Text(f"{'; '.join(legend)}."))
 
 
 def _show_closeness(console: Console, comparison: Comparison) -> None:
     limits = {name: spec.limit for name, spec in comparison.policy.sensitive.items()}
     if limits:
         titles = [legible(name) + ("" if limit is None else f" ≤ {number(limit)}") for name, limit in limits.items()]
-        console.print("\nDistance of the worst class from the whole table, from 0 to 1:")
+        console.print()
+        console.print("Distance of the worst class from the whole table, from 0 to 1:")
         _show_lines(
             console, comparison.released, titles, lambda trial: [_share(trial.closeness[name]) for name in limits]
         )
@@ -52,7 +53,8 @@ def _show_detail(console: Console, released: Sequence[Trial]) -> None:
     """Print how much detail each release keeps for analysts, if that was measured."""
     measured, measures = [trial for trial in released if trial.detail], steps.DETAIL_MEASURES
     if measured:
-        console.print("\nDetail kept for analysts:")
+        console.print()
+        console.print("Detail kept for analysts:")
         titles = [measure.name for measure in measures]
         _show_lines(console, measured, titles, lambda trial: [_share(trial.detail[name]) for name in titles])
         legend = (f"{measure.name}: {measure.title}, {measure.scale}" for measure in measures)
@@ -88,7 +90,7 @@ def _share(figure: float | None) -> str:
 
 def show_methods(methods: Mapping[str, Method]) -> None:
     """Print the methods, one after the other, with what each can serve; lines are folded to fit."""
-    console = Console(highlight=False)
+    console = Console()
     console.width = min(console.width, WIDEST) if console.is_terminal else WIDEST
     table = Table.grid(padding=(0, 2))
     for name, method in methods.items():

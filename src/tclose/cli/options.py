@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,21 @@ import click
 from tclose import steps
 from tclose.errors import PolicyError
 from tclose.policy import Policy, PolicyLike
+from tclose.policy.paths import check_name
 
 HOLDS, FAILS, BAD = 0, 1, 2
 
-FILE = click.Path(path_type=Path)
+
+class _File(click.Path):
+    """The path of a file or a folder; click would fail on a NUL in it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a path."""
+        check_name(value)
+        return super().convert(value, param, ctx)
+
+
+FILE = _File(path_type=Path)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 show_values = click.option("--show-values", is_flag=True, help="Let error messages quote cells of the table.")
 policy_file = click.option(
@@ -111,8 +121,3 @@ def method_options(
     if len(dict(pairs)) < len(pairs):
         raise click.UsageError("an option of the method is given twice: give it once")
     return steps.method_options(method, dict(pairs))
-
-
-def print_json(answer: Mapping[str, Any]) -> None:
-    """Print one JSON object on a line, in ASCII: right whatever encoding stdout has."""
-    click.echo(json.dumps(answer))

@@ -10,22 +10,27 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TaskProgressColumn, TimeElapsedColumn
+
+from tclose.cli.endings import check_ended
+from tclose.cli.terminal import Console, Text
 
 PATIENCE_SECONDS = 1.0
+
+
+class _PhaseColumn(ProgressColumn):
+    """The current phase, as text."""
+
+    def render(self, task: Task) -> Text:
+        """Show a task's phase."""
+        return Text(task.description)
 
 
 class _Patient:
     """Bars that appear after a while, and go when the work is done."""
 
     def __init__(self) -> None:
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-        )
+        columns = (_PhaseColumn(), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
         self._timer = threading.Timer(PATIENCE_SECONDS, self._progress.start)
         self._timer.daemon = True
@@ -54,6 +59,7 @@ class Bar(_Patient):
 
     def __call__(self, share: float, phase: str = "") -> None:
         """Take note of how far the work is."""
+        check_ended()
         self._progress.update(self._task, completed=share, description=phase or None)
 
 
@@ -66,6 +72,7 @@ class Bars(_Patient):
 
     def __call__(self, share: float, phase: str = "") -> None:
         """Take note of how far one of them is."""
+        check_ended()
         name = phase.partition(",")[0]
         if name not in self._tasks:
             self._tasks[name] = self._progress.add_task(name, total=1.0)

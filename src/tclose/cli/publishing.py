@@ -8,8 +8,9 @@ import click
 
 from tclose import steps
 from tclose.cli import show
-from tclose.cli.options import FILE, HOLDS, as_json, force, method_options, policy_file, print_json, show_values
+from tclose.cli.options import FILE, HOLDS, as_json, force, method_options, policy_file, show_values
 from tclose.cli.progress import Bar
+from tclose.cli.terminal import Console, Text, echo, echo_json, echo_lines
 
 
 @click.command(short_help="Publish a table so that it holds what its policy asks for.")
@@ -84,7 +85,7 @@ def anonymize(
     for note in publication.notes:
         show.show_warning(note)
     if as_json:
-        print_json(publication.to_dict())
+        echo_json(publication.to_dict())
     else:
         show.show_release(publication)
     return HOLDS
@@ -102,11 +103,11 @@ def init(table: str, out: Path | None, force: bool, as_json: bool) -> int:
     """
     draft = steps.init(table, out=out, force=force)
     if as_json:
-        print_json(draft.to_dict())
+        echo_json(draft.to_dict())
     elif out is None:
-        click.echo(draft.policy, nl=False)
+        echo_lines(draft.policy)
     else:
-        click.echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {table} --policy {out}")
+        echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {table} --policy {out}")
     return HOLDS
 
 
@@ -125,13 +126,15 @@ def demo(rows: int, seed: int, out: Path, force: bool, as_json: bool) -> int:
     with Bar() as bar:
         shown = steps.demo(folder=out, rows=rows, seed=seed, force=force, progress=bar)
     if as_json:
-        print_json(shown.to_dict())
+        echo_json(shown.to_dict())
         return HOLDS
     table, policy, publication = shown.table, shown.policy, shown.publication
-    click.echo(f"A hospital table with {rows:,} invented patients: {table}\nIts policy: {policy}")
+    echo(f"A hospital table with {rows:,} invented patients: {table}")
+    echo(f"Its policy: {policy}")
     _command(f"tclose check {table} --policy {policy}")
     show.show_check(shown.before)
-    click.echo("\nSo it must not be published as it is: leaving out names and numbers is not enough.")
+    echo("")
+    echo("So it must not be published as it is: leaving out names and numbers is not enough.")
     files = f"--out {publication.out} --certificate {publication.certificate_file}"
     _command(f"tclose anonymize {table} --policy {policy} {files}")
     show.show_release(publication)
@@ -141,5 +144,6 @@ def demo(rows: int, seed: int, out: Path, force: bool, as_json: bool) -> int:
 
 
 def _command(line: str) -> None:
-    click.echo()
-    click.secho(f"$ {line}\n", bold=True)
+    echo("")
+    Console().print(Text(f"$ {line}", "bold"), soft_wrap=True)
+    echo("")

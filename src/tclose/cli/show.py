@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from tclose import steps
+from tclose.cli.terminal import Console, Table, Text, echo_error, echo_lines, stacked
 from tclose.errors import TcloseError
 from tclose.words import (
     NT_MEANING,
@@ -38,23 +35,26 @@ NO_CERTIFICATE = "No certificate was written (--certificate FILE): without one, 
 
 def show_check(result: CheckResult) -> None:
     """Print a verdict that a steward understands: what fails, in which class, by how much."""
-    console = Console(highlight=False)
+    console = Console()
     smallest = result.smallest_class
-    console.print(f"{rows_in_classes(result.rows, result.classes, smallest=smallest, withheld=result.withheld)}.\n")
-    table = _table("attribute", "model", numbers=("required", "reached", "worst\nclass", "failing\nclasses"))
+    console.print(f"{rows_in_classes(result.rows, result.classes, smallest=smallest, withheld=result.withheld)}.")
+    console.print()
+    classes = (stacked("worst", "class"), stacked("failing", "classes"))
+    table = _table("attribute", "model", numbers=("required", "reached", *classes))
     table.add_column("")
     for finding in result.models:
         table.add_row(*_row(finding, result))
     console.print(table)
     console.print()
-    console.print(_verdict(result))
+    for words in _verdict(result):
+        console.print(words)
 
 
-def _table(*texts: str, numbers: tuple[str, ...] = ()) -> Table:
+def _table(*texts: str, numbers: tuple[str | Text, ...] = ()) -> Table:
     """Return an empty table without lines: columns of text, then columns of numbers."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in texts:
-        table.add_column(heading)
+    for text in texts:
+        table.add_column(text)
     for heading in numbers:
         table.add_column(heading, justify="right")
     return table
@@ -79,29 +79,28 @@ def _row(finding: ModelFinding, result: CheckResult) -> list[Text]:
     return [*(Text(plain(cell)) for cell in cells), verdict]
 
 
-def _verdict(result: CheckResult) -> Text:
+def _verdict(result: CheckResult) -> Iterator[Text]:
     requirements = counted(len(result.models), "requirement")
     if result.satisfied:
-        return Text(f"The table meets its {requirements}.", "bold green")
+        yield Text(f"The table meets its {requirements}.", "bold green")
+        return
     failing = [finding for finding in result.models if not finding.satisfied]
-    words = Text(f"The table fails {len(failing)} of its {requirements}.", "bold red")
+    yield Text(f"The table fails {len(failing)} of its {requirements}.", "bold red")
     close = [finding for finding in failing if finding.model == "t"]
     if close:
         worst = max(close, key=lambda finding: float(finding.reached))
         attribute = legible(str(worst.attribute))
         option = shlex.quote(attribute) if attribute == plain(str(worst.attribute)) else "ATTRIBUTE"
-        words.append(
-            f"\nClass {worst.worst_class:,} reveals most: anyone who knows that a person is in it learns that the "
+        yield Text(
+            f"Class {worst.worst_class:,} reveals most: anyone who knows that a person is in it learns that the "
             f"distribution of '{attribute}' there is {number(worst.reached)} away from the whole table's ({SCALE}). "
-            f"See why with: tclose explain … --attribute {option} --class {worst.worst_class}",
-            "default not bold",
+            f"See why with: tclose explain … --attribute {option} --class {worst.worst_class}"
         )
-    return words
 
 
 def show_explanation(explanation: Explanation, *, every_move: bool) -> None:
     """Print the moves that make a class equal to the table, as the tutorial does; of a long domain, between groups."""
-    console, grouped = Console(highlight=False), explanation.grouped and not every_move
+    console, grouped = Console(), explanation.grouped and not every_move
     what = f"attribute '{legible(explanation.attribute)}', distance {explanation.distance}"
     console.print(
         Text(
@@ -117,7 +116,8 @@ def show_explanation(explanation: Explanation, *, every_move: bool) -> None:
     console.print()
     console.print(_moves_between_groups(explanation) if grouped else _all_moves(explanation))
     closeness = explanation.closeness
-    console.print(f"\nEarth mover's distance, the sum of the costs: {closeness} = {float(closeness):.4f} ({SCALE})")
+    console.print()
+    console.print(f"Earth mover's distance, the sum of the costs: {closeness} = {float(closeness):.4f} ({SCALE})")
 
 
 def _all_moves(explanation: Explanation) -> Table:
@@ -140,20 +140,26 @@ def _moves_between_groups(explanation: Explanation) -> Table:
 
 def show_release(publication: Publication) -> None:
     """Print what was released and what remains exposed, then what is proved of it and what it cost."""
-    console, certificate = Console(highlight=False), publication.certificate
+    console, certificate = Console(), publication.certificate
     files = ", ".join(str(path) for path in publication.files)
-    console.print(Text(f"Released {files}: {_extent(publication)}.\n"))
+    console.print(Text(f"Released {files}: {_extent(publication)}."))
+    console.print()
     _show_exposed(console, publication)
     for loss in publication.lost:
-        console.print(Text(f"{plain(loss.sentence)} {plain(loss.advice)}\n", "bold red"))
-    console.print(Text(f"{VERDICT}\n", "bold green"))
+        console.print(Text(f"{plain(loss.sentence)} {plain(loss.advice)}", "bold red"))
+        console.print()
+    console.print(Text(VERDICT, "bold green"))
+    console.print()
     _show_closeness(console, publication)
-    console.print("\nWhat it cost:")
+    console.print()
+    console.print("What it cost:")
     console.print(_costs(certificate.measures))
     if certificate.scope is not None:
-        console.print(Text(f"\nNote: {certificate.scope}.", "bold"))
+        console.print()
+        console.print(Text(f"Note: {certificate.scope}.", "bold"))
     file = publication.certificate_file
-    console.print(Text(f"\nCertificate: {file}, digest {certificate.digest}" if file else f"\n{NO_CERTIFICATE}"))
+    console.print()
+    console.print(Text(f"Certificate: {file}, digest {certificate.digest}" if file else NO_CERTIFICATE))
 
 
 def _show_exposed(console: Console, publication: Publication) -> None:
@@ -193,7 +199,8 @@ def _show_closeness(console: Console, publication: Publication) -> None:
         table.add_row(Text(legible(name)), limit, f"{claim.closeness:.4f}")
     console.print(table)
     if claims.supersets:
-        console.print(Text(f"\n(n,t)-closeness: {NT_MEANING}."))
+        console.print()
+        console.print(Text(f"(n,t)-closeness: {NT_MEANING}."))
         table = _table("attribute", numbers=("required", "reached"))
         for name, model in claims.supersets.items():
             table.add_row(Text(legible(name)), required(model.required), number(level(model.reached)))
@@ -211,7 +218,7 @@ def _costs(figures: Mapping[str, float | None]) -> Table:
 
 def show_attacks(result: Attacks) -> None:
     """Print every attack on every table, then what it means for the release, in words."""
-    console, table = Console(highlight=False), _table("attack")
+    console, table = Console(), _table("attack")
     for heading in result.headings.values():
         table.add_column(heading, justify="right", no_wrap=True)
     for comparison in result.results:
@@ -220,7 +227,9 @@ def show_attacks(result: Attacks) -> None:
             findings = (_finding(finding, unit) for finding in comparison.findings.values())
             table.add_row(Text(comparison.attack.title), *findings)
     console.print(table)
-    console.print("\nIn brackets: the share of rows affected. Each figure, and what it says about the release:\n")
+    console.print()
+    console.print("In brackets: the share of rows affected. Each figure, and what it says about the release:")
+    console.print()
     for comparison in result.results:
         attack = comparison.attack
         console.print(Text(f"{attack.title} ({attack.figure}; {attack.better} is better)", "bold"))
@@ -236,7 +245,7 @@ def _finding(finding: steps.Finding, unit: str) -> Text:
 
 def show_verification(verification: Verification) -> None:
     """Print whether a release is what its certificate says, and everything that it is not."""
-    console = Console(highlight=False)
+    console = Console()
     if verification.result is not None:
         rows, classes = counted(verification.result.rows, "row"), counted(verification.result.classes, "class")
         tables = f" ({counted(len(verification.files), 'table')})" if verification.files else ""
@@ -257,31 +266,29 @@ def show_verification(verification: Verification) -> None:
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning as one line on stderr."""
-    _stderr(f"warning: {message}")
+    echo_error(f"warning: {message}")
 
 
 def show_error(error: TcloseError, *, show_values: bool) -> None:
     """Print each mistake that an error reports as one line on stderr; a cell's own value only on request."""
     for mistake in error.mistakes:
-        _stderr(f"error: {mistake}")
+        echo_error(f"error: {mistake}")
         if show_values and mistake.detail:
-            _stderr(f"       {mistake.detail}")
+            echo_error(f"       {mistake.detail}")
 
 
 def show_misuse(error: click.ClickException) -> None:
     """Print how a command is used, and what was wrong about this use."""
     context = getattr(error, "ctx", None)
     if context is not None:
-        sys.stderr.write(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n")
-    _stderr(f"error: {error.format_message()}")
+        echo_lines(context.get_usage(), stderr=True)
+        echo_error(f"Try '{context.command_path} --help' for help.")
+    echo_error(f"error: {error.format_message()}")
 
 
 def show_bug(error: BaseException) -> None:
     """Print where a bug struck, but not its message: that could hold a cell."""
-    _stderr(f"error: this is a bug in tclose ({type(error).__name__}); please report these lines, they hold no data:")
+    name = type(error).__name__
+    echo_error(f"error: this is a bug in tclose ({name}); please report these lines, they hold no data:")
     for frame in traceback.extract_tb(error.__traceback__):
-        _stderr(f"  {frame.filename}:{frame.lineno} in {frame.name}")
-
-
-def _stderr(line: str) -> None:
-    sys.stderr.write(plain(line) + "\n")
+        echo_error(f"  {frame.filename}:{frame.lineno} in {frame.name}")

@@ -18,10 +18,10 @@ from tclose.cli.options import (
     levels,
     names,
     policy_file,
-    print_json,
     show_values,
 )
 from tclose.cli.progress import Bar, Bars
+from tclose.cli.terminal import echo_json
 
 
 @click.command(short_help="Measure what an adversary learns from a release.")
@@ -63,7 +63,7 @@ def attack(
             progress=bar,
         )
     if as_json:
-        print_json(attacks.to_dict())
+        echo_json(attacks.to_dict())
     else:
         show.show_attacks(attacks)
     return HOLDS
@@ -114,7 +114,7 @@ def compare(
             progress=bars,
         )
     if as_json:
-        print_json(tradeoff.comparison.to_dict() if out is None else tradeoff.to_dict())
+        echo_json(tradeoff.comparison.to_dict() if out is None else tradeoff.to_dict())
     else:
         listing.show_comparison(tradeoff.comparison)
     return tradeoff.comparison.exit_status
@@ -125,7 +125,7 @@ def compare(
 def methods(as_json: bool) -> int:
     """List the methods: what each does, who published it, and which policies it can serve."""
     if as_json:
-        print_json({"methods": [{"name": name, **asdict(method)} for name, method in steps.methods().items()]})
+        echo_json({"methods": [{"name": name, **asdict(method)} for name, method in steps.methods().items()]})
     else:
         listing.show_methods(steps.methods())
     return HOLDS

@@ -19,6 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from tclose.compare.trial import Job, send
+from tclose.engine.compiling import warn_of_each_run
 from tclose.types import Progress
 from tclose.words import compiling
 
@@ -40,18 +41,20 @@ def answers(jobs: Sequence[Job], table: memoryview, limit: float, progress: Sequ
     def work(number: int) -> Answer:
         core = cores.get()
         try:
-            tell = _Teller(number, news)
+            tell = tellers[number] = _Teller(number, news)
             return _answer(replace(jobs[number], core=core), table, limit, children, tell)
         finally:
             cores.put(core)
 
-    children = Children()
+    children, tellers = Children(), dict[int, _Teller]()
     pool = ThreadPoolExecutor(cores.qsize())
     try:
-        return _awaited([pool.submit(work, number) for number in range(len(jobs))], news, progress)
+        found = _awaited([pool.submit(work, number) for number in range(len(jobs))], news, progress)
     finally:  # also after Ctrl-C: no process may outlive the question
         children.end()
         pool.shutdown(cancel_futures=True)
+    warn_of_each_run(max((teller.seconds_of_each_run for teller in tellers.values()), default=0.0))
+    return found
 
 
 News = SimpleQueue[tuple[int, float, str]]  # the number of a job, the share of it that is done, what it does
@@ -76,12 +79,15 @@ class _Teller:
 
     def __init__(self, number: int, news: News) -> None:
         self._number, self._news, self._share, self._phase = number, news, 0.0, ""
+        self.seconds_of_each_run = 0.0  # to compile kernels that cannot be kept
 
     def __call__(self, message: Mapping[str, Any]) -> None:
-        """Pass a message on, if it is about progress."""
+        """Pass a message on, if it is about progress; note if kernels cannot be kept."""
+        self.seconds_of_each_run = message.get("compiled each run", self.seconds_of_each_run)
         self._share = message.get("share", self._share)
         if "compiling" in message:
-            self._phase = compiling(message["compiling"]) if message["compiling"] else ""
+            seconds, each_run = message["compiling"], bool(self.seconds_of_each_run)
+            self._phase = compiling(seconds, each_run=each_run) if seconds else ""
         if "share" in message or "compiling" in message:
             self._news.put((self._number, self._share, self._phase))
 

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from tclose.engine.compiling import load, watched
+from tclose.engine.compiling import load, seconds_of_each_run, watched
 from tclose.engine.memory import prepare, read_for_release
 from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, Unsuited
 from tclose.measure.kept import DETAIL_MEASURES, kept
@@ -167,6 +167,7 @@ def attempt(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
 
 def _figures(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
     load(job.method, job.options)  # with its kernels, or nobody would notice when they are compiled
+    tell({"compiled each run": seconds_of_each_run()})
     with watched(lambda about_seconds: tell({"compiling": about_seconds})) as compiling:
         tell({"begun": True})
         start = time.perf_counter()

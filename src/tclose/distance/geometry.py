@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from tclose.types import Ints
 
+FLOAT_BITS = 1000  # of an integer that floats can hold
+
 
 @dataclass(frozen=True, eq=False)
 class Line:
@@ -30,6 +32,12 @@ class Line:
     def length(self) -> int:
         """The distance between the first and the last position, which counts as 1; at least 1."""
         return max(int(self.positions[-1]), 1)
+
+    @property
+    def rounded(self) -> Line:
+        """The same line with positions that floats can hold; only those of over 300 digits are rounded."""
+        surplus = self.length.bit_length() - FLOAT_BITS
+        return Line(self.positions >> surplus) if surplus > 0 else self
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from tclose.errors import CacheWarning
 from tclose.partition import method_named
 from tclose.partition.options import base_of
+from tclose.partition.shared.code_folder import compiled_each_time
 from tclose.types import Progress
 from tclose.words import compiling as compiling_words
 
@@ -45,6 +48,18 @@ def load(method: str, options: Mapping[str, Any]) -> None:
             method_named(name)
 
 
+def seconds_of_each_run() -> float:
+    """Return about how long loaded kernels take to compile that cannot be kept on disk."""
+    kernels = sys.modules.get(KERNELS)
+    return 0.0 if kernels is None else float(kernels.seconds_of_each_run())
+
+
+def warn_of_each_run(seconds: float) -> None:
+    """Say that kernels are compiled at every run, what that costs, and how to fix it."""
+    if seconds:
+        warnings.warn(compiled_each_time(seconds), CacheWarning, 2)
+
+
 @contextmanager
 def watched(tell: Callable[[float], None]) -> Iterator[Compiling]:
     """Watch the compiler, if a method has loaded it.
@@ -72,9 +87,13 @@ def announced(progress: Progress, method: str, options: Mapping[str, Any]) -> It
 
     def tell(about_seconds: float) -> None:
         nonlocal words
-        words = compiling_words(about_seconds) if about_seconds else ""
+        words = compiling_words(about_seconds, each_run=bool(each_run)) if about_seconds else ""
         progress(last_share, words or last_phase)
 
     load(method, options)
+    each_run = seconds_of_each_run()
+    warn_of_each_run(each_run)
     with watched(tell):
         yield report
+    if not each_run:  # a full disk shows only when the kernels are written
+        warn_of_each_run(seconds_of_each_run())

@@ -1,4 +1,4 @@
-"""What this installation has: versions, extras, cores."""
+"""What this installation has: versions, extras, cores, and a folder for compiled kernels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from tclose.partition.shared.code_folder import compiled_each_time, writable_folder
 
 NEEDED = ("numpy", "polars", "narwhals", "numba", "click", "rich")
 EXTRAS = {"scipy": "solve", "scikit-learn": "learn", "altair": "report", "vl-convert-python": "report"}
@@ -23,6 +25,7 @@ class Health:
     cores: int | None
     needed: Mapping[str, str | None]
     extras: Mapping[str, str | None]
+    kernels: str | None  # the folder in which compiled kernels are kept; None if none can be written to
 
     @property
     def healthy(self) -> bool:
@@ -31,12 +34,13 @@ class Health:
 
     @property
     def advice(self) -> list[str]:
-        """One line for each extra that is absent."""
-        return [
+        """One line for each extra that is absent, and for kernels that cannot be kept."""
+        lines = [
             f"{name} is not installed: pip install 'tclose[{extra}]'"
             for name, extra in EXTRAS.items()
             if not self.extras[name]
         ]
+        return lines if self.kernels else [*lines, compiled_each_time()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
@@ -52,6 +56,7 @@ def examine() -> Health:
         cores=os.cpu_count(),
         needed={name: _version(name) for name in NEEDED},
         extras={name: _version(name) for name in EXTRAS},
+        kernels=None if (folder := writable_folder()) is None else str(folder),
     )
 
 

@@ -19,6 +19,7 @@ from tclose.errors import Mistakes, PolicyError
 from tclose.policy import parts, settings
 from tclose.policy.distances import DISTANCES, distances_that_take
 from tclose.policy.parts import Bins, Builder, CostTable, Recursive
+from tclose.policy.paths import check_readable
 from tclose.policy.settings import Reader, above, at_least, between, join, kind_of, one_of, whole
 
 
@@ -285,6 +286,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    check_readable(path)
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     except FileNotFoundError:

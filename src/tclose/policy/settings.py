@@ -16,15 +16,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tclose.errors import Mistakes, PolicyError, did_you_mean
+from tclose.policy.paths import check_name
+from tclose.words import legible
 
 T = TypeVar("T")
 Reader = Callable[[object, str], T]
 
-LARGEST_EXPONENT = 300  # 1e999999999 is a typing slip, and its fraction would fill the memory
+MOST_DIGITS = 300  # of a level, before the point, and twice as many after it; floats hold no larger ones
+CELL_DIGITS = 2000  # of a number made of cells, which have an exponent of 999 at most; Python spells up to 4,300
 
 
-def exact(value: object) -> Fraction:
+def exact(value: object, *, digits: int = MOST_DIGITS) -> Fraction:
     """Return a number as an exact fraction; a float stands for its shortest decimal.
+
+    A number that takes more digits is a typing slip: the fraction of 1e999999999 would fill the memory.
 
     >>> exact(0.1), exact("1/3"), exact(Decimal("0.30"))
     (Fraction(1, 10), Fraction(1, 3), Fraction(3, 10))
@@ -32,19 +37,23 @@ def exact(value: object) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, Real | str | Decimal):
         raise ValueError("not a number")
     if isinstance(value, Rational):  # NumPy's integers, too
-        return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, str) and "/" in value:
-        return Fraction(value)
-    decimal = Decimal(str(value))
-    if not decimal.is_finite() or abs(decimal.adjusted()) > LARGEST_EXPONENT:
-        raise ValueError("not a finite number of a reasonable size")
-    return Fraction(decimal)
+        number = Fraction(int(value.numerator), int(value.denominator))
+    elif isinstance(value, str) and "/" in value:
+        number = Fraction(value)
+    else:
+        decimal = Decimal(str(value))
+        if not decimal.is_finite() or abs(decimal.adjusted()) > digits:
+            raise ValueError("not a finite number of a reasonable size")
+        number = Fraction(decimal)
+    if abs(number) > 10**digits or number.denominator > 100**digits:
+        raise ValueError("not a number of a reasonable length")
+    return number
 
 
-def number(value: object, place: str) -> Fraction:
-    """Read any number."""
+def number(value: object, place: str, *, digits: int = MOST_DIGITS) -> Fraction:
+    """Read any number of a reasonable size."""
     try:
-        return exact(value)
+        return exact(value, digits=digits)
     except (ValueError, ArithmeticError):
         raise PolicyError(f'expected a number such as 0.15 or "1/3", not {shown(value)}', place=place) from None
 
@@ -111,6 +120,7 @@ def path(value: object, place: str) -> Path:
     """Read the path of a file."""
     if not isinstance(value, str | Path):
         raise PolicyError(f"expected the path of a file, not {kind_of(value)}", place=place)
+    check_name(value)
     return Path(value)
 
 
@@ -143,7 +153,11 @@ def spelled(value: Fraction | Decimal) -> int | float | str:
     number = Fraction(value)
     if number.denominator == 1:
         return int(number)
-    return float(number) if exact(float(number)) == number else str(number)
+    try:
+        figure = float(number)
+    except OverflowError:
+        return str(number)
+    return figure if Fraction(repr(figure)) == number else str(number)
 
 
 def names(value: object, place: str) -> tuple[str, ...]:
@@ -161,8 +175,8 @@ def names(value: object, place: str) -> tuple[str, ...]:
 
 
 def rising(value: object, place: str) -> tuple[Fraction, ...]:
-    """Read at least two numbers that rise."""
-    numbers = tuple(number(item, place) for item in values(value, place))
+    """Read at least two numbers that rise; they are as large or small as the cells of a table can be."""
+    numbers = tuple(number(item, place, digits=CELL_DIGITS) for item in values(value, place))
     if len(numbers) < 2 or any(b <= a for a, b in pairwise(numbers)):
         raise PolicyError("expected at least two numbers that rise", place=place)
     return numbers
@@ -220,7 +234,7 @@ def shown(value: object) -> str:
     """Quote a setting that is a single word or number, else say what it is."""
     if isinstance(value, bool) or not isinstance(value, str | Real | Decimal):
         return kind_of(value)
-    return f"'{value}'"
+    return f"'{legible(str(value))}'"
 
 
 def kind_of(value: object) -> str:

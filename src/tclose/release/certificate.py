@@ -13,6 +13,7 @@ from typing import Any, Literal
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
+from tclose.recode.guard import GUARDS
 from tclose.release.files import check_targets, pending, publish
 from tclose.table.sources import read_bytes
 from tclose.words import legible
@@ -211,11 +212,16 @@ class Certificate:
     base: str | None = None  # of projections: the method that splits each of them
     scope: str | None = None  # what the guarantee does not cover
     group: str | None = None  # of an anatomy: the column that joins its two tables
-    guard_formulas: bool = False  # whether text that a spreadsheet would run has an apostrophe in front
+    guard: int = 0  # the rule by which text that a spreadsheet would run has apostrophes in front; 0 for none
     layout: Literal["one table", "projections", "anatomy"] = "one table"
     tool: str | None = None  # what made the release, with its version; older certificates do not say
     created: str | None = None  # when, in UTC
     table: str | None = None  # the name of the table that was published, without its path
+
+    @property
+    def guard_formulas(self) -> bool:
+        """Whether text that a spreadsheet would run has apostrophes in front."""
+        return self.guard > 0
 
     @property
     def origin(self) -> Origin:
@@ -269,7 +275,8 @@ class Certificate:
             content |= _given({"file": self.files[0].name}) | {"sha256": self.files[0].sha256}
         else:
             content["tables"] = [file.to_dict() for file in self.files]
-        return content | ({"guard_formulas": True} if self.guard_formulas else {})
+        content |= {"guard_formulas": True} if self.guard_formulas else {}
+        return content | ({"guard_rule": self.guard} if self.guard > 1 else {})
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Certificate:
@@ -295,7 +302,7 @@ class Certificate:
             base=content.get("base"),
             scope=content.get("scope"),
             group=content.get("group"),
-            guard_formulas=content.get("guard_formulas") is True,
+            guard=_guard(content),
             layout="one table" if tables is None else "projections" if content.get("group") is None else "anatomy",
             tool=content.get("tool"),
             created=content.get("created"),
@@ -365,6 +372,14 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(content) < len(pairs):
         raise ValueError("a key stands twice")
     return content
+
+
+def _guard(content: Mapping[str, Any]) -> int:
+    """Return the rule of the guard against formulas; certificates of version 0.1 name none."""
+    guard = content.get("guard_rule", 1) if content.get("guard_formulas") is True else 0
+    if guard and (isinstance(guard, bool) or guard not in GUARDS):
+        raise ValueError("not a rule of the guard")
+    return int(guard)
 
 
 def _given(optional: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,12 +16,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tclose.errors import InputError
+from tclose.policy.paths import check_name
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows knows no SIGHUP
 
 
 def check_targets(targets: Sequence[Path], sources: Sequence[Path] = (), *, force: bool = True) -> None:
     """Refuse early what could not be written later, or would overwrite what is read or, without `force`, any file."""
+    for path in (*targets, *sources):
+        check_name(path)
     for target in targets:
         if not target.parent.is_dir():
             raise InputError(f"there is no folder {target.parent} to write {target.name} into")
@@ -49,7 +52,8 @@ def check_new(targets: Iterable[Path]) -> None:
 
 
 def _same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+    same_name = os.path.realpath(one) == os.path.realpath(other)  # `resolve` fails on a link that leads to itself
+    return same_name or (one.exists() and other.exists() and one.samefile(other))
 
 
 def sha256(data: bytes | memoryview) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from tclose.measure.lost import LostDetail
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
-from tclose.recode.guard import guarded, unguarded
+from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
 from tclose.release.exposed import exposed_rows
@@ -71,8 +71,8 @@ class PreparedRelease:
     ) -> WrittenRelease:
         """Write the tables; all files get their names at once, when the judges have confirmed the finished tables.
 
-        `page` makes the page that goes to `report`. A page that does not fit into memory is left out. Without `force`,
-        existing files are refused.
+        `page` makes the page that goes to `report`. A page that fits neither into memory nor on its disk is left out.
+        Without `force`, existing files are refused.
         """
         kind, names = format_of(Path(path)), [sibling(Path(path), mark) for mark in self.layout.marks]
         check_names(names)
@@ -85,21 +85,22 @@ class PreparedRelease:
         with pending(paths, private={"record"}, force=force) as files:
             tables = [files[f"release{mark}"] for mark in self.layout.marks]
             for file, frame in zip(tables, self.layout.frames, strict=True):
-                file.write(partial(write_table, guarded(frame) if guard_formulas else frame, kind))
+                file.write(partial(write_table, GUARDS[NEWEST].guarded(frame) if guard_formulas else frame, kind))
             written = self._confirmed(tables, guard_formulas, progress)
             contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
             contents |= {} if page is None else _page(page, written)
-            for what in contents.keys() & files.keys():
+            for what in contents.keys() & files.keys() - {"report"}:
                 files[what].write(partial(_put, contents[what]))
-            publish(file for what, file in files.items() if what in contents or what.startswith("release"))
-        if page is not None and "report" not in contents:
-            raise InputError("the release is written, but its page does not fit into memory: leave out --report")
+            no_page = None if page is None else _page_problem(contents, files)
+            publish(file for what, file in files.items() if what != "report" or not (page is None or no_page))
+        if no_page is not None:
+            raise InputError(f"the release is complete, but its page is missing: {no_page}")
         return written
 
     def _confirmed(self, files: Sequence[Pending], guard_formulas: bool, progress: Progress) -> WrittenRelease:
         """Judge the finished files from their own bytes, and certify what was found there."""
         read = [_read(file, () if guard_formulas else self.policy.visible) for file in files]
-        frames = [unguarded(frame) if guard_formulas else frame for _, frame in read]
+        frames = [GUARDS[NEWEST].unguarded(frame) if guard_formulas else frame for _, frame in read]
         progress(0.0, "judging")
         try:
             judged = self.layout.judge(frames, progress)
@@ -109,7 +110,8 @@ class PreparedRelease:
         names = [WrittenFile(file.target.name, digest) for file, (digest, _) in zip(files, read, strict=True)]
         certificate = self.layout.certificate(self.about, release.results, names)
         exposed = exposed_rows(judged, self.policy)
-        return WrittenRelease(release, replace(certificate, guard_formulas=guard_formulas), judged, exposed)
+        certified = replace(certificate, guard=NEWEST if guard_formulas else 0)
+        return WrittenRelease(release, certified, judged, exposed)
 
     def _record(self) -> bytes:
         notes = {"seed": self.seed, "method": self.about.method, "version": self.about.version}
@@ -302,6 +304,20 @@ def _page(page: Callable[[WrittenRelease], bytes], written: WrittenRelease) -> d
         return {"report": page(written)}
     except MemoryError:
         return {}
+
+
+def _page_problem(contents: Mapping[str, bytes], files: Mapping[str, Pending]) -> str | None:
+    """Write the page, last of all; if there is no memory or no space for it, say so: the release does without it."""
+    if "report" not in contents:
+        return "it does not fit into memory; leave out --report"
+    file = files["report"]
+    try:
+        file.write(partial(_put, contents["report"]))
+    except OSError as error:
+        file.discard()
+        old = f"; {file.target} is of an earlier release" if file.target.exists() else ""
+        return f"{error.strerror or type(error).__name__}{old}"
+    return None
 
 
 def _put(content: bytes, file: BinaryIO) -> None:

@@ -79,6 +79,6 @@ def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
         domain=domain,
         levels=() if tree is None else tree.levels,
         nodes=() if tree is None else tree.labels,
-        positions=line.positions.astype(np.float64) if isinstance(line, Line) else None,
+        positions=line.rounded.positions.astype(np.float64) if isinstance(line, Line) else None,
         costs=geometry.costs.astype(np.float64) if isinstance(geometry, Metric) else None,
     )

@@ -12,7 +12,7 @@ from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.privacy.judge import Verdict, judge
 from tclose.privacy.results import CheckResult
-from tclose.recode.guard import cells_unguarded, unguarded
+from tclose.recode.guard import GUARDS
 from tclose.release.certificate import Certificate, CertifiedFile, Claims, Origin
 from tclose.release.comparing import claim_problems, count_problems, in_words, measure_problems
 from tclose.table import CodedTable, encode
@@ -72,7 +72,7 @@ class FilesOf:
     """The bytes of a release's files, and how to read them."""
 
     data: Mapping[str | None, bytes]  # by the name that the certificate gives them
-    guard_formulas: bool
+    guard: int  # the rule of the guard against formulas, 0 for none
 
     def has(self, file: CertifiedFile) -> bool:
         """Tell whether a file is there."""
@@ -81,11 +81,12 @@ class FilesOf:
     def frame(self, file: CertifiedFile) -> pl.DataFrame:
         """Read a published table, without the apostrophes that guard it."""
         frame = parse(self.data[file.name])
-        if not self.guard_formulas:
+        if not self.guard:
             return frame
-        if missed := cells_unguarded(frame):
+        guard = GUARDS[self.guard]
+        if missed := guard.misses(frame):
             raise InputError(f"{counted(missed, 'cell')} not as the guard against formulas writes them")
-        return unguarded(frame)
+        return guard.unguarded(frame)
 
 
 def examined(

@@ -43,7 +43,7 @@ def verify(
     else:
         more, data = _siblings(Path(release), promised.files)
         problems += more
-    files = FilesOf(data, promised.guard_formulas)
+    files = FilesOf(data, promised.guard)
     verified = LAYOUTS[promised.layout].verify(promised, files, stretch(report, 0.1, 1.0))
     origin = promised.origin
     names = () if promised.layout == "one table" else origin.files

@@ -1,5 +1,6 @@
 """HTML that cannot be broken by what it shows: every text is escaped where it becomes part of the page.
 
+There, control characters and characters that are invisible or turn a line around are spelled as well.
 Only `Html` counts as markup, and only this module and the page's own template make any.
 """
 
@@ -9,10 +10,10 @@ import base64
 import hashlib
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tclose.words import legible
+from tclose.words import legible, plain
 
 shown = legible  # names and values of the data, for people
 EMPTY = frozenset({"br", "meta"})
@@ -31,7 +32,7 @@ def element(name: str, *children: str, **attributes: str | None) -> Html:
     '<p class="note">a &lt; b<b>&amp;</b></p>'
     """
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{_escaped(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -42,7 +43,11 @@ def element(name: str, *children: str, **attributes: str | None) -> Html:
 
 def joined(children: Iterable[str]) -> Html:
     """Put pieces one after the other; those that are not markup are escaped."""
-    return Html("".join(child if isinstance(child, Html) else html.escape(child) for child in children))
+    return Html("".join(child if isinstance(child, Html) else _escaped(child) for child in children))
+
+
+def _escaped(text: str) -> str:
+    return html.escape(plain(text))
 
 
 def table(headings: Iterable[str], rows: Iterable[Iterable[str]], *, caption: str, numbers: int = 0) -> Html:
@@ -74,10 +79,19 @@ def table(headings: Iterable[str], rows: Iterable[Iterable[str]], *, caption: st
 
 def data_block(content: Any, *, identity: str) -> Html:
     """Return JSON for the page's own script; nothing in it can end the block, or begin a comment."""
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False)  # in ASCII, so line separators are spelled out
+    text = json.dumps(_spelled(content), separators=(",", ":"), allow_nan=False)
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Html(f'<script type="application/json" id="{html.escape(identity)}">{text}</script>')
+
+
+def _spelled(content: Any) -> Any:
+    """Spell what is invisible in every text, so that no label of a chart turns its line around."""
+    if isinstance(content, str):
+        return plain(content)
+    if isinstance(content, Mapping):
+        return {_spelled(key): _spelled(value) for key, value in content.items()}
+    return [_spelled(value) for value in content] if isinstance(content, list | tuple) else content
 
 
 def script_hash(script: str) -> str:

@@ -39,7 +39,7 @@ def _convert(frame: Any) -> pl.DataFrame:
         raise InputError(TWICE)
     if eager.implementation.is_pyarrow():
         return _from_arrow(frame)
-    return pl.DataFrame([_column(name, column) for name, column in zip(names, eager.iter_columns(), strict=True)])
+    return pl.DataFrame({name: _column(name, column) for name, column in zip(names, eager.iter_columns(), strict=True)})
 
 
 def _from_arrow(frame: Any) -> pl.DataFrame:

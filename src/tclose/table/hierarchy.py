@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tclose.errors import InputError
+from tclose.policy.paths import check_readable
 from tclose.types import Ints
 
 DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
@@ -131,6 +132,7 @@ class Hierarchy:
 
 def read_rows(path: Path, what: str) -> list[list[str]]:
     """Read a small file of separated values, without its blank lines."""
+    check_readable(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:

@@ -36,7 +36,7 @@ class Network:
 def network_of(geometry: Geometry) -> Network:
     """Return the network of a ground distance."""
     if isinstance(geometry, Line):
-        values = len(geometry.positions)
+        values, geometry = len(geometry.positions), geometry.rounded
         line = [(i, i + 1) for i in range(values - 1)]
         return Network.of_edges(values, line, np.diff(geometry.positions).astype(np.float64), geometry.length)
     if isinstance(geometry, LineWithLeaf):

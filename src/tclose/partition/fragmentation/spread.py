@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Geometry, Line, LineWithLeaf, Tree
+from tclose.errors import Unsuited
 from tclose.partition.fragmentation import kernels
 from tclose.types import Floats, Ints
 
@@ -209,6 +210,8 @@ class MetricSpread:
 def spread_of(geometry: Geometry, bound: str) -> AttributeSpread:
     """Return the worst cases that belong to a ground distance; the paper prints a bound for lines only."""
     if isinstance(geometry, Line):
+        if geometry.rounded is not geometry:
+            raise Unsuited("fragmentation cannot weigh values whose range has over 300 digits")
         return (PrintedLineSpread if bound == "published" else LineSpread)(geometry.positions)
     if isinstance(geometry, LineWithLeaf):
         return LeafSpread(geometry)

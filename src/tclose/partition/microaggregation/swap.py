@@ -40,8 +40,8 @@ class FloatDistance:
         shares, t = attribute.reference / attribute.reference.sum(), float(1 if attribute.t is None else attribute.t)
         geometry = attribute.geometry
         if isinstance(geometry, Line):
-            length = max(float(geometry.positions[-1]), 1.0)
-            gaps = np.diff(geometry.positions.astype(np.float64)) / length
+            positions = geometry.rounded.positions.astype(np.float64)
+            gaps = np.diff(positions) / max(float(positions[-1]), 1.0)
             return cls(gaps, np.zeros((0, 0), dtype=np.int64), np.cumsum(shares), t)
         if isinstance(geometry, Metric):
             raise Unsuited(f"microaggregation by swaps has no way to weigh the distance '{attribute.distance.name}'")

@@ -1,4 +1,4 @@
-"""How numba compiles kernels: one version of each function, and machine code for whole kernels only.
+"""How numba compiles and keeps kernels: one version of each function, and machine code for whole kernels only.
 
 numba optimizes every function and turns it into machine code, and does the same again for every function that calls it.
 For the parts of a kernel that wastes time. Here they are optimized once, together with their kernel.
@@ -8,11 +8,35 @@ For the parts of a kernel that wastes time. Here they are optimized once, togeth
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from numba.core import types
+from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+
+
+class KeptCode(FunctionCache):
+    """Machine code on disk. What cannot be written there, or read again, is compiled each time; no run fails for it."""
+
+    failed = False  # whether code could not be written
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled kernel, if the disk lets us."""
+        try:
+            super().save_overload(sig, data)
+        except OSError:
+            self.failed = True
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return a kernel that was kept, or None if there is none, or if its files are damaged: they are forgotten."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever unpickling makes of a damaged file
+            with suppress(OSError):
+                self.flush()
+            return None
 
 
 def widen_arguments(compiled: Any) -> None:

@@ -53,7 +53,7 @@ def placed(attribute: Attribute) -> Floats:
     """Return the places of all values of an attribute: values × dimensions."""
     geometry = attribute.geometry
     if isinstance(geometry, Line):
-        positions = geometry.positions.astype(np.float64)
+        positions = geometry.rounded.positions.astype(np.float64)
         return np.asarray(positions / max(float(positions[-1]), 1.0))[:, None]
     landmarks = np.sort(np.argsort(-attribute.reference, kind="stable")[:LANDMARKS])
     weights = attribute.reference[landmarks] / max(int(attribute.reference[landmarks].sum()), 1)

@@ -2,15 +2,11 @@
 
 Functions that only kernels call are marked `@part`. numba looks only at a function's own file to tell whether kept code
 is stale, but compiles what other files hold into it. So the code is kept in a folder named after all sources of this
-package: after any change, all of it is new.
+package (code_folder.py).
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -20,13 +16,12 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event
 
-from tclose.partition.shared.compiler import PartCompiler, widen_arguments
+from tclose.partition.shared.code_folder import code_folder
+from tclose.partition.shared.compiler import KeptCode, PartCompiler, widen_arguments
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PREFIXES = {False: "tclose-kernels-", True: "tclose-checked-kernels-"}  # without and with bounds checks
-PACKAGE = Path(__file__).parent.parent
-OWN = PACKAGE / "__pycache__"
 USUAL_SECONDS = 0.4  # to compile a kernel, in CPU seconds, measured on the machine of decision 028
 KERNELS: list[Any] = []  # those of all modules that are loaded
 _seconds: dict[int, float] = {}
@@ -36,15 +31,17 @@ def kernel(function: Function) -> Function:
     """Compile a function; it runs without the interpreter's lock, so that threads run side by side."""
     settings: Any = numba.config
     before, folder = settings.CACHE_DIR, _folder()
-    compile_: Any = numba.njit(cache=folder is not None, nogil=True, error_model="numpy")
+    compile_: Any = numba.njit(nogil=True, error_model="numpy")
+    compiled: Any = compile_(function)
     try:
         settings.CACHE_DIR = str(folder or before)
-        compiled: Function = compile_(function)
+        if folder is not None:
+            compiled._cache = KeptCode(function)  # type: ignore[no-untyped-call]
     finally:
         settings.CACHE_DIR = before
     widen_arguments(compiled)
     KERNELS.append(compiled)
-    return compiled
+    return compiled  # type: ignore[no-any-return]
 
 
 def slow_kernel(seconds: float) -> Callable[[Function], Function]:
@@ -74,7 +71,7 @@ def part(function: Function) -> Function:
 
 def seconds_to_compile() -> float:
     """Return about how long the loaded kernels that are not yet on disk take to compile."""
-    return sum(_seconds.get(id(compiled), USUAL_SECONDS) for compiled in KERNELS if not is_ready(compiled))
+    return sum(_seconds_of(compiled) for compiled in KERNELS if not is_ready(compiled))
 
 
 def is_ready(compiled: Any) -> bool:
@@ -121,37 +118,14 @@ class _Listener(event.Listener):
 def _folder() -> Path | None:
     """Return where machine code is kept, or None if no folder can be written to; then it is not kept."""
     prefix = PREFIXES[bool(numba.config.BOUNDSCHECK)]  # type: ignore[attr-defined]
-    name = prefix + _fingerprint()
-    for place in _places():
-        try:
-            (place / name).mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=place / name):
-                pass
-        except OSError:
-            continue
-        if place == OWN:
-            _remove_stale(prefix, name)
-        return place / name
-    return None
+    return code_folder(prefix, numba.__version__)
 
 
-def _remove_stale(prefix: str, name: str) -> None:
-    """Remove the code of earlier sources of this very package."""
-    for other in OWN.glob(prefix + "*"):
-        if other.name != name:
-            shutil.rmtree(other, ignore_errors=True)
+def seconds_of_each_run() -> float:
+    """Return about how long those loaded kernels take to compile that cannot be kept on disk, as far as is known."""
+    unkept = KERNELS if _folder() is None else [compiled for compiled in KERNELS if compiled._cache.failed]
+    return sum(map(_seconds_of, unkept))
 
 
-def _places() -> list[Path]:
-    """Return the folders to try; the first that can be written to is used."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    return [Path(chosen)] if chosen else [OWN, home / "tclose"]
-
-
-def _fingerprint() -> str:
-    """Return a name for all sources of this package and the numba that compiles them."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+def _seconds_of(compiled: Any) -> float:
+    return _seconds.get(id(compiled), USUAL_SECONDS)

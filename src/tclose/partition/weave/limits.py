@@ -23,6 +23,7 @@ from tclose.types import SmallInts
 Records = NDArray[np.void]
 
 SAFE = 2**61  # sums and products of two such numbers fit into 64 bits
+LARGEST = 2**63 - 1  # that 64 bits can hold
 
 ATTRIBUTE = np.dtype(
     [
@@ -83,12 +84,31 @@ def _attribute(tree: LimitTree, edge: int, value: int, above: int, rows: int) ->
     """Return the ATTRIBUTE of a limit whose edges, values and edges above values begin at these places."""
     scaled, rule = _scaled(tree, rows), tree.rule or Rule()
     c, l = rule.recursive or (Fraction(1), 0)  # noqa: E741 - the paper's letter
+    c = _fitted_c(c, rows)
     return (
         *(tree.kind, edge, edge + tree.path, edge + len(tree.weight)),
         *(value, len(tree.above), above, tree.above.shape[1]),
         *(tree.total, scaled.level.numerator, scaled.level.denominator, scaled.scale, tree.free_size),
         *(rule.distinct, rule.entropy, c.numerator, c.denominator, l),
     )
+
+
+def _fitted_c(c: Fraction, rows: int) -> Fraction:
+    """Return the c of recursive (c,l)-diversity as 64 bits can hold it; every class is admitted as by c itself.
+
+    largest < c·tail is a comparison with largest/tail, whose numerator is at most `rows`. If it reaches c, then its
+    denominator is at most rows/c, and never above rows. So the smallest such fraction that reaches c can stand for c.
+    """
+    if max(c.numerator, c.denominator) * rows < SAFE:
+        return c
+    most = min(rows, max(1, math.floor(rows / c)))
+    nearest = c.limit_denominator(most)
+    if nearest < c:  # take its successor among the fractions with such denominators
+        a, b = nearest.numerator, nearest.denominator
+        first = -pow(a, -1, b) % b
+        last = first + (most - first) // b * b
+        nearest = Fraction(1 + last * a, b * last)
+    return min(nearest, Fraction(rows + 1))
 
 
 class _Scaled(NamedTuple):
@@ -102,7 +122,7 @@ def _scaled(tree: LimitTree, rows: int) -> _Scaled:
     whole = tree.unit * tree.total
     shrink = -(-whole * (rows + tree.total) // SAFE)
     level = tree.t * Fraction(whole, shrink)
-    if level.numerator * rows >= SAFE:
+    if level.numerator * rows >= SAFE or level.denominator > LARGEST:
         finest = max(1, SAFE // (rows * (math.floor(level) + 1)))
         level = Fraction(math.floor(level * finest), finest)
     return _Scaled([-(-weight // shrink) for weight in tree.weight], level, max(whole / shrink, 1.0))

@@ -85,8 +85,9 @@ def make(given: ReleaseInput, method: str, options: Options) -> Anatomy:
     rows = recoded(given.table, policy, beat=given.recoding)
     group = _new_name(given.table.frame.columns)
     numbers, sensitive = pl.Series(group, labels + 1), list(policy.sensitive)
-    first, _ = ordered(rows.drop(sensitive).with_columns(numbers))
-    second, order = ordered(pl.DataFrame([numbers, *rows[sensitive].iter_columns()]))
+    others = [name for name in rows.columns if name not in policy.sensitive]  # `drop` takes ^x$ for a pattern
+    first, _ = ordered(rows[others].hstack([numbers]))
+    second, order = ordered(numbers.to_frame().hstack(rows[sensitive]))
     judge = Judge(group_policy(given.own_policy, group), given.persons(order))
     partition = partition_of(given, classes_of(rows[list(policy.quasi) or list(policy.visible)]))
     measures = _measures(given, partition, labels)

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 import polars as pl
 
+from tclose.errors import InputError
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
@@ -81,4 +82,6 @@ def sibling(path: Path, mark: str) -> Path:
     >>> sibling(Path("out/release.csv"), "-sensitive").name
     'release-sensitive.csv'
     """
+    if not path.name:
+        raise InputError("a release needs the name of a file")
     return path.with_name(f"{path.stem}{mark}{path.suffix}")

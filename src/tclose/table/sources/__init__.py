@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from tclose.errors import InputError
+from tclose.policy.paths import check_readable
 from tclose.table.sources.base import Source
 from tclose.table.sources.columnar import ARROW_FILE, ARROW_STREAM, PARQUET
 from tclose.table.sources.csv import CSV
@@ -37,6 +38,7 @@ def read_bytes(path: str | Path) -> bytes:
         if sys.stdin is None:
             raise InputError("standard input is closed, so there is no table to read")
         return sys.stdin.buffer.read()
+    check_readable(path)
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
