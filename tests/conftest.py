@@ -22,6 +22,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "laws",
     "papers",
     "partition",
+    "policy/test_draft_of_real_tables.py",
     "compare",
     "report",
     "typing",

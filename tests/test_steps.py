@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +260,33 @@ def test_a_draft_is_written_whole_or_not_at_all(folder: Path, monkeypatch: pytes
     (folder / "link.toml").symlink_to(folder / "nowhere.toml")
     with pytest.raises(InputError, match="exists already"):
         steps.init(TABLE, out=folder / "link.toml")
+
+
+def test_cancelled_while_a_t_is_estimated_nothing_is_written(folder: Path) -> None:
+    (folder / "p.toml").write_text(POLICY.replace("k = 2", "k = 24"))
+    before, phase = names(folder), "estimating a t that keeps detail"
+
+    def progress(share: float, name: str = "") -> None:
+        if name == phase:
+            raise Cancelled
+
+    call = partial(steps.anonymize, folder / "t.csv", folder / "p.toml", out=folder / "r.csv", method=METHOD)
+    with pytest.raises(Cancelled):
+        call(progress=progress)
+    assert names(folder) == before
+    recorder = Recorder()
+    publication = call(progress=recorder)
+    assert phase in recorder.phases
+    assert [share for share, _ in recorder.heard] == sorted(share for share, _ in recorder.heard)
+    assert publication.lost[0].estimate is not None
+
+
+def test_a_publication_says_what_remains_exposed(folder: Path) -> None:
+    publication = steps.anonymize(folder / "t.csv", folder / "p.toml", out=folder / "r.csv", method=METHOD)
+    assert publication.exposed == publication.release.exposed
+    assert publication.to_dict()["exposed"] == [finding.to_dict() for finding in publication.exposed.findings]
+    assert publication.lost == publication.release.lost == ()
+    assert publication.warnings == ()
 
 
 def test_the_demonstration(tmp_path: Path) -> None:

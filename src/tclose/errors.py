@@ -77,7 +77,7 @@ class MissingExtra(TcloseError):
 
 
 class Infeasible(TcloseError):
-    """What was asked for cannot be reached; the message says which level can be."""
+    """What was asked for cannot be reached, or no partition was found; the message says which level can be."""
 
     exit_status = 1
 

@@ -8,7 +8,7 @@ nothing has been written: no step reports progress after its files have got thei
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -18,28 +18,29 @@ from tclose.errors import Infeasible, InputError
 from tclose.measure.attack import RELEASE, Attacks, Finding
 from tclose.measure.kept import DETAIL_MEASURES
 from tclose.measure.learning import Prediction
+from tclose.measure.lost import LostDetail
 from tclose.measure.utility import MEASURES, Measure
 from tclose.partition import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.options import from_texts
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy import Policy, PolicyLike
-from tclose.policy.draft import Guess
+from tclose.policy.draft import Guess, person_of
 from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import unguarded
 from tclose.release.beside import Beside
-from tclose.release.certificate import Certificate
 from tclose.release.files import check_new, check_targets, discard_unfinished, pending, publish
 from tclose.release.layouts import sibling
 from tclose.release.naming import table_name
-from tclose.release.release import Release, WrittenRelease
+from tclose.release.publication import Publication
+from tclose.release.release import WrittenRelease
 from tclose.release.scenes import ANONYMIZER, Adversary
 from tclose.release.targets import check_release_targets, sources_of
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.release.verify import verify as verify_release
 from tclose.table import CodedTable, read, to_polars
-from tclose.table.profile import profiles
+from tclose.table.profile import profiles, with_persons
 from tclose.types import Progress, Repeating, silent, stretch
 from tclose.words import html_table, number
 
@@ -117,23 +118,6 @@ def explain(
     return memory.explain(_frame(table), policy, attribute=attribute, class_number=class_number, progress=progress)
 
 
-@dataclass(frozen=True, eq=False)
-class Publication:
-    """A release that was written: its files, what was proved of it, and what its steward should know."""
-
-    release: Release = field(repr=False)
-    certificate: Certificate = field(repr=False)
-    out: Path
-    files: tuple[Path, ...]  # `out`, or one file for each table of a release of several
-    certificate_file: Path | None = None
-    report: Path | None = None
-    notes: tuple[str, ...] = ()  # warnings about what could not be done
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
-        return {"release": str(self.out), **self.certificate.content, "digest": self.certificate.digest}
-
-
 def anonymize(
     table: Any,
     policy: PolicyLike,
@@ -156,6 +140,7 @@ def anonymize(
     to write beside the release. `options` go to the method. Without `force`, existing files are refused.
     """
     from tclose.engine import memory
+    from tclose.engine.estimate import losses_with_estimates
 
     asked, told = Policy.of(policy), Repeating(progress)
     extra, sources, attributes = (certificate, record, report), sources_of(table, policy, asked), len(asked.sensitive)
@@ -168,30 +153,22 @@ def anonymize(
     part, settings = stretch(told, READ, split), options or {}
     about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
     prepared = memory.prepare(original, asked, **about, progress=part, options=settings)
+    lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     notes: list[str] = []
-    page = None if report is None else partial(_page, original, public=public, notes=notes, progress=told)
+    page = None if report is None else partial(_page, original, lost, public=public, notes=notes, progress=told)
     del original  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
     part, files = stretch(told, split, judged), {"certificate": certificate, "record": record, "report": report}
     written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, force=force, progress=part)
-    return _publication(written, Path(out), certificate, report, notes)
-
-
-def _publication(
-    written: WrittenRelease,
-    out: Path,
-    certificate: str | Path | None,
-    report: str | Path | None,
-    notes: Sequence[str],
-) -> Publication:
-    """Say which files were written, and what their steward should know."""
     return Publication(
         release=written.release,
         certificate=written.certificate,
-        out=out,
-        files=tuple(sibling(out, mark) for mark in written.release.layout.marks),
+        out=Path(out),
+        files=tuple(sibling(Path(out), mark) for mark in written.release.layout.marks),
+        exposed=written.exposed,
         certificate_file=None if certificate is None else Path(certificate),
         report=None if report is None else Path(report),
+        lost=lost,
         notes=tuple(notes),
     )
 
@@ -204,7 +181,13 @@ def _check_report_libraries() -> None:
 
 
 def _page(
-    original: CodedTable, written: WrittenRelease, *, public: bool, notes: list[str], progress: Repeating
+    original: CodedTable,
+    lost: Sequence[LostDetail],
+    written: WrittenRelease,
+    *,
+    public: bool,
+    notes: list[str],
+    progress: Repeating,
 ) -> bytes:
     """Return the page of a release, with attacks where they can be made; where they cannot, take a note."""
     from tclose.report.release_page import release_page
@@ -224,6 +207,7 @@ def _page(
         release.policy,
         beside=beside,
         attacks=attacks,
+        lost=lost,
         public=public,
         progress=stretch(progress, PAGE_ATTACKED, 1.0),
     )
@@ -342,10 +326,15 @@ class Draft:
 
     policy: str
     columns: tuple[Guess, ...]
+    person: str | None = None  # the identifier of a person, where it repeats
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
-        return {"policy": self.policy, "columns": [guess.to_dict() for guess in self.columns]}
+        return {
+            "policy": self.policy,
+            "columns": [guess.to_dict() for guess in self.columns],
+            "person": self.person,
+        }
 
 
 def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> Draft:
@@ -355,8 +344,13 @@ def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> D
     """
     if out is not None:
         check_targets([Path(out)], sources_of(table), force=force)
-    described = profiles(to_polars(_frame(table)))
-    draft = Draft(draft_policy(described), tuple(guess_roles(described)))
+    frame = to_polars(_frame(table))
+    described = profiles(frame)
+    person = person_of(guess_roles(described))
+    if person is not None:
+        described = with_persons(frame, described, person)
+    guesses = guess_roles(described)
+    draft = Draft(draft_policy(described), tuple(guesses), person_of(guesses))
     if out is not None:
         _write(Path(out), draft.policy, force=force)
     return draft

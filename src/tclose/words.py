@@ -151,6 +151,151 @@ def rows_in_classes(rows: int, classes: int, *, smallest: int, withheld: int = 0
     return f"{where}{without}; the smallest class has {counted(smallest, 'row')}"
 
 
+def some_columns(names: Sequence[str], conjunction: str = "and") -> str:
+    """Spell the first few of many column names in a sentence.
+
+    >>> some_columns(["pay"]), some_columns(["pay", "age"], "or"), some_columns(["a", "b", "c", "d", "e"])
+    ("'pay'", "'pay' or 'age'", "'a', 'b', 'c' and 2 more")
+    """
+    more = [f"{len(names) - MOST_ATTRIBUTES:,} more"] if len(names) > MOST_ATTRIBUTES else []
+    quoted = [*(f"'{legible(name)}'" for name in names[:MOST_ATTRIBUTES]), *more]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {conjunction} {quoted[-1]}"
+
+
+def exposure_sentence(
+    kind: str, rows: int, whole: int, names: Sequence[str], *, crowd: int, counted_as: str, table: int | None = None
+) -> str:
+    """Say how many rows of a release remain exposed through which attributes, and who learns what.
+
+    >>> exposure_sentence("same_value", 3, 9, ["pay"], crowd=5, counted_as="rows", table=2)
+    "In table 2, 3 rows (33.3 %) are in classes that show one value of 'pay': anyone who knows the class learns it."
+    """
+    some, be, any_of = rows_of(rows, whole), "is" if rows == 1 else "are", some_columns(names, "or")
+    some = some if table is None else f"In table {table}, {some}"
+    if kind == "same_value":
+        return f"{some} {be} in classes that show one value of {any_of}: anyone who knows the class learns it."
+    if kind == "rare_value":
+        shown = f"{some} {'shows' if rows == 1 else 'show'} a value of {any_of}"
+        return f"{shown} that fewer than {crowd:,} {counted_as} share: anyone who knows the value finds the row."
+    known = f"anyone who knows a person's class and the value of {any_of} learns another sensitive value"
+    return f"{some} {be} given away by one known value: {known}."
+
+
+def exposure_cure(kind: str, cells: Mapping[str, str], *, several_tables: bool) -> str:
+    """Say which setting cures an exposure; `cells` says whether each attribute is a number, a bin or something else.
+
+    >>> exposure_cure("same_value", {"ill": "other"}, several_tables=False)
+    "l = 2 for 'ill', or a smaller t"
+    >>> exposure_cure("rare_value", {"pay": "bin", "job": "other"}, several_tables=False)
+    "wider bins for 'pay'; common values in place of the rare ones of 'job'"
+    """
+    if kind == "same_value":
+        return f"l = 2 for {some_columns(list(cells))}, or a smaller t"
+    coarser = {
+        "number": 'bins and publish = "bin" for {}',
+        "bin": "wider bins for {}",
+        "other": "common values in place of the rare ones of {}",
+    }
+    named = {how: [name for name, cell in cells.items() if cell == how] for how in coarser}
+    cures = {how: cure.format(some_columns(named[how])) for how, cure in coarser.items() if named[how]}
+    if kind == "known_value":
+        apart = "--method projections, which puts the attributes into different tables"
+        cures["other"] = "more tables (--tables)" if several_tables else apart
+    return "; or ".join(cures.values()) if kind == "known_value" else "; ".join(cures.values())
+
+
+def nothing_exposed(attributes: Sequence[int], *, crowd: int, counted_as: str) -> str:
+    """Say what was looked at in a release, by the number of sensitive attributes in each table, if nothing was found.
+
+    >>> nothing_exposed([1], crowd=5, counted_as="rows")
+    'Nothing was found: no class shows one sensitive value only, and at least 5 rows share each sensitive value.'
+    """
+    if not any(attributes):
+        return "Nothing was looked for: the policy names no sensitive attribute."
+    found = ["no class shows one sensitive value only"]
+    found += ["no class and one known value reveal another"] if max(attributes) > 1 else []
+    where = " in any table by itself" if len(attributes) > 1 else ""
+    common = f"at least {crowd:,} {counted_as} share each sensitive value"
+    return f"Nothing was found{where}: {', '.join(found)}, and {common}."
+
+
+def own_values(name: str, rows: int, whole: int, *, role: str, counted_as: str) -> str:
+    """Warn of a column in which many rows have a value of their own; `role` says how the column is published."""
+    listed, of_rows = f"'{legible(name)}'", f"{rows:,} of {counted(whole, 'row')}"
+    if role == "set":
+        return (
+            f"the published sets of {listed} spell out nearly unique texts: {of_rows} have a text that at most two "
+            f"{counted_as} have; give it a hierarchy, or list it in identifiers"
+        )
+    cures = {
+        "number": 'publish bins (bins with publish = "bin"), or list it in identifiers',
+        "bin": "choose wider bins, or list it in identifiers",
+        "keep": "make it a quasi-identifier, or list it in identifiers",
+        "quasi": "choose another method than anatomy, or list it in identifiers",
+    }
+    cure = cures.get(role, "list it in identifiers, or replace its values by common ones")
+    exactly = "in bins" if role == "bin" else "exactly"
+    return (
+        f"{listed} is published {exactly}, and {of_rows} have a value that at most two {counted_as} have: anyone who "
+        f"knows the value finds the row; {cure}"
+    )
+
+
+def worse_attack(title: str, shares: tuple[float, float], figures: tuple[str, str], figure: str, *, k: int) -> str:
+    """Say on which attack a release does worse than a k-anonymous table; shares and figures of both, in this order.
+
+    >>> worse_attack("skewness attack", (0.2, 0.1), ("3", "2"), "largest gain", k=5)
+    'Skewness attack: 20.0 % of the rows are affected; in a table that is only 5-anonymous, 10.0 % would be.'
+    >>> worse_attack("skewness attack", (0.1, 0.1), ("3", "2"), "largest gain", k=5)
+    'Skewness attack: the figure (largest gain) is 3; in a table that is only 5-anonymous, it would be 2.'
+    """
+    there = f"in a table that is only {k}-anonymous"
+    if shares[0] != shares[1]:
+        affected, others = percent(shares[0]), percent(shares[1])
+        return f"{title.capitalize()}: {affected} of the rows are affected; {there}, {others} would be."
+    return f"{title.capitalize()}: the figure ({figure}) is {figures[0]}; {there}, it would be {figures[1]}."
+
+
+def lost_everything(
+    rows: int, gcp: float, *, one_class: bool, withheld: int, linked: bool, table: int | None = None
+) -> str:
+    """Say that a release, or one of its tables, lost everything.
+
+    >>> lost_everything(9, 1.0, one_class=True, withheld=0, linked=True, table=2)
+    'Table 2 lost everything: all 9 rows are in one class. Its quasi-identifiers tell almost nothing (GCP 1 of 1).'
+    """
+    if withheld > rows:
+        return f"This release lost almost everything: {rows_of(withheld, withheld + rows)} are withheld."
+    where = f"all {counted(rows, 'row')} are in one {'class' if linked else 'group'}"
+    subject = "This release" if table is None else f"Table {table}"
+    if not linked:
+        return f"{subject} lost everything: {where}, so no sensitive value is linked to any quasi-identifier."
+    nothing = f"quasi-identifiers tell almost nothing (GCP {number(gcp)} of 1)."
+    return (
+        f"{subject} lost everything: {where}. Its {nothing}"
+        if one_class
+        else f"{subject} lost everything: its {nothing}"
+    )
+
+
+def level_that_keeps(levels: Mapping[str, Fraction] | None, kept: float, *, sample: int, rows: int) -> str:
+    """Say which t would keep detail, by an estimate on a sample; no levels mean that no t does.
+
+    >>> level_that_keeps({"pay": Fraction(1, 4)}, 0.3, sample=100, rows=900).partition(" (")[0]
+    "t = 0.25 for 'pay' would keep about 30.0 % of the detail"
+    """
+    how = f"estimated by weave, effort fast, on {'all' if sample == rows else f'{sample:,} of'} {counted(rows, 'row')}"
+    if levels is None:
+        least = f"even t = 1 would keep only about {percent(kept)} of the detail ({how})"
+        return f"No t helps: {least}. Choose a smaller k, or ask for less of the other models."
+    by_level: dict[Fraction, list[str]] = {}
+    for name, t in levels.items():
+        by_level.setdefault(t, []).append(name)
+    listed = " and ".join(f"t = {number(t)} for {columns(names)}" for t, names in by_level.items())
+    draws = "tclose compare --out PAGE draws what each t costs"
+    return f"{listed} would keep about {percent(kept)} of the detail ({how}). {draws}."
+
+
 def compiling(seconds: float) -> str:
     """Say that the compiler runs, and about how long it takes.
 

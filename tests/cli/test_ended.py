@@ -31,7 +31,9 @@ k = 3
 [quasi.sex]
 [sensitive.ldl]
 t = 0.2
-[sensitive.charges]
+[sensitive.glucose]
+t = 0.2
+[sensitive.systolic]
 t = 0.2
 """
 ASKED = ("anonymize", "t.csv", "--policy", "p.toml", "--force", "--method", "mondrian")

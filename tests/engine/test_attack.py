@@ -193,6 +193,7 @@ def test_the_json_has_one_shape_for_every_attack() -> None:
             "figure",
             "unit",
             "better",
+            "cure",
             "raw",
             "k_anonymous",
             "release",

@@ -1,4 +1,6 @@
-"""What holds for every privacy model: it judges as its definition says, and merging classes never hurts.
+"""What holds for every privacy model that counts rows: it judges as its definition says, and merging never hurts.
+
+What holds where persons are counted stands in `test_persons.py`.
 
 Which way merging takes the level that a table reaches:
 

@@ -279,6 +279,7 @@ def test_an_attack_says_what_it_is_and_which_way_is_better(attack: Any) -> None:
     assert attack.title
     assert attack.meaning
     assert attack.figure
+    assert attack.cure
     assert attack.better in ("lower", "higher")
     assert callable(attack.run)
 

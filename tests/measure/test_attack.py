@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.distance import Counts, Equal
-from tclose.measure.attack import ATTACKS, K_ANONYMOUS, RAW, RELEASE, Finding, Scene, Secret, attacked
+from tclose.measure.attack import ATTACKS, K_ANONYMOUS, RAW, RELEASE, Attacks, Finding, Scene, Secret, attacked
+from tclose.measure.attack.base import Attack
 from tclose.measure.attack.minimality import merged_for_their_values
+from tclose.measure.attack.results import AttackResult, TableSize
 from tclose.measure.attack.skewness import gains
 from tclose.measure.linkage import Links, packed
 
@@ -313,3 +315,34 @@ def test_a_release_intersected_with_itself_adds_nothing(rows: list[tuple[int, in
     given_scene = drawn(rows)
     finding = RUN["intersection"](replace(given_scene, second=given_scene))
     assert (finding.figure, finding.rows) == (pytest.approx(1), 0)
+
+
+# Beside a k-anonymous table
+
+
+def compared(release: Finding, k_anonymous: Finding, *, better: str) -> AttackResult:
+    attack = Attack("a", "a", "", "", "share", better, lambda scene: release, cure="")  # type: ignore[arg-type]
+    return AttackResult(attack, {"k_anonymous": k_anonymous, "release": release})
+
+
+@pytest.mark.parametrize(
+    ("release", "k_anonymous", "better", "worse"),
+    [
+        ((0.2, 3), (0.2, 2), "lower", True),  # more rows
+        ((0.9, 2), (0.1, 3), "lower", False),  # fewer rows
+        ((0.3, 2), (0.2, 2), "lower", True),  # as many rows, a worse figure
+        ((0.3, 2), (0.2, 2), "higher", False),
+        ((0.2, 2), (0.3, 2), "higher", True),
+        ((0.2, 2), (0.2, 2), "lower", False),
+        ((0.2, 2), (0.2, 2), "higher", False),
+        ((None, 0), (0.2, 2), "lower", False),  # the attack does not apply
+    ],
+)
+def test_a_release_does_worse_than_a_k_anonymous_table(
+    release: tuple[float | None, int], k_anonymous: tuple[float | None, int], better: str, worse: bool
+) -> None:
+    findings = [Finding(figure, rows, 10, "") for figure, rows in (release, k_anonymous)]
+    result = compared(*findings, better=better)
+    assert result.worse_than_k_anonymous == worse
+    sizes = {"release": TableSize(10, 1, 10)}
+    assert Attacks(sizes, 2, 10, (result,)).worse_than_k_anonymous == ((result,) if worse else ())

@@ -87,8 +87,8 @@ def test_sets_spread_over_their_members() -> None:
 
 def test_a_text_spreads_over_every_way_to_read_it() -> None:
     assert shares(["a", "b", "{a, b}"], ["{a, b}"], 0, 1) == [2 / 3]
-    twice = {"rows": [["a", "b", "*"], ["b", "c", "*"], ["d", "c", "*"]]}  # b is above a, and a leaf
-    assert shares(["a", "b", "d"], ["b"], 0, 0, hierarchy=twice) == [0.5]
+    twice = {"rows": [["a", "b or missing", "*"], ["d", "b or missing", "*"], ["b", "*"]]}  # or b, beside missing ones
+    assert shares(["a", "b", "d"], ["b or missing"], 0, 0, hierarchy=twice) == [0.25]
 
 
 def test_what_nothing_could_have_published_is_refused() -> None:

@@ -151,14 +151,14 @@ def test_no_cell_stands_in_the_draft() -> None:
 
 
 def test_missing_values_are_seen() -> None:
-    frame = pl.DataFrame({"age": ["1", "2", "?"], "ldl": ["1", "NA", ""], "diagnosis": ["a", "b", None]})
+    frame = pl.DataFrame({"age": ["1", "2", "?", "1"], "ldl": ["1", "NA", "", "1"], "diagnosis": ["a", "b", None, "a"]})
     text = draft(frame)
     read = tomllib.loads(text)
     assert read["missing"] == ["", "NA", "?"]
-    assert read["sensitive"]["ldl"] == {"missing": "suppress"}
-    assert read["sensitive"]["diagnosis"] == {"distance": "equal", "missing": "suppress"}
+    assert read["sensitive"]["ldl"] == {"missing": "value"}
+    assert read["sensitive"]["diagnosis"] == {"distance": "equal", "missing": "value"}
     assert "no value in 2 rows" in text
-    assert "no value in 1 row\n" in text
+    assert "no value in 1 row:" in text
 
 
 ODD = ["a b", 'quo"te', "line\nbreak", "back\\slash", "ä", "del\x7f", "tab\t", "#", "[x]", "^x$", "*"]
@@ -190,10 +190,11 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
     assert run(["init", "t.csv", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert set(answer) == {"policy", "columns"}
+    assert set(answer) == {"policy", "columns", "person"}
     assert answer["policy"] == text
     assert [each["column"] for each in answer["columns"]] == frame.columns
-    assert all(set(each) == {"column", "role", "kind", "why", "missing"} for each in answer["columns"])
+    keys = {"column", "role", "kind", "why", "missing", "settings", "remarks"}
+    assert all(set(each) == keys for each in answer["columns"])
 
     assert run(["init", "t.csv", "--out", "p.toml"]) == 0
     assert Path("p.toml").read_text(encoding="utf-8") == text

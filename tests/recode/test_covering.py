@@ -247,11 +247,11 @@ CELLS = {
 }
 AMBIGUOUS = {
     "rows": [
-        ["a", "b", "*"],  # b is above a and A, and a leaf below "missing"
-        ["A", "b", "*"],
+        ["a", "both", "*"],
+        ["A", "both", "*"],
         ["b", "missing", "*"],
         ["c", "missing", "*"],
-        ["d", "b or missing", "*"],
+        ["d", "b or missing", "*"],  # also what the leaf b publishes beside missing cells
         ["D", "b or missing", "*"],
         ["e", "a or missing", "*"],
         ["E", "a or missing", "*"],

@@ -17,7 +17,7 @@ from tclose.table.hierarchy import Hierarchy
 from tclose.table.quasi import read_quasi
 from tclose.table.values import values_of
 
-TREE = [["x1", "x", "*"], ["x2", "x", "*"], ["x", "y", "*"], ["z", "y", "*"], ["far", "*"]]
+TREE = [["x1", "x", "x", "*"], ["x2", "x", "x", "*"], ["y1", "y1", "y", "*"], ["z", "y", "*"], ["far", "*"]]
 
 
 def known(*cells: object) -> KnownValues:
@@ -65,10 +65,10 @@ def _within(size: Fraction | None, low: Fraction | None, high: Fraction | None) 
 
 @given(st.lists(st.integers(-1, len(TREE) - 1)))
 def test_codes_below_a_label_are_those_whose_path_has_it(leaves: list[int]) -> None:
-    """What lies at no leaf is below the root alone; x is a leaf, and a label above others."""
+    """What lies at no leaf is below the root alone; x stands at two heights, above the same leaves."""
     hierarchy = Hierarchy.from_rows(TREE)
     labels, paths = Labels(hierarchy, np.array(leaves, dtype=np.int64)), [*hierarchy.rows(), ("*",)]
-    for label in ("x1", "x2", "x", "y", "z", "far", "*"):
+    for label in ("x1", "x2", "x", "y1", "y", "z", "far", "*"):
         codes = labels.below(label)
         assert codes is not None
         assert codes.tolist() == [code for code, leaf in enumerate(leaves) if label in paths[leaf]]

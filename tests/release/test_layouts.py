@@ -225,8 +225,8 @@ def test_one_table_is_the_first_of_one() -> None:
 def test_the_certificate_of_projections(tmp_path: Path) -> None:
     content = Written(tmp_path, "projections").proof.content
     assert set(content) == {
-        "format", "version", "method", "base", "scope", "policy", "rows", "withheld", "counted", "classes",
-        "smallest_class", "satisfied", "measures", "sensitive", "models", "tables",
+        "format", "version", "tool", "created", "method", "base", "scope", "policy", "rows", "withheld", "counted",
+        "classes", "smallest_class", "satisfied", "measures", "sensitive", "models", "tables",
     }  # fmt: skip
     assert [table["file"] for table in content["tables"]] == FILES["projections"]
     assert [list(table["sensitive"]) for table in content["tables"]] == [["pay"], ["tax", "ill"]]
@@ -242,7 +242,8 @@ def test_the_certificate_of_projections(tmp_path: Path) -> None:
 def test_the_certificate_of_an_anatomy(tmp_path: Path) -> None:
     content = Written(tmp_path, "anatomy").proof.content
     assert set(content) == {
-        "format", "version", "method", "identity_protected", "scope", "group", "policy", "rows", "withheld", "counted",
+        "format", "version", "tool", "created", "method", "identity_protected",
+        "scope", "group", "policy", "rows", "withheld", "counted",
         "classes", "smallest_class", "satisfied", "measures", "sensitive", "models", "tables",
     }  # fmt: skip
     assert content["identity_protected"] is False

@@ -41,6 +41,7 @@ def test_black_on_white_has_the_highest_contrast() -> None:
         ("muted", "paper", 4.5),
         ("accent", "paper", 4.5),
         ("warn", "paper", 4.5),
+        ("alarm", "paper", 4.5),
         ("pale", "paper", 3),
     ],
 )

@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ import pytest
 
 from tclose import InputError, Policy, detail, explain
 from tclose.measure.kept import DETAIL_MEASURES
+from tclose.measure.lost import LevelEstimate
 from tclose.measure.utility import MEASURES
 from tclose.privacy import requirement
 from tclose.report import detail as detail_section
 from tclose.report.figures import figures_of
+from tclose.report.release_page import release_page
 from tclose.words import number
 
 SNAPSHOT = Path(__file__).with_name("page.txt")
@@ -38,10 +41,64 @@ def test_the_text_of_the_page(ordinary: Any, tmp_path: Path, text_of: Text) -> N
     assert text == SNAPSHOT.read_text(encoding="utf-8")
 
 
-def test_the_verdict_comes_first(ordinary: Any, tmp_path: Path, text_of: Text) -> None:
+def test_what_remains_exposed_comes_first_and_then_the_verdict(ordinary: Any, tmp_path: Path, text_of: Text) -> None:
     lines = text_of(ordinary.page(tmp_path / "r.html")).splitlines()
     place = lines.index("tclose · release report")
-    assert lines[place + 1] == "This release meets every requirement of its policy."
+    findings = ordinary.release.exposed.findings
+    assert len(findings) == 2
+    assert lines[place + 1] == "What remains exposed"
+    assert lines[place + 2 : place + 4] == [f"{finding.sentence} Cure: {finding.cure}." for finding in findings]
+    assert findings[0].rows > findings[1].rows
+    verdict = lines.index("This release meets every requirement of its policy.")
+    worse = [f"{result.attack.title.capitalize()}: " for result in ordinary.attacks.worse_than_k_anonymous]
+    assert worse
+    for title, line in zip(worse, lines[place + 5 : verdict], strict=True):
+        assert line.startswith(title)
+
+
+def test_a_public_page_says_what_remains_exposed_but_compares_with_no_other_table(
+    ordinary: Any, tmp_path: Path, text_of: Text
+) -> None:
+    lines = text_of(ordinary.page(tmp_path / "r.html", public=True)).splitlines()
+    place = lines.index("What remains exposed")
+    findings = ordinary.release.exposed.findings
+    assert lines[place + 1 : place + 3] == [f"{finding.sentence} Cure: {finding.cure}." for finding in findings]
+    assert lines[place + 3] == "This release meets every requirement of its policy."
+
+
+def test_a_public_page_counts_rows_where_the_steward_counts_persons(
+    make_example: Any, tmp_path: Path, text_of: Text
+) -> None:
+    rows = {"id": [0, 0, 0, 1, 1, 1, 2, 3, 4, 5], "age": [*range(30, 40)], "pay": [7] * 3 + [8] * 3 + [9] * 4}
+    policy = Policy(identifiers=["id"], person="id", quasi=["age"], sensitive={"pay": {"t": 1}}, k=2)
+    example = make_example(pl.DataFrame(rows), policy)
+    inside, outside = (text_of(example.page(tmp_path / "r.html", public=public)) for public in (False, True))
+    assert "6 rows (60.0 %) show a value of 'pay' that fewer than 2 persons share" in inside
+    assert "persons share" not in outside
+
+
+def test_a_page_of_a_release_that_lost_everything(make_example: Any, tmp_path: Path, text_of: Text) -> None:
+    policy = Policy(quasi=["age"], sensitive={"pay": {"t": 0}}, k=2)
+    frame = pl.DataFrame({"age": [*range(30, 50)], "pay": [*range(20)]})
+    example = make_example(frame, policy)
+    lost = replace(example.release.lost[0], estimate=LevelEstimate({"pay": Fraction(1, 5)}, 0.3, 20, 20))
+    for public in (False, True):
+        page = release_page(
+            example.release.certificate,
+            example.release.layout.tables,
+            example.release.judged,
+            policy,
+            beside=None,
+            attacks=None,
+            lost=[lost],
+            public=public,
+        )
+        text = text_of(page)
+        assert "This release lost everything: all 20 rows are in one class." in text
+        assert text.index("lost everything") < text.index("This release meets every requirement")
+        assert ("t = 0.2 for 'pay' would keep about 30.0 %" in text) != public  # the estimate saw the raw table
+        assert ("Parts of this page show the raw table" in text) != public
+        assert 'class="alarm" role="alert"' in page
 
 
 def test_every_figure_is_the_certificates(ordinary: Any, tmp_path: Path, text_of: Text) -> None:

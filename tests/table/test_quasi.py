@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +205,30 @@ def test_loss_is_a_share_and_grows_with_a_class(cells: list[str], data: st.DataO
 
 def test_a_column_without_a_value_has_a_hierarchy_all_the_same() -> None:
     assert column(["", ""], hierarchy={"prefix": [1]}).loss(classes("00")).tolist() == [0.0]
+
+
+numbers = st.one_of(
+    st.integers(-(10**20), 10**20).map(str),
+    st.integers(-500, 500).map(str),
+    st.decimals(-50, 50, places=2).map(lambda number: f"{number:f}").filter(lambda text: text != "-0.00"),
+)
+steps = st.sampled_from(["7", "0.25", "1/3", "1000000000000000000000", "0.001"])
+tails = st.sampled_from([{}, {"top": "20.5"}, {"bottom": "-3", "top": "1/3"}, {"top": 10**30}])
+
+
+@settings(max_examples=150, deadline=None)
+@given(cells=st.lists(numbers, min_size=1, max_size=12), step=steps, tails=tails)
+def test_values_that_share_their_ends_are_spelled_once_and_rightly(
+    cells: list[str], step: str, tails: dict[str, Any]
+) -> None:
+    found = column(cells, step=step, **tails)
+    assert isinstance(found, NumberColumn)
+    ends, units = found.ends(), found.values.units
+    assert units is not None
+    each = [found._coded_ends(Fraction(int(unit), 10**found.values.scale)) for unit in units]
+    assert list(ends.low_texts) == [end.low_text for end in each]
+    assert list(ends.high_texts) == [end.high_text for end in each]
+    first, last = each[0].low, each[-1].high
+    if first != last and len(each) > 1:
+        assert ends.low.tolist() == [float((end.low - first) / (last - first)) for end in each]
+        assert ends.high.tolist() == [float((end.high - first) / (last - first)) for end in each]

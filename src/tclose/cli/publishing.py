@@ -96,7 +96,10 @@ def anonymize(
 @force
 @as_json
 def init(table: str, out: Path | None, force: bool, as_json: bool) -> int:
-    """Draft a policy for TABLE: the role of each column is guessed and explained; every t is left to you."""
+    """Draft a policy for TABLE: the role of each column is guessed and explained; every t is left to you.
+
+    A column that seems to identify rows or persons is drafted as an identifier, which is never published.
+    """
     draft = steps.init(table, out=out, force=force)
     if as_json:
         print_json(draft.to_dict())

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tclose.steps import Attacks, CheckResult, Explanation, ModelFinding, Publication, Verification
 
 SCALE = "0 means equal, 1 means as far as possible"
+VERDICT = "The release meets every requirement of its policy."
 NO_CERTIFICATE = "No certificate was written (--certificate FILE): without one, nobody can verify the release."
 
 
@@ -138,10 +139,14 @@ def _moves_between_groups(explanation: Explanation) -> Table:
 
 
 def show_release(publication: Publication) -> None:
-    """Print what was released, what is proved of it and what it cost."""
+    """Print what was released and what remains exposed, then what is proved of it and what it cost."""
     console, certificate = Console(highlight=False), publication.certificate
     files = ", ".join(str(path) for path in publication.files)
     console.print(Text(f"Released {files}: {_extent(publication)}.\n"))
+    _show_exposed(console, publication)
+    for loss in publication.lost:
+        console.print(Text(f"{plain(loss.sentence)} {plain(loss.advice)}\n", "bold red"))
+    console.print(Text(f"{VERDICT}\n", "bold green"))
     _show_closeness(console, publication)
     console.print("\nWhat it cost:")
     console.print(_costs(certificate.measures))
@@ -149,6 +154,20 @@ def show_release(publication: Publication) -> None:
         console.print(Text(f"\nNote: {certificate.scope}.", "bold"))
     file = publication.certificate_file
     console.print(Text(f"\nCertificate: {file}, digest {certificate.digest}" if file else f"\n{NO_CERTIFICATE}"))
+
+
+def _show_exposed(console: Console, publication: Publication) -> None:
+    """Print what remains exposed, most rows first, each with the setting that would cure it."""
+    exposed = publication.exposed
+    console.print(Text("What remains exposed:", "bold"))
+    table = Table.grid(padding=(0, 1))
+    for finding in exposed.findings:
+        table.add_row(" -", Text(plain(finding.sentence), "yellow"))
+        table.add_row("", Text(f"Cure: {plain(finding.cure)}."))
+    if not exposed.findings:
+        table.add_row(" -", Text(exposed.nothing))
+    console.print(table)
+    console.print()
 
 
 def _extent(publication: Publication) -> str:
@@ -224,8 +243,8 @@ def show_verification(verification: Verification) -> None:
         console.print(f"{rows} in {classes}{tables}, judged from the release alone.")
     if verification.origin is not None and (words := verification.origin.words()):
         console.print(Text(f"The certificate says: {', '.join(words)}."))
-    if keys := verification.not_verifiable:
-        console.print(Text(f"Not verifiable from the release alone: {', '.join(map(plain, keys))}."))
+    if claims := verification.not_verifiable_in_words:
+        console.print(Text(f"Not verifiable from the release alone: {', '.join(map(plain, claims))}."))
     if verification.holds:
         console.print(Text("The release is the one that was certified, and it meets its policy.", "bold green"))
         if not verification.identity_protected:

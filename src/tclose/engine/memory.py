@@ -26,7 +26,8 @@ from tclose.privacy.judge import distance_of, judge
 from tclose.privacy.results import CheckResult, Explanation, Step
 from tclose.release.beside import Beside, read_published, register_of
 from tclose.release.detail import detail_of
-from tclose.release.layouts import About, Layout, laid_out
+from tclose.release.exposed import columns_of_own_values
+from tclose.release.layouts import About, Layout, laid_out, layout_of
 from tclose.release.naming import created, tool
 from tclose.release.published import ReleaseInput
 from tclose.release.release import PreparedRelease, Release
@@ -171,6 +172,9 @@ def prepare(
     settings, begun = checked(method, options), created()
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
+    leaks = tuple(columns_of_own_values(rows.table, policy, exact_quasi=layout_of(method).exact_quasi))
+    for leak in leaks:
+        warnings.warn(leak, LeakWarning, 3)
     with announced(progress, method, settings) as announcing:
         named = stretch(announcing, 0.0, 1.0, phase, only=True) if phase else announcing
         given = ReleaseInput(rows, policy, random_seed, named)
@@ -185,7 +189,7 @@ def prepare(
         created=begun,
         table=name,
     )
-    return PreparedRelease(layout, about, policy, kind, random_seed)
+    return PreparedRelease(layout, about, policy, kind, random_seed, leaks)
 
 
 def _laid_out(given: ReleaseInput, method: str, settings: Mapping[str, Any]) -> tuple[ReleaseInput, Layout]:

@@ -13,7 +13,7 @@ from tclose.errors import PolicyError
 from tclose.policy import settings
 from tclose.policy.settings import above, one_of, whole
 
-DATE_UNITS = ("day", "month", "quarter", "year")
+DATE_UNITS = ("day", "month", "quarter", "year", "decade")
 
 
 @dataclass(frozen=True)

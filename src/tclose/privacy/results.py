@@ -151,7 +151,7 @@ class Explanation:
     @property
     def grouped(self) -> bool:
         """Whether a bin holds several values, so that the moves between bins are fewer than all moves."""
-        return self.moves_between_bins != self.moves
+        return bool(self.moves_between_bins) and self.moves_between_bins != self.moves
 
     @property
     def closeness(self) -> Fraction:

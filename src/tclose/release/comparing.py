@@ -26,6 +26,19 @@ DESCRIPTIONS = ("version", "tool", "created", "table", "file", "method", "base",
 OF_SIZES = tuple(measure for measure in MEASURES if measure.of_sizes)
 COMPARED = (*(measure.name for measure in OF_SIZES), "class_sizes", "reconstruction_error")
 COUNTED = ("rows", "persons")
+WORDS = {
+    "version": "the version of tclose",
+    "tool": "the tool",
+    "created": "the date",
+    "table": "the name of the table",
+    "file": "the name of the release",
+    "method": "the method",
+    "base": "the base method",
+    "withheld": "the number of withheld rows",
+    "policy.suppress": "the share of rows that may be withheld",
+    "counted": "that persons were counted",
+    **{f"measures.{measure.name}": measure.title for measure in MEASURES},
+}
 
 
 def count_problems(claims: Claims, result: CheckResult) -> list[str]:
@@ -155,10 +168,21 @@ def not_verifiable(promised: Certificate, unknown_keys: tuple[str, ...]) -> tupl
     return (*described, *suppress, *persons, *measures, *unknown_keys)
 
 
+def in_words(key: str) -> str:
+    """Say for people what a key stands for; a key without words stays as it is.
+
+    >>> in_words("r-1.csv: measures.gcp"), in_words("note")
+    ('r-1.csv: detail lost (GCP)', 'note')
+    """
+    file, colon, name = key.rpartition(": ")
+    return f"{file}{colon}{WORDS.get(name, name)}"
+
+
 def _by_persons(place: str, claims: Claims) -> Iterator[str]:
     for claim in claims.models:
         if claim.model in MODELS and requirement(str(claim.model)).counts_persons:
-            yield f"{place}{claim.model}" + ("" if claim.attribute is None else f" of '{claim.attribute}'")
+            of_attribute = "" if claim.attribute is None else f" of '{claim.attribute}'"
+            yield f"{place}{claim.model}{of_attribute} by persons"
 
 
 def _measures(place: str, measures: Mapping[str, Any]) -> Iterator[str]:

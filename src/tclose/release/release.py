@@ -14,16 +14,20 @@ import polars as pl
 
 from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
 from tclose.measure.attack import Attacks
+from tclose.measure.exposure import Exposed
+from tclose.measure.lost import LostDetail
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.guard import guarded, unguarded
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
+from tclose.release.exposed import exposed_rows
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
 from tclose.release.formats import CSV, fingerprint, format_of, write_table
 from tclose.release.layouts import About, Layout, WrittenFile, sibling
 from tclose.release.layouts.projections import marks_of
+from tclose.release.lost import lost_tables
 from tclose.release.naming import check_names
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
@@ -43,6 +47,7 @@ class PreparedRelease:
     policy: Policy  # as it was asked for; the certificate holds what a reader judges by
     kind: str  # of frame that came in
     seed: int
+    leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -103,7 +108,8 @@ class PreparedRelease:
         release = Release(self, tuple(table.result for table in judged))
         names = [WrittenFile(file.target.name, digest) for file, (digest, _) in zip(files, read, strict=True)]
         certificate = self.layout.certificate(self.about, release.results, names)
-        return WrittenRelease(release, replace(certificate, guard_formulas=guard_formulas), judged)
+        exposed = exposed_rows(judged, self.policy)
+        return WrittenRelease(release, replace(certificate, guard_formulas=guard_formulas), judged, exposed)
 
     def _record(self) -> bytes:
         notes = {"seed": self.seed, "method": self.about.method, "version": self.about.version}
@@ -123,6 +129,7 @@ class WrittenRelease:
     release: Release
     certificate: Certificate
     judged: tuple[JudgedTable, ...]  # as they were read back from the files
+    exposed: Exposed  # what remains exposed in them
 
 
 @dataclass(eq=False, repr=False)
@@ -189,6 +196,16 @@ class Release:
     def judged(self) -> tuple[JudgedTable, ...]:
         """The published tables, coded and judged."""
         return self.prepared.judged_tables()
+
+    @cached_property
+    def exposed(self) -> Exposed:
+        """What remains exposed although the release holds its policy, most rows first."""
+        return exposed_rows(self.judged, self.policy)
+
+    @property
+    def lost(self) -> tuple[LostDetail, ...]:
+        """The tables that lost everything: their quasi-identifiers, or their groups, tell nothing any more."""
+        return lost_tables(self.layout, self.prepared.about.withheld)
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -259,6 +276,7 @@ class Release:
             self.policy,
             beside=beside,
             attacks=attacks,
+            lost=self.lost,
             public=public,
             progress=stretch(told, 0.5, 1.0),
         )

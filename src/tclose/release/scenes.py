@@ -39,7 +39,7 @@ class Adversary:
     def raw(self) -> Scene:
         """Return the raw table, without its identifiers."""
         table = self.original
-        cells = {name: _numbered(table, name) for name in table.policy.sensitive}
+        cells = {name: numbered_cells(table, name) for name in table.policy.sensitive}
         people = table.classes.sizes if self.register is None else equal_people(table, self.register)
         return Scene(table.classes.labels_by_row(), _secrets(table, cells), self.crowd, people)
 
@@ -58,7 +58,7 @@ class Adversary:
         return persons is not None and int(persons.max()) + 1 < len(self.original)
 
 
-def _numbered(table: CodedTable, name: str) -> Ints:
+def numbered_cells(table: CodedTable, name: str) -> Ints:
     """Give numbers to the different cells of a column; a missing cell has a number, too."""
     values = table.values(name)
     return np.where(values.codes < 0, len(values.texts), values.codes)

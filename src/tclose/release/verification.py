@@ -14,7 +14,7 @@ from tclose.privacy.judge import Verdict, judge
 from tclose.privacy.results import CheckResult
 from tclose.recode.guard import cells_unguarded, unguarded
 from tclose.release.certificate import Certificate, CertifiedFile, Claims, Origin
-from tclose.release.comparing import claim_problems, count_problems, measure_problems
+from tclose.release.comparing import claim_problems, count_problems, in_words, measure_problems
 from tclose.table import CodedTable, encode
 from tclose.table.sources import parse
 from tclose.types import Progress, stretch
@@ -48,6 +48,11 @@ class Verification:
     def holds(self) -> bool:
         """Whether nothing is wrong."""
         return not self.problems
+
+    @property
+    def not_verifiable_in_words(self) -> tuple[str, ...]:
+        """What the release alone says nothing about, for people."""
+        return tuple(map(in_words, self.not_verifiable))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""

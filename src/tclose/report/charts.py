@@ -24,7 +24,7 @@ INK, MUTED, LINE, PALE, ACCENT = "var(--ink)", "var(--muted)", "var(--line)", "v
 BAND = 24  # pixels per bar
 NAMES_PIXELS = 140  # for the names of methods at the ends of their lines
 PERCENT = ".0%"
-APART: dict[str, Any] = {"labelOverlap": "greedy", "labelSeparation": 8}  # numbers along an axis
+APART: dict[str, Any] = {"labelOverlap": "greedy", "labelSeparation": 4}  # numbers along an axis
 CONFIG = {
     "background": "transparent",
     "font": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
@@ -261,7 +261,7 @@ def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str)
     colored = lines([row for row in data if row["method"] == best], ACCENT, 3)
     chart = colored if chart is None else chart + colored
     last, highest = {row["method"]: row for row in data}, max(row["loss"] for row in data)
-    room = highest / (10 if any(":" in method for method in last) else 19)  # names with a choice take two lines
+    room = highest / (12 if any(":" in method for method in last) else 19)  # names with a choice take two lines
     labels = [row for row in last.values() if row["method"] in _spaced(list(last.values()), best, room)]
     named = _data(labels).mark_text(align="left", baseline="middle", dx=9, lineBreak=":", fontSize=12)
     text = named.encode(x=x, y=y, text=alt.Text("method", type="nominal"))

@@ -1,4 +1,4 @@
-"""The page of a release: the verdict first, then why it holds, what it cost, and how anyone can check it."""
+"""The page of a release: what remains exposed, the verdict, why it holds, what it cost, and how anyone can check it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tclose.measure.attack import Attacks
+from tclose.measure.exposure import Exposed
+from tclose.measure.lost import LostDetail
 from tclose.policy import Policy
 from tclose.privacy import requirement
 from tclose.privacy.judge import JudgedTable
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate, Claims, ModelClaim
+from tclose.release.exposed import exposed_rows
 from tclose.release.published import PublishedTable
 from tclose.report import charts
 from tclose.report.attacks import attack_section
 from tclose.report.before_after import before_and_after
 from tclose.report.closeness import closeness_section
 from tclose.report.detail import DetailSection, detail_figures
+from tclose.report.exposed import exposed_part, lost_part
 from tclose.report.figures import TableFigures, figures_of
 from tclose.report.glossary import terms
 from tclose.report.markup import Html, element, shown
@@ -49,6 +53,7 @@ def release_page(
     *,
     beside: Beside | None,
     attacks: Attacks | None,
+    lost: Sequence[LostDetail] = (),
     public: bool,
     progress: Progress = silent,
 ) -> str:
@@ -69,6 +74,8 @@ def release_page(
             kept=() if compared is None else detail_figures(compared, stretch(progress, 0.3, 0.8)),
         ),
         attacks=attacks,
+        exposed=exposed_rows(judged, policy, knows_persons=not public),
+        lost=lost,
         identifiers=() if public else policy.identifiers,
         public=public,
     )
@@ -83,6 +90,8 @@ class ReleasePage:
     tables: Sequence[TableFigures]
     detail: DetailSection
     attacks: Attacks | None
+    exposed: Exposed
+    lost: Sequence[LostDetail]
     identifiers: Sequence[str]
     public: bool
     canvas: Canvas = field(default_factory=Canvas)
@@ -90,7 +99,8 @@ class ReleasePage:
     @property
     def internal(self) -> bool:
         """Whether something on the page is about the raw table."""
-        return not self.public and bool(self.detail.before_after or self.attacks or self.identifiers)
+        estimated = any(loss.estimate for loss in self.lost)
+        return not self.public and bool(self.detail.before_after or self.attacks or self.identifiers or estimated)
 
     def html(self, progress: Progress = silent) -> str:
         """Return the page."""
@@ -116,7 +126,9 @@ class ReleasePage:
         parts = [
             origin_line(certificate.origin),
             element("p", "tclose · release report", class_="kicker"),
-            element("h1", verdict(certificate)),
+            *exposed_part(self.exposed, None if self.public else self.attacks),
+            *lost_part(self.lost, public=self.public),
+            element("p", verdict(certificate), class_="verdict"),
             element("p", summary(certificate), class_="lead"),
         ]
         if certificate.scope is not None:

@@ -77,4 +77,5 @@ def _unit(day: datetime.date, unit: str) -> str:
         "month": f"{day.year:04}-{day.month:02}",
         "quarter": f"{day.year:04}-Q{(day.month + 2) // 3}",
         "year": f"{day.year:04}",
+        "decade": f"{day.year // 10:03}0s",
     }[unit]

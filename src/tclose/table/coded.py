@@ -26,7 +26,7 @@ from tclose.types import Ints
 from tclose.words import counted
 
 MOST_SUPERSETS = 1024
-MOST_HINTS = 20  # missing columns for which a similar name is looked for: each takes a pass over all names
+MOST_COMPARED = 20_000  # names that are compared, about, to suggest similar ones for missing columns
 MOST_NAMED = 20  # columns without a role in a sentence
 
 
@@ -74,10 +74,15 @@ class CodedTable:
 
     @cached_property
     def groups(self) -> Classes:
-        """The rows of equal kept values."""
+        """The rows of equal kept values, in the order of these values: which group comes first depends on no row."""
         if not self.policy.keep:
             return Classes(np.arange(len(self)), np.array([len(self)]))
-        return classes_of(self.frame[list(self.policy.keep)])
+        kept = self.frame[list(self.policy.keep)]
+        groups = classes_of(kept)
+        shown = kept[groups.rows[groups.starts]].iter_columns()
+        ranks = [column.alias("").cast(pl.String).rank("dense").fill_null(0).to_numpy() for column in shown]
+        place = np.argsort(np.lexsort(ranks[::-1]))
+        return Classes.from_labels(place[groups.labels_by_row()])
 
     def supersets(self) -> Iterator[Ints]:
         """Yield groupings of the classes: those that agree on some of the visible columns, on few of them first."""
@@ -172,13 +177,15 @@ def check_columns(
     similar: dict[str, str | None] = {}
     for column, place in absent.items():
         if identifiers_too or place != "identifiers":
-            similar[column] = nearest(column, columns) if known and len(similar) < MOST_HINTS else None
+            searched = known and len(similar) * len(columns) < MOST_COMPARED
+            similar[column] = nearest(column, frame.columns) if searched else None
             hint = "" if similar[column] is None else f" (did you mean '{similar[column]}'?)"
             mistakes.add(PolicyError(f"the table has no column '{column}'{hint}", place=place))
     if policy.person in absent and policy.person not in similar:
         sentence = f"the table has no column '{policy.person}', so persons cannot be counted"
         mistakes.add(PolicyError(sentence, place="person"))
-    others = [column for column in frame.columns if column not in named and column not in similar.values()]
+    explained = {*named, *similar.values()}  # a column that a misspelt name stands for is no second mistake
+    others = [column for column in frame.columns if column not in explained]
     if others and known and policy.others == "error" and not ignore_others:
         more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
         listed = ", ".join(f"'{column}'" for column in others[:MOST_NAMED]) + more

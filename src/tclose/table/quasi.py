@@ -6,9 +6,11 @@ domain in the published set. A missing cell is an ordinary value: code -1 here, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -104,21 +106,39 @@ class NumberColumn:
 
         Nothing here depends on values beyond the published ends: the certificate's figures are made of it.
         """
+        return self._ends
+
+    @cached_property
+    def _ends(self) -> Ends:
         texts = self.values.texts
         if not self._coded or not texts:
             places = self.places() if texts else np.zeros(0)
             return Ends(texts, texts, places, places)
-        coded = [self._coded_ends(Fraction(int(unit), 10**self.values.scale)) for unit in self._units]
-        low_texts, high_texts = [end.low_text for end in coded], [end.high_text for end in coded]
+        starts = self._starts_of_equal_ends()
+        coded = [self._coded_ends(Fraction(int(unit), 10**self.values.scale)) for unit in self._units[starts]]
+        group = np.repeat(np.arange(len(starts)), np.diff([*starts, len(texts)]))
+        low_texts, high_texts = [coded[i].low_text for i in group], [coded[i].high_text for i in group]
         first, last = coded[0].low, coded[-1].high
-        if first == last or len(coded) == 1:  # a constant loses nothing; different values in one tail lose everything
-            return Ends(low_texts, high_texts, np.zeros(len(coded)), np.full(len(coded), float(len(coded) > 1)))
-        return Ends(
-            low_texts,
-            high_texts,
-            np.array([_place(end.low, first, last) for end in coded]),
-            np.array([_place(end.high, first, last) for end in coded]),
-        )
+        if first == last or len(texts) == 1:  # a constant loses nothing; different values in one tail lose everything
+            return Ends(low_texts, high_texts, np.zeros(len(texts)), np.full(len(texts), float(len(texts) > 1)))
+        low = np.array([_place(end.low, first, last) for end in coded])
+        high = np.array([_place(end.high, first, last) for end in coded])
+        return Ends(low_texts, high_texts, low[group], high[group])
+
+    def _starts_of_equal_ends(self) -> Ints:
+        """Return where, among the rising values, the published ends change: with a step, many values share them."""
+        if self.spec.step is None:
+            return np.arange(len(self._units))
+        width = self.spec.step * 10**self.values.scale
+        largest = max(abs(int(self._units[0])), abs(int(self._units[-1]))) * width.denominator + width.numerator
+        scaled = (self._units if largest < 2**62 else self._units.astype(object)) * width.denominator
+        marks = [scaled // width.numerator, -(-scaled // width.numerator)]
+        for tail in (self.spec.top, self.spec.bottom):
+            if tail is not None:
+                place = tail * 10**self.values.scale
+                marks += [self._units > math.floor(place), self._units >= math.ceil(place)]
+        changes = np.logical_or.reduce([mark[1:] != mark[:-1] for mark in marks])
+        return np.flatnonzero(np.append(True, changes))
 
     def _coded_ends(self, number: Fraction) -> CodedEnds:
         """Snap one number outward to `step` and put the tails beyond `bottom` and `top` under one name each."""

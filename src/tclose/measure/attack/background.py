@@ -44,4 +44,5 @@ ATTACK = Attack(
     "values",
     "higher",
     run,
+    cure="l = 3, or a smaller t",
 )

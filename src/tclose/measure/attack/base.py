@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -108,6 +108,7 @@ class Attack:
     unit: Literal["classes", "values", "times", "share", "rows"]
     better: Literal["lower", "higher"]
     run: Callable[[Scene], Finding]
+    cure: str = field(kw_only=True)  # the setting that helps against it
     counts_people: bool = False  # whether it takes every row for a person
 
     @property

@@ -47,4 +47,5 @@ ATTACK = Attack(
     "classes",
     "lower",
     run,
+    cure="l = 2, or a smaller t",
 )

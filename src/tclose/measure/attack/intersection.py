@@ -98,4 +98,5 @@ ATTACK = Attack(
     "times",
     "lower",
     run,
+    cure="publish only one of the releases",
 )

@@ -58,4 +58,5 @@ ATTACK = Attack(
     "share",
     "lower",
     run,
+    cure='bins and publish = "bin", or --method projections',
 )

@@ -58,6 +58,7 @@ PROSECUTOR = Attack(
     "share",
     "lower",
     run_prosecutor,
+    cure="a larger k",
     counts_people=True,
 )
 JOURNALIST = Attack(
@@ -69,6 +70,7 @@ JOURNALIST = Attack(
     "share",
     "lower",
     run_journalist,
+    cure="a larger k",
     counts_people=True,
 )
 MARKETER = Attack(
@@ -79,6 +81,7 @@ MARKETER = Attack(
     "share",
     "lower",
     run_marketer,
+    cure="a larger k",
     counts_people=True,
 )
 UNIQUENESS = Attack(
@@ -90,5 +93,6 @@ UNIQUENESS = Attack(
     "share",
     "lower",
     run_uniqueness,
+    cure="a larger k",
     counts_people=True,
 )

@@ -65,5 +65,6 @@ ATTACK = Attack(
     "classes",
     "lower",
     run,
+    cure="no setting prevents it; a larger k lessens it",
     counts_people=True,
 )

@@ -37,5 +37,6 @@ ATTACK = Attack(
     "rows",
     "higher",
     run,
+    cure='bins and publish = "bin"',
     counts_people=True,
 )

@@ -47,7 +47,7 @@ class AttackResult:
         """Return what `--json` prints; it names classes of the release alone, since nobody else sees the others."""
         attack = self.attack
         declaration = {"name": attack.name, "title": attack.title, "meaning": attack.meaning}
-        declaration |= {"figure": attack.figure, "unit": attack.unit, "better": attack.better}
+        declaration |= {"figure": attack.figure, "unit": attack.unit, "better": attack.better, "cure": attack.cure}
         findings = {table: _finding(finding) for table, finding in self.findings.items()}
         classes = [_exposed_class(exposed) for exposed in self.findings[RELEASE].classes[:MOST_NAMED]]
         return {**declaration, **findings, "classes": classes}
@@ -58,6 +58,20 @@ class AttackResult:
         if figure is None:
             return "–"
         return percent(figure) if self.attack.unit == "share" else number(figure)
+
+    @property
+    def worse_than_k_anonymous(self) -> bool:
+        """Whether the attack does better on the release than on the k-anonymous table.
+
+        It does if it affects a larger share of the rows, or an equal share with a figure that is worse for the people.
+        """
+        release, other = self.findings[RELEASE], self.findings.get(K_ANONYMOUS)
+        if other is None or release.figure is None or other.figure is None:
+            return False
+        if release.share != other.share:
+            return release.share > other.share
+        lower = release.figure < other.figure
+        return release.figure != other.figure and lower == (self.attack.better == "higher")
 
     def cells(self) -> list[str]:
         """Return what a notebook shows: the attack, its figure and affected share per table, the better direction."""
@@ -95,6 +109,12 @@ class Attacks:
         """What people call each table that was attacked."""
         titles = {RAW: "raw table", K_ANONYMOUS: f"{self.k}-anonymous table", RELEASE: "release"}
         return {table: titles[table] for table in self.tables}
+
+    @property
+    def worse_than_k_anonymous(self) -> tuple[AttackResult, ...]:
+        """The attacks on which the release does worse than the k-anonymous table, most rows first."""
+        worse = (result for result in self.results if result.worse_than_k_anonymous)
+        return tuple(sorted(worse, key=lambda result: -result.findings[RELEASE].rows))
 
     @property
     def comparisons(self) -> tuple[AttackResult, ...]:

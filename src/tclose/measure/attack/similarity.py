@@ -109,4 +109,5 @@ ATTACK = Attack(
     "classes",
     "lower",
     run,
+    cure="a smaller t",
 )

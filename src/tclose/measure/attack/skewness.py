@@ -51,4 +51,5 @@ ATTACK = Attack(
     "times",
     "lower",
     run,
+    cure="a smaller t, or beta",
 )

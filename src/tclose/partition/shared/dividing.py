@@ -20,32 +20,40 @@ Admitted = Callable[[list[Ints]], Bools]  # judges classes, each given as its ro
 def merged_with_care(labels: Ints, points: Floats, admitted: Admitted, beat: Beat) -> Ints | None:
     """Merge failing classes, each with the nearest class that mends it; return None if one class is left and fails.
 
-    A class that no neighbour mends joins the nearest.
+    A class that no neighbour mends joins the nearest. The smallest failing class comes first.
     """
-    classes = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1)]
-    failing = [not holds for holds in admitted(classes).tolist()]
-    while any(failing):
+    sizes = np.bincount(labels)
+    classes = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
+    sums = np.stack([np.bincount(labels, weights=column) for column in points.T], axis=1)
+    failing, alive = ~admitted(classes), np.ones(len(classes), dtype=bool)
+    while failing.any():
         beat()
-        if len(classes) == 1:
+        chosen = int(np.where(failing, sizes, len(labels) + 1).argmin())
+        alive[chosen] = failing[chosen] = False
+        near = _nearest(sums[chosen] / sizes[chosen], sums / sizes[:, None], alive)
+        if not len(near):
             return None
-        chosen = min((place for place, fails in enumerate(failing) if fails), key=lambda place: len(classes[place]))
-        rows = classes.pop(chosen)
-        failing.pop(chosen)
-        near = _nearest(rows, classes, points)
-        holds = admitted([np.append(rows, classes[place]) for place in near])
-        place = int(near[int(holds.argmax())])
-        classes[place], failing[place] = np.append(rows, classes[place]), not holds.any()
-    joined = np.empty_like(labels)
-    for label, rows in enumerate(classes):
-        joined[rows] = label
-    return joined
+        unions = [np.append(classes[chosen], classes[place]) for place in near.tolist()]
+        holds = admitted(unions)
+        best = int(holds.argmax())
+        place = int(near[best])
+        classes[place], failing[place] = unions[best], not holds[best]
+        sums[place] += sums[chosen]
+        sizes[place] += sizes[chosen]
+    return _numbered([rows for rows, remains in zip(classes, alive.tolist(), strict=True) if remains], len(labels))
 
 
-def _nearest(rows: Ints, classes: list[Ints], points: Floats) -> Ints:
-    """Return the places of the classes whose centres are nearest to some rows, the nearest first."""
-    centres = np.stack([points[members].mean(axis=0) for members in classes])
-    gaps = np.abs(centres - points[rows].mean(axis=0)).sum(axis=1)
-    return np.argsort(gaps, kind="stable")[:NEIGHBOURS]
+def _nearest(centre: Floats, centres: Floats, alive: Bools) -> Ints:
+    """Return the classes, of those that are left, whose centres are nearest, the nearest first."""
+    gaps = np.where(alive, np.abs(centres - centre).sum(axis=1), np.inf)
+    return np.argsort(gaps, kind="stable")[: min(NEIGHBOURS, int(np.count_nonzero(alive)))]
+
+
+def _numbered(classes: list[Ints], rows: int) -> Ints:
+    labels = np.empty(rows, dtype=np.int64)
+    for label, members in enumerate(classes):
+        labels[members] = label
+    return labels
 
 
 def best_division(points: Floats, admitted: Admitted) -> Ints | None:

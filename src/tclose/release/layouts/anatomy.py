@@ -171,6 +171,7 @@ ENTRY = LayoutEntry(
     lambda _: MARKS,
     make,
     verify,
+    exact_quasi=True,
     scope=NO_IDENTITY,
     holds=HOLDS,
 )

@@ -70,6 +70,7 @@ class LayoutEntry:
     possible_marks: Callable[[int], tuple[str, ...]]  # by the number of sensitive attributes
     make: Callable[[ReleaseInput, str, Options], Layout]
     verify: Callable[[Certificate, FilesOf, Progress], Verified]
+    exact_quasi: bool = False  # whether each row publishes its own quasi-identifiers
     scope: str | None = None  # what the certificate says that the guarantee does not cover
     holds: tuple[str, ...] = ()  # what the certificate says that each of its tables holds
 

@@ -1,0 +1,236 @@
+"""What remains exposed in a published table, whatever it guarantees: counted from its classes and cells alone.
+
+Three ways in which a row gives a person away need no second table to compare with: its class shows one sensitive value
+only, its exact sensitive value is rare, or one known sensitive value reveals another. The counts are those of the
+homogeneity attack, the rare value attack and the background join attack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tclose.policy.draft.profile import OWN_ROWS
+from tclose.policy.draft.roles import MANY_ROWS
+from tclose.types import Bools, Ints
+from tclose.words import exposure_cure, exposure_sentence, nothing_exposed
+
+Kind = Literal["same_value", "rare_value", "known_value"]
+Cells = Literal["number", "bin", "other"]  # decides which setting makes the values coarser
+
+MANY_SHARE = 0.25  # of the rows that have a value; a draft is stricter, so that no draft is warned about
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedAttribute:
+    """A sensitive column as it is published."""
+
+    name: str
+    values: Ints  # per row; equal numbers, equal cells; a missing cell has a number, too
+    cells: Cells
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedClasses:
+    """A published table as a reader sees it: its classes and its sensitive columns."""
+
+    rows: Ints  # one class after the other
+    starts: Ints  # where each class begins in `rows`
+    attributes: Sequence[PublishedAttribute]
+    crowd: int  # how many rows, or persons, everyone should be able to hide among: k, but at least two
+    persons: Ints | None = None  # who each row belongs to, where k counts persons
+
+    @property
+    def sizes(self) -> Ints:
+        """Rows of each class."""
+        return np.diff(self.starts, append=len(self.rows))
+
+
+@dataclass(frozen=True)
+class ExposedRows:
+    """One way in which rows of a release remain exposed: how many rows, and the attributes through which."""
+
+    kind: Kind
+    rows: int  # exposed through some attribute
+    of: int  # rows of the table
+    attributes: Mapping[str, int]  # the exposed rows of each attribute that exposes some, most rows first
+    cells: Mapping[str, Cells]  # of the same attributes
+    crowd: int
+    counted: Literal["rows", "persons"] = "rows"  # what the crowd is made of
+    table: int | None = None  # which of several tables, counted from 1
+
+    @property
+    def share(self) -> float:
+        """The share of the table's rows."""
+        return self.rows / self.of
+
+    @property
+    def sentence(self) -> str:
+        """What is exposed, and who learns it."""
+        names = list(self.attributes)
+        return exposure_sentence(
+            self.kind, self.rows, self.of, names, crowd=self.crowd, counted_as=self.counted, table=self.table
+        )
+
+    @property
+    def cure(self) -> str:
+        """The setting that would cure it."""
+        return exposure_cure(self.kind, self.cells, several_tables=self.table is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        table = {} if self.table is None else {"table": self.table}
+        return {
+            "kind": self.kind,
+            **table,
+            "rows": self.rows,
+            "share": self.share,
+            "attributes": dict(self.attributes),
+            "sentence": self.sentence,
+            "cure": self.cure,
+        }
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """Everything that remains exposed in a release, most rows first, and what was looked at."""
+
+    findings: tuple[ExposedRows, ...]
+    attributes: tuple[int, ...]  # sensitive attributes of each table
+    crowd: int
+    counted: Literal["rows", "persons"]
+
+    @property
+    def nothing(self) -> str:
+        """What was looked at, for a release in which nothing of it was found."""
+        return nothing_exposed(self.attributes, crowd=self.crowd, counted_as=self.counted)
+
+
+def exposed_in(tables: Sequence[PublishedClasses]) -> Exposed:
+    """Look for everything that remains exposed in the tables of one release."""
+    several = len(tables) > 1
+    findings = [
+        exposed
+        for number, table in enumerate(tables, start=1)
+        for exposed in _exposed_rows(table, number if several else None)
+    ]
+    return Exposed(
+        findings=tuple(sorted(findings, key=lambda exposed: -exposed.rows)),
+        attributes=tuple(len(table.attributes) for table in tables),
+        crowd=tables[0].crowd,
+        counted=_counted(tables[0]),
+    )
+
+
+def _exposed_rows(table: PublishedClasses, number: int | None) -> Iterator[ExposedRows]:
+    """Yield each way in which some rows of a table remain exposed."""
+    ways: dict[Kind, Mapping[str, Bools]] = {
+        "same_value": same_value(table),
+        "rare_value": rare_value(table),
+        "known_value": known_value(table),
+    }
+    for kind, marks in ways.items():
+        rows = {name: int(np.count_nonzero(mark)) for name, mark in marks.items()}
+        exposing = sorted((name for name in rows if rows[name]), key=lambda name: -rows[name])
+        if exposing:
+            union = np.logical_or.reduce([marks[name] for name in exposing])
+            cells = {attribute.name: attribute.cells for attribute in table.attributes}
+            yield ExposedRows(
+                kind=kind,
+                rows=int(np.count_nonzero(union)),
+                of=len(table.rows),
+                attributes={name: rows[name] for name in exposing},
+                cells={name: cells[name] for name in exposing},
+                crowd=table.crowd,
+                counted=_counted(table),
+                table=number,
+            )
+
+
+def _counted(table: PublishedClasses) -> Literal["rows", "persons"]:
+    return "rows" if table.persons is None else "persons"
+
+
+def same_value(table: PublishedClasses) -> dict[str, Bools]:
+    """Mark, for each attribute, the rows of classes that show one value of it, where the whole table shows several."""
+    marks = {}
+    for attribute in table.attributes:
+        mark = np.zeros(len(table.rows), dtype=bool)
+        if _varies(attribute):
+            grouped = attribute.values[table.rows]
+            mark[table.rows] = np.repeat(_alike(grouped, table.starts), table.sizes)
+        marks[attribute.name] = mark
+    return marks
+
+
+def rare_value(table: PublishedClasses) -> dict[str, Bools]:
+    """Mark, for each attribute, the rows whose value is shared by fewer rows (or persons) than the crowd."""
+    return {
+        attribute.name: shared_by(attribute.values, table.persons)[attribute.values] < table.crowd
+        for attribute in table.attributes
+    }
+
+
+def known_value(table: PublishedClasses) -> dict[str, Bools]:
+    """Mark, for each attribute, the rows of which it reveals another attribute to anyone who also knows the class.
+
+    That is so where all rows of the class that show the same value of it agree on another attribute, of which the
+    whole table shows several values.
+    """
+    if len(table.attributes) < 2:
+        return {}
+    labels = np.repeat(np.arange(len(table.starts)), table.sizes)
+    marks = {}
+    for known in table.attributes:
+        key = labels * (int(known.values.max()) + 1) + known.values[table.rows]
+        order = np.argsort(key, kind="stable")
+        key, order = key[order], table.rows[order]
+        starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
+        revealed = np.zeros(len(starts), dtype=bool)
+        for other in table.attributes:
+            if other is not known and _varies(other):
+                revealed |= _alike(other.values[order], starts)
+        mark = np.zeros(len(order), dtype=bool)
+        mark[order] = np.repeat(revealed, np.diff(starts, append=len(order)))
+        marks[known.name] = mark
+    return marks
+
+
+def _varies(attribute: PublishedAttribute) -> bool:
+    """Say whether the whole table shows several values; a value that everyone has is no news about anyone."""
+    return bool(np.ptp(attribute.values))
+
+
+def _alike(grouped: Ints, starts: Ints) -> Bools:
+    """Tell for each group of neighbouring rows whether all of them show one value."""
+    return np.asarray(np.maximum.reduceat(grouped, starts) == np.minimum.reduceat(grouped, starts))
+
+
+def shared_by(values: Ints, persons: Ints | None) -> Ints:
+    """Return how many rows show each value, or how many persons where these are known.
+
+    >>> shared_by(np.array([0, 0, 1]), None), shared_by(np.array([0, 0, 1]), np.array([5, 5, 6]))
+    (array([2, 1]), array([1, 1]))
+    """
+    if persons is not None:
+        people = int(persons.max()) + 1
+        values = np.unique(values * people + persons) // people
+    return np.bincount(values)
+
+
+def rows_with_own_values(values: Ints, persons: Ints | None) -> int:
+    """Return how many rows show a value of their own, if these are many, else 0; `values` are -1 where missing.
+
+    A value is a row's own if at most two rows (or persons) show it. Such rows are many if there are at least ten, and
+    at least a quarter of the rows that have a value.
+    """
+    present = values >= 0
+    if not present.any():
+        return 0
+    shown = values[present]
+    own = shared_by(shown, None if persons is None else persons[present])[shown] <= OWN_ROWS
+    rows = int(np.count_nonzero(own))
+    return rows if rows >= max(MANY_ROWS, MANY_SHARE * len(shown)) else 0

@@ -1,0 +1,46 @@
+"""What is guessed about a column: its role, why, how it is published, and what its steward should know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tclose.policy.draft.profile import Kind
+from tclose.policy.draft.roles import Role
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The role that a column seems to play, why, what is set for it, and what its steward should know."""
+
+    column: str
+    role: Role
+    kind: Kind
+    why: str
+    missing: int
+    settings: Mapping[str, Any] = field(default_factory=dict)  # keys of its table in the policy
+    remarks: tuple[str, ...] = ()
+    by_name: bool = False  # whether the name alone decided
+    person: int = 0  # how well it can serve as `person`; 0: it cannot
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {
+            "column": self.column,
+            "role": self.role,
+            "kind": self.kind,
+            "why": self.why,
+            "missing": self.missing,
+            "settings": plain(self.settings),
+            "remarks": list(self.remarks),
+        }
+
+
+def plain(value: Any) -> Any:
+    """Return a setting as JSON has it."""
+    if isinstance(value, Mapping):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, str | int | list):
+        return value
+    return int(value) if value.denominator == 1 else float(value)

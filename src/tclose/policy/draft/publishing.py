@@ -1,0 +1,122 @@
+"""How a column is published, so that nothing that belongs to one row is, and what its steward should know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tclose.policy.draft import names
+from tclose.policy.draft.profile import AMBIGUOUS, OWN_ROWS, Profile
+from tclose.policy.draft.roles import MANY_NUMBERS, Role
+from tclose.policy.draft.spelling import toml
+from tclose.words import counted
+
+BINS = 20
+LEAST_IN_BIN = 5  # rows; a small table gets fewer bins
+FEW_ANSWERS = 10  # different values: no more are levels, such as blood types A, B, AB and 0
+LONGEST_CODE = 6  # letters of a postal code that prefixes are made of
+
+Settings = tuple[dict[str, Any], tuple[str, ...]]  # keys of the column's table in the policy, and why they are set
+
+
+def settings_of(column: Profile, role: Role) -> Settings:
+    """Return the settings that a column needs in its role, with the reasons."""
+    if role == "identifier":
+        return {}, ()
+    return _quasi_settings(column) if role == "quasi" else _sensitive_settings(column)
+
+
+def remarks_on(column: Profile) -> tuple[str, ...]:
+    """Return what a steward should know about a column, whatever its role."""
+    name = names.words(column.name)
+    return tuple(remark for remarks in _REMARKS for remark in remarks(column, name))
+
+
+def _quasi_settings(column: Profile) -> Settings:
+    name, numbers = names.words(column.name), column.numbers
+    if column.kind == "date":
+        units = [*(["day"] if column.time_of_day else []), "month", "year", "decade"]
+        said = "exact dates single people out: a class publishes the month, the year or the decade that its rows share"
+        return {"hierarchy": {"date": units}}, (said,)
+    if names.POSTCODE.search(name) and column.kind != "boolean" and column.longest > 1:
+        lengths = list(range(min(column.longest, LONGEST_CODE) - 1, 0, -1))
+        return {"hierarchy": {"prefix": lengths}}, ("a class publishes the first digits that its rows share",)
+    if numbers is not None and numbers.round_step is not None and has_own_numbers(column):
+        said = f"{_own_rows(column)}: the ends of ranges are rounded, so that they are nobody's exact numbers"
+        return {"step": numbers.round_step}, (said,)
+    return {}, ()
+
+
+def _sensitive_settings(column: Profile) -> Settings:
+    settings: dict[str, Any] = {}
+    remarks: tuple[str, ...] = ()
+    if has_own_numbers(column):
+        settings = {"bins": {"quantiles": max(1, min(BINS, column.present // LEAST_IN_BIN))}, "publish": "bin"}
+        remarks = (f"{_own_rows(column)}: these would single them out, so bins are published",)
+    elif column.kind in ("text", "boolean", "mixed"):
+        settings = {"distance": "equal"}
+    if column.missing:
+        settings["missing"] = "value"
+    return settings, remarks
+
+
+def has_own_numbers(column: Profile) -> bool:
+    """Tell whether many rows have a number of their own, so that exact numbers are not published."""
+    return column.kind == "number" and column.own_share > MANY_NUMBERS and column.distinct > OWN_ROWS
+
+
+def _own_rows(column: Profile) -> str:
+    return f"{column.own:,} of {counted(column.present, 'row')} have a number of their own (at most two share it)"
+
+
+def _weight_remarks(column: Profile, name: str) -> Sequence[str]:
+    numbers = column.numbers
+    if numbers is None:
+        return ()
+    by_look = names.AMBIGUOUS_WEIGHT.search(name) and numbers.like_sampling_weights
+    if not (names.SAMPLING_WEIGHT.search(name) or by_look):
+        return ()
+    return (
+        "a sampling weight? It says nothing sensitive, but it tells which stratum a person was drawn from: "
+        "if nobody needs it, move it to identifiers",
+    )
+
+
+def _missing_remarks(column: Profile, name: str) -> Sequence[str]:
+    place = names.PLACE.search(name)
+    doubtful = [marker for marker in column.markers if marker in AMBIGUOUS or (marker == "NA" and place)]
+    remarks = []
+    if doubtful and column.kind in ("text", "mixed", "boolean"):
+        shown = ", ".join(toml(marker) for marker in doubtful)
+        remarks.append(f'{shown} means "no value" here: if it is an answer, write it differently in the table')
+    if column.levels:
+        shown = ", ".join(toml(level) for level in column.levels)
+        remarks.append(f'{shown} counts as an answer here: if it means "no value", add it to missing')
+    return remarks
+
+
+def _number_remarks(column: Profile, name: str) -> Sequence[str]:
+    if column.numbers is None or not column.numbers.stray_end:
+        return ()
+    return ('its first or last number stands apart: if it is a code for "no value", such as 999, add it to missing',)
+
+
+def _mixed_remarks(column: Profile, name: str) -> Sequence[str]:
+    if column.kind != "mixed" or column.distinct <= FEW_ANSWERS or names.POSTCODE.search(name):
+        return ()
+    return ("numbers or dates, and other texts: to have it read as numbers, correct the texts or list them in missing",)
+
+
+def _postcode_remarks(column: Profile, name: str) -> Sequence[str]:
+    if column.kind != "number" or not names.POSTCODE.search(name):
+        return ()
+    return ("read as numbers: if leading zeros were lost (1234 for 01234), restore them first",)
+
+
+_REMARKS: tuple[Callable[[Profile, str], Sequence[str]], ...] = (
+    _weight_remarks,
+    _missing_remarks,
+    _number_remarks,
+    _mixed_remarks,
+    _postcode_remarks,
+)

@@ -1,0 +1,196 @@
+"""Which role a column seems to play, and why. What is in doubt is not published.
+
+An identifier is never published. A quasi-identifier is published for a class at a time: as a range, a label or a set. A
+sensitive value is published row by row, so texts of which many belong to one row are identifiers; numbers are binned
+(`publishing.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from tclose.policy.draft import names
+from tclose.policy.draft.profile import Profile
+from tclose.policy.draft.shapes import IDENTIFYING, SHAPES
+from tclose.words import percent
+
+Role = Literal["identifier", "quasi", "sensitive"]
+
+MANY_NUMBERS = 0.1  # share of rows with a number of their own from which exact numbers are not published
+MANY_TEXTS = 0.1  # the same for texts, where the set of a class would spell them out
+MANY_ROWS = 10  # fewer rows than this are not many in a small table, whatever their share
+MANY_PROSE = 0.05  # the same for free text
+MEASUREMENT = 50  # different numbers: more look like a measurement
+FEW_LEVELS = 5  # different values: no more are answers, not numbers of persons
+FEW_IDS = 10  # different values: fewer hardly number persons
+ROWS_PER_PERSON = 50  # more rows per value rather number groups of persons
+LONG_NUMBER = 9  # digits: as phone numbers and accounts have
+CARD_DIGITS = 12  # digits: no amount of money has so many
+CODE_DIGITS = 7  # digits that nearly all numbers of a code have
+LEAST_ROWS = 5  # so many rows show that numbers are consecutive, or rise
+PERSONAL_CODES = frozenset({"email", "official", "uuid", "hash"})  # shapes of texts that stand for one person each
+NAMES_PERSONS = 10**18  # how much more a name such as patient_id counts than the number of different values
+
+
+class Reason(NamedTuple):
+    """A role, why, and whether the name alone decided."""
+
+    role: Role
+    why: str
+    by_name: bool
+
+
+def role_of(column: Profile) -> Reason:
+    """Return the role of a column."""
+    name = names.words(column.name)
+    if why := _identified_by_name(column, name):
+        return Reason("identifier", why, True)
+    if column.kind == "date":  # exact dates are never published: they go up a hierarchy
+        return Reason("quasi", "others may know dates from a person's life", True)
+    if names.POSTCODE.search(name):
+        return Reason("quasi", "its name says that it is a postal code", True)
+    if column.shape in IDENTIFYING:
+        return Reason("identifier", f"its values look like {SHAPES[column.shape]}", False)
+    if why := _identified_by_texts(column):
+        return Reason("identifier", why, False)
+    if _has_long_numbers(column, CARD_DIGITS):
+        return Reason("identifier", "its whole numbers are as long as the numbers of cards and accounts", False)
+    if names.SAMPLING_WEIGHT.search(name) and column.kind == "number":
+        return Reason("sensitive", "its name says that it is a sampling weight", True)
+    if names.SENSITIVE.search(name) and not names.COUNT.search(name):
+        return Reason("sensitive", "its name says something that nobody may learn about a person", True)
+    if names.QUASI.search(name):
+        return Reason("quasi", "its name is something that others may know about a person", True)
+    if names.NUMBER_OF_GROUP.search(name) or (names.NUMBERING.search(name) and not _is_count(column, name)):
+        return Reason("quasi", "its name says that it is a group, a code or a number, which others may know", True)
+    return _role_by_values(column, name)
+
+
+def _role_by_values(column: Profile, name: str) -> Reason:
+    numbers = column.numbers
+    if numbers is not None and numbers.days:
+        return Reason("quasi", "its numbers read as dates such as 20240331", False)
+    if not names.COUNT.search(name) and (why := _identified_by_numbers(column)):
+        return Reason("identifier", why, False)
+    if column.kind == "number" and column.distinct > MEASUREMENT:
+        return Reason("sensitive", "a measurement by the look of its values", False)
+    return Reason("quasi", "its meaning is unknown, and others may know its values", False)
+
+
+def _identified_by_name(column: Profile, name: str) -> str | None:
+    """Say why the name of a column points to one person or one row, with the counts where the name can mislead."""
+    if not _holds_codes_or_texts(column):
+        return None
+    if names.PERSONAL.search(name) and not _has_yes_or_no(column) and not _is_count(column, name):
+        return "its name points to one person"
+    if names.OFFICIAL.search(name) and not _has_few_levels(column):
+        return "its name says that it is an official number of one person"
+    if names.ID.search(name) and not (names.NUMBER_OF_GROUP.search(name) and column.distinct < 0.2 * column.present):
+        return "its name says that it numbers rows or persons"
+    return _numbered_by_name(column, name)
+
+
+def _numbered_by_name(column: Profile, name: str) -> str | None:
+    """Say why a name such as "case" or "number", which can also mean a count or a group, means a code."""
+    if names.NUMBER_OF_GROUP.search(name) and column.nearly_unique and _is_code(column):
+        return "its name and its many different numbers point to one row"
+    numbering = names.NUMBERING.search(name) or names.NUMBER_OF_PERSON.search(name)
+    if not numbering or names.POSTCODE.search(name) or _is_count(column, name):
+        return None
+    if column.distinct > 0.5 * column.present:
+        return "its name and its many different values point to one row or person"
+    repeated = column.distinct >= FEW_IDS and column.distinct * ROWS_PER_PERSON >= column.present
+    if repeated and (names.NUMBER_OF_PERSON.search(name) or names.NUMBER_OF_FAMILY.search(name)):
+        return "its name says that it numbers persons or families"
+    return None
+
+
+def _is_count(column: Profile, name: str) -> bool:
+    """Tell whether a name says how many there are; n_patient with many different numbers is rather a number."""
+    if column.kind != "number" or not names.COUNT.search(name) or names.ID.search(name):
+        return False
+    return not (names.NUMBER_OF_PERSON.search(name) and column.distinct > 0.5 * column.present)
+
+
+def _is_code(column: Profile) -> bool:
+    return column.numbers is not None and column.numbers.whole
+
+
+def _holds_codes_or_texts(column: Profile) -> bool:
+    return _is_code(column) or column.kind in ("text", "mixed")
+
+
+def _has_yes_or_no(column: Profile) -> bool:
+    """Tell whether the values rather say if there is a phone than its number."""
+    return column.shape == "answer" or (column.kind == "number" and column.distinct <= 2 and column.rows >= 20)
+
+
+def _has_few_levels(column: Profile) -> bool:
+    return _has_yes_or_no(column) or (column.distinct <= FEW_LEVELS and column.rows >= 20 * FEW_LEVELS)
+
+
+def _identified_by_texts(column: Profile) -> str | None:
+    """Say why texts identify rows: many stand in one row only, and a class would spell them out."""
+    if column.kind not in ("text", "mixed") or not column.present:
+        return None
+    if names.FREE_TEXT.search(names.words(column.name)) and not _has_few_levels(column):
+        return "free text can name people"
+    if column.shape == "dates" and (column.distinct > MEASUREMENT or column.own_share > MANY_TEXTS):
+        return "its dates are not written as 2024-03-31: rewrite them, and a class can publish a month or a year"
+    if column.shape == "amounts" and column.own_share > MANY_TEXTS:
+        return "its numbers are not written as 12.5: rewrite them, and they can be published in bins"
+    if column.kind == "text" and column.shape == "prose" and column.own_share > MANY_PROSE:
+        return "free text can name people"
+    if column.nearly_unique:
+        return "(nearly) every row has a text of its own"
+    if column.in_blocks and (column.distinct > MEASUREMENT or column.shape == "code"):
+        return "each of its texts stands in a few rows, as the code of a person does"
+    if column.own_share > MANY_TEXTS and (column.own >= MANY_ROWS or column.rows >= 5 * MANY_ROWS):
+        return f"{percent(column.own_share)} of the rows have a text of their own"
+    return None
+
+
+def _has_long_numbers(column: Profile, digits: int) -> bool:
+    return column.numbers is not None and column.numbers.digits >= digits and column.distinct >= FEW_IDS
+
+
+def _identified_by_numbers(column: Profile) -> str | None:
+    """Say why whole numbers look like a code and not like a measurement."""
+    numbers = column.numbers
+    if numbers is None or not numbers.whole or column.distinct < LEAST_ROWS:
+        return None
+    if _has_long_numbers(column, LONG_NUMBER):
+        return f"its whole numbers have {numbers.digits} digits, as phone numbers and accounts have"
+    if column.nearly_unique:
+        if numbers.consecutive:
+            return "its whole numbers are (nearly) all different and consecutive, as a running number is"
+        if numbers.rising:
+            return "its whole numbers are (nearly) all different and rise from row to row, as a running number does"
+        if numbers.digits >= CODE_DIGITS:
+            return f"its whole numbers are (nearly) all different and have {numbers.digits} digits, as a code has"
+    elif column.in_blocks and (numbers.consecutive or column.distinct > MEASUREMENT):
+        return "each of its whole numbers stands in a few rows, as the number of a person does"
+    return None
+
+
+def fitness_as_person(column: Profile) -> int:
+    """Tell how well an identifier can serve as `person`: 0 if it does not repeat, or numbers something else."""
+    name = names.words(column.name)
+    repeats = 0 < column.distinct < column.present
+    many = column.distinct >= FEW_IDS and column.distinct * ROWS_PER_PERSON >= column.present
+    if not (_holds_codes_or_texts(column) and repeats and many) or _numbers_others(column, name):
+        return 0
+    if names.NUMBER_OF_PERSON.search(name):
+        return NAMES_PERSONS + column.distinct
+    named = names.ID.search(name) or names.OFFICIAL.search(name)
+    if named or column.kind == "number" or column.shape in PERSONAL_CODES:
+        return column.distinct
+    return 0
+
+
+def _numbers_others(column: Profile, name: str) -> bool:
+    """Tell whether equal values can belong to different persons: namesakes, a family, an address, a hospital."""
+    if names.NUMBER_OF_GROUP.search(name) or names.HOUSEHOLD.search(name):
+        return True
+    shared = names.PERSONAL.search(name) and not names.ID.search(name) and column.shape != "email"
+    return bool(shared) or column.shape in IDENTIFYING - PERSONAL_CODES

@@ -1,0 +1,43 @@
+"""A release that was written: what `steps.anonymize` returns, and what `tclose anonymize --json` prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tclose.measure.exposure import Exposed
+from tclose.measure.lost import LostDetail
+from tclose.release.certificate import Certificate
+from tclose.release.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """A release that was written: its files, what was proved of it, and what its steward should know."""
+
+    release: Release = field(repr=False)
+    certificate: Certificate = field(repr=False)
+    out: Path
+    files: tuple[Path, ...]  # `out`, or one file for each table of a release of several
+    exposed: Exposed  # what remains exposed, most rows first
+    certificate_file: Path | None = None
+    report: Path | None = None
+    lost: tuple[LostDetail, ...] = ()  # its tables that lost everything
+    notes: tuple[str, ...] = ()  # warnings about what could not be done
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Every warning: columns that give rows away, then what could not be done."""
+        return (*self.release.prepared.leaks, *self.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {
+            "release": str(self.out),
+            **self.certificate.content,
+            "digest": self.certificate.digest,
+            "exposed": [exposed.to_dict() for exposed in self.exposed.findings],
+            "lost": [loss.to_dict() for loss in self.lost],
+            "warnings": list(self.warnings),
+        }
