@@ -149,6 +149,13 @@ def test_an_id_that_repeats_becomes_the_person() -> None:
     assert tclose.Policy.from_dict(tomllib.loads(draft.policy)).person == "id"
 
 
+@pytest.mark.parametrize(("name", "rows_each"), [("nr", 8), ("subject", 58)])  # R's Males and french_fries
+def test_a_panel_is_numbered_by_persons(name: str, rows_each: int) -> None:
+    numbers = [13 + 4 * (row // rows_each) for row in range(30 * rows_each)]
+    draft = steps.init(pl.DataFrame({name: numbers, "age": [20 + row % 40 for row in range(len(numbers))]}))
+    assert (draft.columns[0].role, draft.person) == ("identifier", name)
+
+
 def test_the_person_is_the_patient_and_not_the_visit() -> None:
     frame = {"id": range(200), "visit_id": range(500, 700), "patient_id": [row // 4 for row in range(200)]}
     assert steps.init(pl.DataFrame(frame)).person == "patient_id"

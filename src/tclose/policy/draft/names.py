@@ -46,7 +46,8 @@ PERSONS = _alternatives(
     "pacjent[ayow]* klient[ayow]* osob[ay]? pracownik[ao]?",  # Polish
 )
 PERSON = _alternatives(  # alone, as the name of a column; the plural is rather a count
-    "patient pat proband person customer client user member subject subj student pupil employee respondent participant",
+    "patient pat proband person child kind enfant nino bambino customer client user member subject subj student pupil",
+    "employee respondent participant",
     "individual volunteer donor worker kunde mitarbeiter teilnehmer mitglied schueler schuler personne individu eleve",
     "cliente paciente persona empleado alumno usuario paziente utente dipendente klant medewerker",
     "pessoa pacjent klient",
@@ -120,7 +121,7 @@ ID = _any(
     "_row_?(?:id|no|nr|num|number|index)_ _record_?(?:id|no|nr|number)_",
     "identifi(?:er|cator|ant|cativo|kation) kennung kennziffer identificador identyfikator",
     rf"(?:{PERSONS})id[a-z]?_",
-    "(?:utility|company|school|hospital|case|order|visit|event|study|item|sample|specimen|site)id[a-z]?_",
+    "(?:utility|company|school|hospital|case|order|visit|event|study|item|sample|specimen|site|sch|dist|fam|hh)id[a-z]?_",
 )
 # Words such as "number" can name a code or a count: the values decide.
 NUMBERING = _any(

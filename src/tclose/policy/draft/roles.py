@@ -61,6 +61,8 @@ def role_of(column: Profile) -> Reason:
         return Reason("sensitive", "its name says something that nobody may learn about a person", True)
     if names.QUASI.search(name):
         return Reason("quasi", "its name is something that others may know about a person", True)
+    if not names.COUNT.search(name) and (why := _identified_by_numbers(column)):
+        return Reason("identifier", why, False)
     if names.NUMBER_OF_GROUP.search(name) or (names.NUMBERING.search(name) and not _is_count(column, name)):
         return Reason("quasi", "its name says that it is a group, a code or a number, which others may know", True)
     return _role_by_values(column, name)
@@ -70,8 +72,6 @@ def _role_by_values(column: Profile, name: str) -> Reason:
     numbers = column.numbers
     if numbers is not None and numbers.days:
         return Reason("quasi", "its numbers read as dates such as 20240331", False)
-    if not names.COUNT.search(name) and (why := _identified_by_numbers(column)):
-        return Reason("identifier", why, False)
     if column.kind == "number" and column.distinct > MEASUREMENT:
         return Reason("sensitive", "a measurement by the look of its values", False)
     return Reason("quasi", "its meaning is unknown, and others may know its values", False)
@@ -99,8 +99,9 @@ def _numbered_by_name(column: Profile, name: str) -> str | None:
         return None
     if column.distinct > 0.5 * column.present:
         return "its name and its many different values point to one row or person"
-    repeated = column.distinct >= FEW_IDS and column.distinct * ROWS_PER_PERSON >= column.present
-    if repeated and (names.NUMBER_OF_PERSON.search(name) or names.NUMBER_OF_FAMILY.search(name)):
+    if column.in_blocks:
+        return "its name is a number or a code, and each value stands in a few rows, as the number of a person does"
+    if column.distinct >= FEW_IDS and (names.NUMBER_OF_PERSON.search(name) or names.NUMBER_OF_FAMILY.search(name)):
         return "its name says that it numbers persons or families"
     return None
 
@@ -157,7 +158,7 @@ def _has_long_numbers(column: Profile, digits: int) -> bool:
 def _identified_by_numbers(column: Profile) -> str | None:
     """Say why whole numbers look like a code and not like a measurement."""
     numbers = column.numbers
-    if numbers is None or not numbers.whole or column.distinct < LEAST_ROWS:
+    if numbers is None or not numbers.whole or numbers.days or column.distinct < LEAST_ROWS:
         return None
     if _has_long_numbers(column, LONG_NUMBER):
         return f"its whole numbers have {numbers.digits} digits, as phone numbers and accounts have"
@@ -177,13 +178,18 @@ def fitness_as_person(column: Profile) -> int:
     """Tell how well an identifier can serve as `person`: 0 if it does not repeat, or numbers something else."""
     name = names.words(column.name)
     repeats = 0 < column.distinct < column.present
-    many = column.distinct >= FEW_IDS and column.distinct * ROWS_PER_PERSON >= column.present
+    named = names.NUMBER_OF_PERSON.search(name) is not None
+    many = column.distinct >= FEW_IDS and (named or column.distinct * ROWS_PER_PERSON >= column.present)
     if not (_holds_codes_or_texts(column) and repeats and many) or _numbers_others(column, name):
         return 0
-    if names.NUMBER_OF_PERSON.search(name):
+    if named:
         return NAMES_PERSONS + column.distinct
-    named = names.ID.search(name) or names.OFFICIAL.search(name)
-    if named or column.kind == "number" or column.shape in PERSONAL_CODES:
+    if (
+        names.ID.search(name)
+        or names.OFFICIAL.search(name)
+        or column.kind == "number"
+        or column.shape in PERSONAL_CODES
+    ):
         return column.distinct
     return 0
 
