@@ -25,7 +25,7 @@ from tclose.release.certificate import Certificate
 from tclose.release.exposed import exposed_rows
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
 from tclose.release.formats import CSV, fingerprint, format_of, write_table
-from tclose.release.layouts import About, Layout, WrittenFile, sibling
+from tclose.release.layouts import About, Layout, WrittenFile, sibling, with_sizes
 from tclose.release.layouts.projections import marks_of
 from tclose.release.lost import lost_tables
 from tclose.release.naming import check_names
@@ -109,6 +109,7 @@ class PreparedRelease:
         release = Release(self, tuple(table.result for table in judged))
         names = [WrittenFile(file.target.name, digest) for file, (digest, _) in zip(files, read, strict=True)]
         certificate = self.layout.certificate(self.about, release.results, names)
+        certificate = with_sizes(certificate, [each.table.classes.sizes for each in judged], self.policy.k)
         exposed = exposed_rows(judged, self.policy)
         certified = replace(certificate, guard=NEWEST if guard_formulas else 0)
         return WrittenRelease(release, certified, judged, exposed)
