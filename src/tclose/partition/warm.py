@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose.distance import Distance, Equal, Matrix, Ordered
+from tclose.distance import Distance, DomainFacts, Equal, Matrix, Ordered
 from tclose.partition import Attribute, Problem, method_named
 from tclose.partition.shared.kernels import KERNELS, is_ready, seconds_to_compile
 from tclose.privacy import BetaLikeness
@@ -19,6 +19,7 @@ VALUES = 6  # of the sensitive attribute of every tiny table
 COSTS = np.abs(np.arange(VALUES)[:, None] - np.arange(VALUES)[None, :]).astype(np.int64)
 
 LINE, STAR, METRIC = Ordered(VALUES), Equal(), Matrix(COSTS)
+MISSING = DomainFacts(VALUES, missing=True).make(LINE.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ RUNS = (  # together they use every kernel
     Run("fragmentation", {"bound": "published", "sizing": "gcd"}),
     Run("fragmentation", distance=STAR),
     Run("fragmentation", distance=METRIC),
+    Run("fragmentation", distance=MISSING),
     Run("sabre", {"near": "hilbert"}),
     Run("sabre", {"near": "nearest"}),
     Run("burel", beta=True),
