@@ -96,7 +96,7 @@ def _what(case: Case, folder: Path, captured: list[Callable[[], bytes]]) -> str 
 
 
 def _run(command: Command) -> int:
-    """Run a command as the console script does; what it makes of the streams is undone, as the end of a process does."""
+    """Run a command as the console script does; the streams that it replaces come back, as in a new process."""
     from tclose.cli import main
 
     streams = sys.stdout, sys.stderr
