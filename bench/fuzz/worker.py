@@ -96,12 +96,17 @@ def _what(case: Case, folder: Path, captured: list[Callable[[], bytes]]) -> str 
 
 
 def _run(command: Command) -> int:
-    """Run a command as the console script does."""
+    """Run a command as the console script does; the streams that it replaces come back, as in a new process."""
     from tclose.cli import main
 
+    streams = sys.stdout, sys.stderr
     sys.argv = ["tclose", *command]
     try:
         main()
     except SystemExit as ended:
         return int(ended.code or 0)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        sys.stdout, sys.stderr = streams
     return -1
