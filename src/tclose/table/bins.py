@@ -64,7 +64,7 @@ def _round_up(number: int, room: int) -> int:
     >>> _round_up(242958, 700), _round_up(17, 1), _round_up(-742, 537), _round_up(7, 0)
     (243000, 17, -700, 7)
     """
-    step = 10 ** (len(str(room)) - 1)
+    step = int("1" + "0" * (len(str(room)) - 1))
     return -(-number // step) * step
 
 
