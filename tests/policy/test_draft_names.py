@@ -42,7 +42,8 @@ def test_names_and_addresses_of_people_in_many_languages(name: str) -> None:
         "Kontonummer", "account_number", "passport", "Pasaporte", "Reisepass", "MRN", "IMEI", "IP", "uuid",
         "id", "ID", "pid", "patientId", "PatientID", "case.id", "row_id", "UTILITYID", "identifiant", "Kennung",
         "Patientennummer", "Pat.-Nr.", "Kundennr", "case", "Fallnummer", "account no", "number", "record",
-        "Aktenzeichen",         "N° patient", "numero_cliente", "numer pacjenta", "Rechnungsnummer", "district",
+        "Aktenzeichen", "folio", "expediente",
+        "N° patient", "numero_cliente", "numer pacjenta", "Rechnungsnummer", "district",
     ],
 )  # fmt: skip
 def test_numbers_of_persons_and_rows_in_many_languages(name: str) -> None:
@@ -70,6 +71,7 @@ def test_counts_groups_and_answers_are_no_identifiers(name: str) -> None:
         ("account balance", "sensitive"),
         ("Alter", "quasi"), ("edad", "quasi"), ("leeftijd", "quasi"), ("wiek", "quasi"), ("idade", "quasi"),
         ("PLZ", "quasi"), ("code postal", "quasi"), ("Breitengrad/lat", "quasi"), ("school", "quasi"),
+        ("Längengrad", "quasi"), ("longitud", "quasi"), ("cp", "quasi"),
     ],
 )  # fmt: skip
 def test_sensitive_and_known_in_many_languages(name: str, expected: str) -> None:
@@ -94,3 +96,8 @@ def test_sensitive_and_known_in_many_languages(name: str, expected: str) -> None
 def test_an_identifier_that_repeats_serves_as_person(name: str, facts: dict[str, int], serves: bool) -> None:
     column = Profile(name=name, kind="number", rows=400, missing=0, numbers=NumberLook(whole=True), **facts)  # type: ignore[arg-type]
     assert (fitness_as_person(column) > 0) is serves
+
+
+@pytest.mark.parametrize("name", ["dx", "ICD10", "diagnosis"])
+def test_a_few_levels_can_be_a_diagnosis(name: str) -> None:
+    assert role(name, **LEVELS) == "sensitive"

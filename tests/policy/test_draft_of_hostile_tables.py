@@ -400,3 +400,24 @@ def test_any_table_gets_a_draft_that_is_valid_and_shows_no_cell_and_no_escape(ce
     assert sorted([*read["identifiers"], *read.get("quasi", ()), *read.get("sensitive", ())]) == sorted(cells)
     assert "S3CR3T" not in draft.policy
     assert draft.policy.replace("\n", "").isprintable()
+
+
+def test_a_few_rows_with_a_value_of_their_own_get_a_remark() -> None:
+    frame = pl.DataFrame(
+        {
+            "age": [20 + row % 60 for row in range(500)],
+            "income": [5000 + 13 * row if row < 40 else 1000 + row % 45 for row in range(500)],
+            "diagnosis": [f"rare {row}" if row < 40 else "flu" if row % 2 else "cough" for row in range(500)],
+        }
+    )
+    columns = {guess.column: guess for guess in steps.init(frame).columns}
+    own = "40 of 500 rows have a value of their own (at most two rows or persons share it), "
+    own += "which is published: to hide it, "
+    assert columns["income"].remarks == (f'{own}add bins = {{ quantiles = 20 }} and publish = "bin"',)
+    assert columns["diagnosis"].remarks == (f"{own}write common values in place of the rare ones",)
+
+
+@pytest.mark.parametrize("name", ["Geburtsgewicht", "birth_weight"])
+def test_a_weight_at_birth_is_in_grams(name: str) -> None:
+    frame = pl.DataFrame({"age": [20 + row % 60 for row in range(100)], name: [2500 + 17 * row for row in range(100)]})
+    assert "sampling weight" not in steps.init(frame).policy

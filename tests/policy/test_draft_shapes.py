@@ -57,6 +57,10 @@ def test_levels_look_like_nothing_that_identifies(texts: list[str]) -> None:
     assert shape_of(texts) in (None, "code")
 
 
+def test_names_with_accents_are_names() -> None:
+    assert shape_of(["Jürgen", "José", "François", "João", "Michał"]) == "person"
+
+
 def test_check_digits_are_checked() -> None:
     assert is_iban("DE89370400440532013000")
     assert not is_iban("DE88370400440532013000")

@@ -107,3 +107,28 @@ def test_every_value_lies_in_its_bin(cells: list[Fraction], width: str) -> None:
         low, high = (Fraction(end) for end in column.labels[code][1:-1].split(", "))
         assert low < cell <= high
         assert high - low == Fraction(width)
+
+
+def test_the_edges_of_quantiles_are_nobodys_exact_values() -> None:
+    cells = ["742.37", "1279.79", "1564.49", "2429.58", "7027.84", "13281.45"]
+    labels = binned(cells, quantiles=3).labels
+    assert labels == ("[700, 1300]", "(1300, 3000]", "(3000, 20000]")
+    assert [labels.index(label) for label in shown(cells, quantiles=3)] == [0, 0, 1, 1, 2, 2]
+
+
+def test_the_largest_value_is_not_read_off_its_bin() -> None:
+    assert shown([0] * 9 + [13281], quantiles=2)[-1] == "(0, 20000]"
+    assert shown(["-13281.5", *["0"] * 9], quantiles=5)[0] == "[-20000, 0]"
+
+
+@given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=40), st.integers(1, 8))
+def test_rounded_edges_change_no_bin(numbers: list[int], parts: int) -> None:
+    column = binned(numbers, quantiles=parts)
+    places = sorted(set(zip(numbers, column.codes.tolist(), strict=True)))
+    codes = [code for _, code in places]
+    assert codes == sorted(codes)
+    seen = [sum(number <= value for number in numbers) for value, _ in places]
+    lasts = [seen[i] for i in range(len(places)) if i + 1 == len(places) or codes[i + 1] != codes[i]]
+    needed = [-(-len(numbers) * part // parts) for part in range(1, parts + 1)]
+    assert lasts == sorted({min(count for count in seen if count >= need) for need in needed})
+    assert len(column.labels) == len(lasts)

@@ -24,6 +24,7 @@ INK, MUTED, LINE, PALE, ACCENT = "var(--ink)", "var(--muted)", "var(--line)", "v
 BAND = 24  # pixels per bar
 NAMES_PIXELS = 140  # for the names of methods at the ends of their lines
 PERCENT = ".0%"
+MOST_TICKS = 4  # of an axis that counts classes: half a class would be spelled as one
 APART: dict[str, Any] = {"labelOverlap": "greedy", "labelSeparation": 4}  # numbers along an axis
 CONFIG = {
     "background": "transparent",
@@ -182,7 +183,9 @@ def histogram(spans: Sequence[Span], *, title: str, line: float | None, name: st
         scale=alt.Scale(domain=[min(spans[0].low, end if line is None else line), end], nice=False),
         axis=alt.Axis(title=title, grid=False, tickCount=6, **APART),
     )
-    y = alt.Y("classes", type="quantitative", axis=alt.Axis(title="classes", tickCount=4, tickMinStep=1, format=",d"))
+    most = max(span.count for span in spans)
+    ticks = {"values": list(range(most + 1))} if most <= MOST_TICKS else {"tickCount": MOST_TICKS, "tickMinStep": 1}
+    y = alt.Y("classes", type="quantitative", axis=alt.Axis(title="classes", format=",d", **ticks))
     tips = [alt.Tooltip(field, type="quantitative", format=",") for field in ("low", "high", "classes")]
     chart = _data(rows).mark_bar(binSpacing=1).encode(x=x, x2="high", y=y, tooltip=tips)
     if line is not None:

@@ -42,11 +42,30 @@ def _check_number(bins: int) -> None:
 
 
 def _quantiles(parts: int, units: NDArray[Any], scale: int, counts: NDArray[np.int64]) -> list[Fraction]:
-    """Put an upper edge at each value where another of `parts` equal shares is full."""
+    """Put an upper edge behind each value where another of `parts` equal shares is full.
+
+    Edges are published, so they are rounded as far as no value changes its bin: else the largest value, which belongs
+    to one row, would be read off the last bin.
+    """
     seen, total = np.cumsum(counts), int(counts.sum())
     needed = [-(-total * part // parts) for part in range(1, parts + 1)]
-    uppers = sorted({int(np.searchsorted(seen, need)) for need in needed})
-    return [Fraction(int(units[i]), 10**scale) for i in [0, *uppers]]
+    *uppers, last = sorted({int(np.searchsorted(seen, need)) for need in needed})
+    inner = [_round_up(int(units[i]), int(units[i + 1]) - int(units[i])) for i in uppers]
+    smallest, largest = int(units[0]), int(units[-1])
+    first_width = int(units[uppers[0] if uppers else last]) - smallest
+    last_width = largest - (int(units[uppers[-1]]) if uppers else smallest)
+    edges = [-_round_up(-smallest, first_width), *inner, _round_up(largest, last_width)]
+    return [Fraction(edge, 10**scale) for edge in edges]
+
+
+def _round_up(number: int, room: int) -> int:
+    """Round up to a multiple of the largest power of ten that is at most `room`, hence by less than `room`.
+
+    >>> _round_up(242958, 700), _round_up(17, 1), _round_up(-742, 537), _round_up(7, 0)
+    (243000, 17, -700, 7)
+    """
+    step = int("1" + "0" * (len(str(room)) - 1))
+    return -(-number // step) * step
 
 
 def bin_of(edges: list[Fraction], units: NDArray[Any], scale: int, *, learned: bool) -> NDArray[np.int64]:

@@ -58,5 +58,5 @@ ATTACK = Attack(
     "share",
     "lower",
     run,
-    cure='bins and publish = "bin", or --method projections',
+    cure='bins and publish = "bin", wider bins where there are some, or --method projections',
 )

@@ -127,7 +127,7 @@ ID = _any(
 NUMBERING = _any(
     "names?_ _(?:number|num|no|nr|nos)_$ ^_(?:number|num|no|nr|index|serial|key|code|case|record|obs|rank|lfd)_",
     "nummer _numero_ _nro_ _numer_ [a-z]{3}nr_ _seq(?:uence|uential)?_ _case_ _account _konto_ _compte_",
-    "_cuenta_ _conto_",
+    "_cuenta_ _conto_ _folios?_ _expediente _legajo_ _fascicolo_",
     "_licen[cs]e_ _accession _aktenzeichen _az_ _dossier _chart_ _ticket _invoice _rechnung _bestell _order_ _contract",
     rf"_vertrag ^_(?:{PERSON})_$ ^_(?:{FAMILIES})_$ address _code_$ _key_$",
 )
@@ -145,6 +145,7 @@ COUNT = _any(
     "numero_de_(?:hijos|filhos|visitas|personas|pessoas) numero_(?:di_)?(?:figli|visite)",
 )
 SENSITIVE = _any(
+    "_dx_ _icd_",
     "diagnos disease illness _condition symptom _drug medic cancer tumou?r _hiv_ _aids_ therap treatment surg chemo",
     "mortality _death _[lh]dl_ chol gluc ha?emo _bmi_ _weight pressure systol diastol pulse",
     "_labs?_ _tests?_ _results?_",
@@ -161,8 +162,9 @@ QUASI = _any(
     "_aged?_ birth _dob_ _sex_ gender _race_ ethnic _zip postal post_?code _city_ _town_ _state_ county country region",
     "marital marriage education degree occupation _job profession employ _work religion household",
     "rooms native national",
-    "language admission _date date_ _years?_ _yr_ _lat_ _lon_ _lng_ latitude longitude relationship",
+    "language admission _date date_ _years?_ _yr_ _lat_ _lon_ _lng_ latitud longitud coordinat relationship",
     "_alter_ geburt _geb_ geschlecht _plz_ postleitzahl _ort_ stadt wohnort bundesland _land_ familienstand beruf",
+    "breitengrad langengrad laengengrad koordinate rechtswert hochwert",
     "bildung schulabschluss staatsang nationalit konfession datum _jahr_ _kinder_",  # German, as the line before
     "naissance _sexe_ _ville_ _pays_ etat_civil situation_familiale metier etudes",  # French
     "_edad_ nacimiento _sexo_ genero ciudad _pais_ estado_civil ocupacion educacion _fecha",  # Spanish
@@ -174,7 +176,7 @@ QUASI = _any(
 )
 POSTCODE = _any(
     "_zip postal_?code post_?code _plz_ postleitzahl code_postal codigo_postal _cap_$ _cep_ kod_pocztowy _postnr_",
-    "postnummer",
+    "postnummer ^_cp_$ ^_npa_$",
 )
 PLACE = _any("country _land_ _pays_ _pais_ paese _kraj_ continent nation iso_ _code_ _cc_")  # where NA can be Namibia
 SAMPLING_WEIGHT = _any(
@@ -182,4 +184,5 @@ SAMPLING_WEIGHT = _any(
     "analysis_?w (?:per|hh|person|household|pop|svy|base|replicate|rep)_?(?:weights?|wts?)_ wt(?:int|mec) expansion",
     "weights_ _w_?weight_ hochrechnung gewichtung ponderat ponderac _pond_",
 )
+BIRTH = _any("birth geburt naissance nacimiento nascita geboorte nascimento urodz")
 AMBIGUOUS_WEIGHT = _any("_weight_ _wts?_ _wgts?_ gewicht _peso_ _poids_ _waga_")  # of a body, or of a sample

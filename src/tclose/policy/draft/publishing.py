@@ -7,7 +7,7 @@ from typing import Any
 
 from tclose.policy.draft import names
 from tclose.policy.draft.profile import AMBIGUOUS, OWN_ROWS, Profile
-from tclose.policy.draft.roles import MANY_NUMBERS, Role
+from tclose.policy.draft.roles import MANY_NUMBERS, MANY_ROWS, Role
 from tclose.policy.draft.spelling import toml
 from tclose.words import counted
 
@@ -55,9 +55,20 @@ def _sensitive_settings(column: Profile) -> Settings:
         remarks = (f"{_own_rows(column)}: these would single them out, so bins are published",)
     elif column.kind in ("text", "boolean", "mixed"):
         settings = {"distance": "equal"}
+    if not remarks and column.own >= MANY_ROWS:
+        remarks = (_published_own_rows(column),)
     if column.missing:
         settings["missing"] = "value"
     return settings, remarks
+
+
+def _published_own_rows(column: Profile) -> str:
+    """Say that some rows publish a value of their own, and how to hide it."""
+    if column.kind == "number":
+        cure = f'add bins = {{ quantiles = {BINS} }} and publish = "bin"'
+    else:
+        cure = "write common values in place of the rare ones"
+    return f"{_own_rows(column, 'value')}, which is published: to hide it, {cure}"
 
 
 def has_own_numbers(column: Profile) -> bool:
@@ -65,15 +76,16 @@ def has_own_numbers(column: Profile) -> bool:
     return column.kind == "number" and column.own_share > MANY_NUMBERS and column.distinct > OWN_ROWS
 
 
-def _own_rows(column: Profile) -> str:
-    return f"{column.own:,} of {counted(column.present, 'row')} have a number of their own (at most two share it)"
+def _own_rows(column: Profile, noun: str = "number") -> str:
+    rows = f"{column.own:,} of {counted(column.present, 'row')}"
+    return f"{rows} have a {noun} of their own (at most two rows or persons share it)"
 
 
 def _weight_remarks(column: Profile, name: str) -> Sequence[str]:
     numbers = column.numbers
     if numbers is None:
         return ()
-    by_look = names.AMBIGUOUS_WEIGHT.search(name) and numbers.like_sampling_weights
+    by_look = names.AMBIGUOUS_WEIGHT.search(name) and numbers.like_sampling_weights and not names.BIRTH.search(name)
     if not (names.SAMPLING_WEIGHT.search(name) or by_look):
         return ()
     return (

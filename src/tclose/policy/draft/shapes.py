@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tclose.policy.draft.given_names import GIVEN_NAMES
+from tclose.policy.draft.names import words
 
 SHAPES = {  # what most values look like, as a sentence has it
     "email": "e-mail addresses",
@@ -165,8 +166,8 @@ def _are_names_of_people(texts: Sequence[str]) -> bool:
 
 
 def _begins_or_ends_with_given_name(text: str) -> bool:
-    parts = re.findall(r"[^\W\d_]+", text.casefold())
-    return bool(parts) and (parts[0] in GIVEN_NAMES or parts[-1] in GIVEN_NAMES)
+    parts = words(text).strip("_").split("_")
+    return parts[0] in GIVEN_NAMES or parts[-1] in GIVEN_NAMES
 
 
 def _few_words(text: str) -> bool:
