@@ -15,6 +15,7 @@ import numpy as np
 
 from tclose.measure.base import rounded
 from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes
+from tclose.policy.settings import exact
 from tclose.privacy import requirement
 from tclose.privacy.registry import MODELS
 from tclose.privacy.results import AttributeFinding, CheckResult
@@ -123,16 +124,14 @@ def _reaches(claim: ModelClaim) -> bool:
     try:
         wanted, reached = _level(required[entry.compared] if isinstance(required, Mapping) else required), claim.reached
         gap = _level(reached) - wanted
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+    except (KeyError, TypeError, ValueError, ArithmeticError):
         return False
     return gap >= -1e-9 if entry.sign == "≥" else gap <= 1e-9
 
 
 def _level(level: Any) -> float:
-    """Read a level as JSON has it."""
-    if isinstance(level, bool) or not isinstance(level, int | float | str):
-        raise TypeError("not a level")
-    return math.inf if level == "infinite" else float(Fraction(level))
+    """Read a level as JSON has it; one of any size, such as 1e999999999, is refused before it fills the memory."""
+    return math.inf if level == "infinite" else float(exact(level))
 
 
 def measure_problems(measures: Mapping[str, Any], sizes: Ints, promised: Certificate) -> list[str]:
