@@ -686,3 +686,11 @@ def test_a_level_of_any_size_neither_crashes_nor_hangs(tmp_path: Path, level: An
             forged = changed(content, ("models", number, *way), level)
             (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
             assert not verify(release, tmp_path / "c.json").holds, (number, way)
+
+
+@pytest.mark.parametrize("kind", ["withheld", "projections", "anatomy"])
+def test_more_withheld_rows_than_any_table_has(tmp_path: Path, kind: str) -> None:
+    release, content = made(tmp_path, kind)
+    forged = changed(changed(content, ("withheld",), 10**400), ("policy", "suppress"), 1)
+    (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+    said(verify(release, tmp_path / "c.json"), "is no number of rows")

@@ -27,6 +27,7 @@ DESCRIPTIONS = ("version", "tool", "created", "table", "file", "method", "base",
 OF_SIZES = tuple(measure for measure in MEASURES if measure.of_sizes)
 COMPARED = (*(measure.name for measure in OF_SIZES), "class_sizes", "reconstruction_error")
 COUNTED = ("rows", "persons")
+MOST_ROWS = 2**53  # that a table can have; floats hold the measures of so many
 WORDS = {
     "version": "the version of tclose",
     "tool": "the tool",
@@ -137,7 +138,7 @@ def _level(level: Any) -> float:
 def measure_problems(measures: Mapping[str, Any], sizes: Ints, promised: Certificate) -> list[str]:
     """Compare the measures that the sizes of classes give, and the share of withheld rows with the policy's limit."""
     withheld, rows = promised.withheld, int(sizes.sum())
-    if isinstance(withheld, bool) or not isinstance(withheld, int) or withheld < 0:
+    if isinstance(withheld, bool) or not isinstance(withheld, int) or not 0 <= withheld <= MOST_ROWS:
         return ["the number of withheld rows in the certificate is no number of rows"]
     figures = size_figures(sizes, withheld, promised.policy.k)
     problems = [
