@@ -674,3 +674,23 @@ def test_more_withheld_rows_than_the_policy_allows(tmp_path: Path) -> None:
     forged = changed(content, ("policy", "suppress"), 0.4)
     (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
     said(verify(release, tmp_path / "c.json"), "more rows were withheld than its policy allows")
+
+
+@pytest.mark.parametrize("level", [float("inf"), float("nan"), "1e999999999", "1e-999999999", "1/0", 10**400])
+def test_a_level_of_any_size_neither_crashes_nor_hangs(tmp_path: Path, level: Any) -> None:
+    """Levels by persons are read as numbers; the fraction of 1e999999999 would fill the memory."""
+    release, content = made(tmp_path, "persons")
+    for number, model in enumerate(content["models"]):
+        required = ("required", "c") if model["model"] == "recursive" else ("required",)
+        for way in (("reached",), required):
+            forged = changed(content, ("models", number, *way), level)
+            (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+            assert not verify(release, tmp_path / "c.json").holds, (number, way)
+
+
+@pytest.mark.parametrize("kind", ["withheld", "projections", "anatomy"])
+def test_more_withheld_rows_than_any_table_has(tmp_path: Path, kind: str) -> None:
+    release, content = made(tmp_path, kind)
+    forged = changed(changed(content, ("withheld",), 10**400), ("policy", "suppress"), 1)
+    (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+    said(verify(release, tmp_path / "c.json"), "is no number of rows")

@@ -142,6 +142,17 @@ def test_that_several_rows_lack_an_identifier_says_nothing(nobody: str | None) -
     classes(TABLE.with_columns(name=pl.Series(["Ann", nobody, nobody, "Bob"])), missing=["", "NA"])
 
 
+def test_all_rows_without_a_person_count_as_one_person() -> None:
+    """Null, an empty cell and a marker would otherwise be three persons, and k would seem to hold."""
+    frame = TABLE.with_columns(name=pl.Series([None, "", "NA", "Ann"]))
+    persons = encode(frame, Policy.from_dict({**POLICY, "person": "name", "missing": ["NA"]})).persons
+    assert persons is not None
+    assert persons.tolist() == [0, 0, 0, 1]
+    persons = encode(frame, Policy.from_dict({**POLICY, "person": "name"})).persons
+    assert persons is not None
+    assert persons.tolist() == [0, 0, 1, 2]
+
+
 def test_rows_withheld_for_a_missing_value() -> None:
     frame = TABLE.with_columns(pay=pl.Series(["3", "", "3", "NA"]), debt=pl.Series(["1", "2", None, "4"]))
     sensitive = {"pay": {"t": 1, "missing": "suppress"}, "debt": {"t": 1, "missing": "suppress"}}

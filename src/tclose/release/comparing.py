@@ -15,6 +15,7 @@ import numpy as np
 
 from tclose.measure.base import rounded
 from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes
+from tclose.policy.settings import exact
 from tclose.privacy import requirement
 from tclose.privacy.registry import MODELS
 from tclose.privacy.results import AttributeFinding, CheckResult
@@ -26,6 +27,7 @@ DESCRIPTIONS = ("version", "tool", "created", "table", "file", "method", "base",
 OF_SIZES = tuple(measure for measure in MEASURES if measure.of_sizes)
 COMPARED = (*(measure.name for measure in OF_SIZES), "class_sizes", "reconstruction_error")
 COUNTED = ("rows", "persons")
+MOST_ROWS = 2**53  # that a table can have; floats hold the measures of so many
 WORDS = {
     "version": "the version of tclose",
     "tool": "the tool",
@@ -123,22 +125,20 @@ def _reaches(claim: ModelClaim) -> bool:
     try:
         wanted, reached = _level(required[entry.compared] if isinstance(required, Mapping) else required), claim.reached
         gap = _level(reached) - wanted
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+    except (KeyError, TypeError, ValueError, ArithmeticError):
         return False
     return gap >= -1e-9 if entry.sign == "≥" else gap <= 1e-9
 
 
 def _level(level: Any) -> float:
-    """Read a level as JSON has it."""
-    if isinstance(level, bool) or not isinstance(level, int | float | str):
-        raise TypeError("not a level")
-    return math.inf if level == "infinite" else float(Fraction(level))
+    """Read a level as JSON has it; one of any size, such as 1e999999999, is refused before it fills the memory."""
+    return math.inf if level == "infinite" else float(exact(level))
 
 
 def measure_problems(measures: Mapping[str, Any], sizes: Ints, promised: Certificate) -> list[str]:
     """Compare the measures that the sizes of classes give, and the share of withheld rows with the policy's limit."""
     withheld, rows = promised.withheld, int(sizes.sum())
-    if isinstance(withheld, bool) or not isinstance(withheld, int) or withheld < 0:
+    if isinstance(withheld, bool) or not isinstance(withheld, int) or not 0 <= withheld <= MOST_ROWS:
         return ["the number of withheld rows in the certificate is no number of rows"]
     figures = size_figures(sizes, withheld, promised.policy.k)
     problems = [

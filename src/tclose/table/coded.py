@@ -21,6 +21,7 @@ from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING, SensitiveColumn
+from tclose.table.tally import marked_missing
 from tclose.table.values import Values, pairs_of_like_texts, values_of, with_one_zero
 from tclose.types import Ints
 from tclose.words import counted
@@ -159,9 +160,21 @@ def _encoded(frame: pl.DataFrame, policy: Policy, rows: Ints, whole: CodedTable 
         with mistakes.collected():
             columns[name] = _sensitive(table, name)
     mistakes.report()
-    persons = None if policy.person is None else classes_of(frame[[policy.person]]).labels_by_row()
+    persons = None if policy.person is None else _persons(frame[policy.person], policy)
     withheld = 0 if whole is None else whole.withheld
     return replace(table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies)
+
+
+def _persons(column: pl.Series, policy: Policy) -> Ints:
+    """Return the number of each row's person; all rows without one count as one person, however their cells say so."""
+    persons = classes_of(column.to_frame()).labels_by_row()
+    if not (policy.missing or column.null_count()):
+        return persons
+    cells = column.alias("").cast(pl.String).fill_null("")  # polars takes a name such as ^x$ for a pattern
+    unknown = np.flatnonzero(marked_missing(cells, policy.missing))
+    if len(unknown):
+        persons[unknown] = persons[unknown[0]]
+    return np.unique(persons, return_inverse=True)[1].astype(np.int64)
 
 
 def check_columns(
