@@ -14,6 +14,7 @@ from tclose import steps
 from tclose.errors import PolicyError
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.paths import check_name
+from tclose.policy.settings import number
 
 HOLDS, FAILS, BAD = 0, 1, 2
 
@@ -97,8 +98,8 @@ def names(text: str) -> list[str]:
 def levels(text: str) -> list[Fraction]:
     """Read by how much every t is multiplied."""
     try:
-        return [Fraction(level.strip()) for level in text.split(",")]
-    except (ValueError, ZeroDivisionError):
+        return [number(level.strip(), "--levels") for level in text.split(",")]
+    except PolicyError:
         raise click.UsageError("expected numbers with commas between them, as in --levels 0.5,1,2") from None
 
 

@@ -88,6 +88,28 @@ def _one_empty_cell(column: pl.Series) -> pl.Series:
     return text.fill_null("") if (text == "").any() else column
 
 
+def with_one_missing_cell(frame: pl.DataFrame, names: Collection[str], missing: Sequence[str]) -> pl.DataFrame:
+    """Return a table that is to be published, in which no listed column spells a missing value in two ways.
+
+    NA and ? are judged as one value, so they must be one to readers, too: the empty cell.
+    """
+    listed = set(names)
+    return pl.DataFrame(
+        {
+            column.name: _one_missing_cell(column, missing) if column.name in listed else column
+            for column in frame.iter_columns()
+        }
+    )
+
+
+def _one_missing_cell(column: pl.Series, missing: Sequence[str]) -> pl.Series:
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return column
+    text = column.alias("").cast(pl.String)
+    lacking = text.is_null() | text.is_in(list(missing))
+    return column if text.filter(lacking).n_unique() < 2 else text.set(lacking, None)  # null counts as a spelling
+
+
 def kind_of(frame: Any) -> str:
     """Return which library a frame belongs to."""
     return "polars" if isinstance(frame, pl.LazyFrame) else str(nw.from_native(frame).implementation.value)
