@@ -106,7 +106,7 @@ def _one_missing_cell(column: pl.Series, missing: Sequence[str]) -> pl.Series:
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return column
     text = column.alias("").cast(pl.String)
-    lacking = text.is_null() | text.is_in(list(missing))
+    lacking = text.is_null() | text.is_in([*missing, ""])
     return column if text.filter(lacking).n_unique() < 2 else text.set(lacking, None)  # null counts as a spelling
 
 
