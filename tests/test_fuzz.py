@@ -49,3 +49,22 @@ def test_planted_bugs_are_found(tmp_path: Path, bug: str) -> None:
     assert done.returncode == 1
     assert BUGS[bug] in done.stdout
     assert any((tmp_path / "fuzz-finds").glob("*/run.py"))
+
+
+def test_a_case_is_the_same_again(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        assert fuzz(tmp_path, "--make-published", str(tmp_path / name)).returncode == 0
+    one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two"))
+    assert one == two
+
+
+def test_one_case_again_says_whether_it_is_a_find(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(PLANTED.format(bug="object.__setattr__(result, 'rows', 99)"))
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    found = fuzz(tmp_path, "--cases", "16", "--seed", "2", "--workers", "1", PYTHONPATH=paths)
+    seed = found.stdout.partition("FIND ")[2].partition(":")[0]
+    again = fuzz(tmp_path, "--only", seed, PYTHONPATH=paths)
+    assert (again.returncode, f"FIND {seed}: unequal verdict" in again.stdout) == (1, True)
+    mended = fuzz(tmp_path, "--only", seed)
+    assert (mended.returncode, f"case {seed} is no find" in mended.stdout) == (0, True)

@@ -118,11 +118,27 @@ def fuzz(seeds: list[int], workers: int, published: Path) -> tuple[Counter[str],
 
 def _keep(seed: int, what: str, published: Path) -> None:
     """Keep the files of a find, and say how to see it again."""
+    folder = _write(seed, published)
+    print(f"FIND {seed}: {what}\n     python {HERE} --only {seed}    (files in {folder})", flush=True)
+
+
+def _write(seed: int, published: Path) -> Path:
+    """Write the files of a case and a script that runs its commands; return their folder."""
     folder = FINDS / str(seed)
     shutil.rmtree(folder, ignore_errors=True)
     command = [sys.executable, str(HERE), "--write", str(folder), str(seed), "--published", str(published)]
     subprocess.run(command, check=True)
-    print(f"FIND {seed}: {what}\n     python {HERE} --only {seed}    (files in {folder})", flush=True)
+    return folder
+
+
+def _again(seed: int, published: Path) -> int:
+    """Run a case once more, show what its commands print, and say whether it is still a find."""
+    folder = _write(seed, published)
+    subprocess.run([sys.executable, str(folder / "run.py")], check=False)
+    _, finds = fuzz([seed], 1, published)
+    if not finds:
+        print(f"case {seed} is no find (files in {folder})")
+    return 1 if finds else 0
 
 
 def options() -> argparse.Namespace:
@@ -146,8 +162,7 @@ def main() -> int:
         published = Path(name)
         subprocess.run([sys.executable, str(HERE), "--make-published", name], check=True, stdout=subprocess.DEVNULL)
         if given.only is not None:
-            _keep(given.only, "asked for", published)
-            return subprocess.run([sys.executable, str(FINDS / str(given.only) / "run.py")], check=False).returncode
+            return _again(given.only, published)
         seed = secrets.randbelow(100_000) if given.seed is None else given.seed
         print(f"{given.cases:,} cases with --seed {seed} on {given.workers} workers", flush=True)
         begun = time.monotonic()

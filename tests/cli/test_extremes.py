@@ -196,3 +196,22 @@ def test_a_release_of_several_tables_without_a_name(tclose: Run) -> None:
     chosen = ("--method", "projections", "--base", "mondrian")
     released(tclose, *ASKED, *FILES, *chosen)
     tclose("verify", "", "--certificate", "c.json").refuses("a release needs the name of a file")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of files are text there")
+def test_the_demonstration_in_a_folder_whose_name_is_not_utf8(process: Run) -> None:
+    assert process("demo", "--rows", "50", "--out", "folder\udcff").status == 0
+
+
+def test_a_negative_seed_of_the_demonstration_is_refused(tclose: Run) -> None:
+    tclose("demo", "--rows", "50", "--seed", "-1").refuses("--seed", usage=True)
+
+
+@pytest.mark.parametrize("command", [("doctor", "--warm"), ("methods",)])
+def test_a_time_that_is_none_is_refused_before_numpy_fails_on_it(process: Run, command: tuple[str, ...]) -> None:
+    process(*command, SOURCE_DATE_EPOCH="soon").refuses("SOURCE_DATE_EPOCH")
+
+
+def test_an_empty_time_is_no_time(process: Run) -> None:
+    done = process("doctor", "--warm", SOURCE_DATE_EPOCH="")
+    assert done.status == 0, done.err

@@ -49,6 +49,7 @@ def run(arguments: list[str]) -> int:
     warnings.showwarning = show.show_warning
     warnings.simplefilter("always", LeakWarning)
     try:
+        steps.check_clock()
         return int(cli.main(arguments or ["--help"], prog_name="tclose", standalone_mode=False) or HOLDS)
     except TcloseError as error:
         show.show_error(error, show_values="--show-values" in arguments)

@@ -115,7 +115,9 @@ def init(table: str, out: Path | None, force: bool, as_json: bool) -> int:
 @click.option(
     "--rows", type=click.IntRange(1, 50_000_000), default=20_000, show_default=True, help="How many patients there are."
 )
-@click.option("--seed", type=int, default=7, show_default=True, help="The same seed makes the same table.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=7, show_default=True, help="The same seed makes the same table."
+)
 @click.option(
     "--out", type=FILE, default=Path("tclose-demo"), show_default=True, help="The folder to write everything into."
 )

@@ -15,7 +15,8 @@ def write_example(folder: Path, *, rows: int, seed: int) -> tuple[Path, Path]:
     """Write the table, the policy and the hierarchy; return the paths of the first two."""
     folder.mkdir(parents=True, exist_ok=True)
     table = folder / NAMES[0]
-    hospital(rows, seed=seed).write_csv(table)
+    with table.open("wb") as file:  # polars takes no path that is not UTF-8
+        hospital(rows, seed=seed).write_csv(file)
     for name in NAMES[1:]:
         with as_file(files("tclose.examples") / name) as source:
             shutil.copyfile(source, folder / name)
