@@ -69,6 +69,15 @@ def test_an_answer_that_does_not_fit_on_the_disk_is_an_error(asked: str) -> None
     assert (done.returncode, done.stderr) == (2, "error: the answer cannot be written: No space left on device\n")
 
 
+@pytest.mark.parametrize("more", ["", "--json"])
+def test_a_release_is_complete_although_its_answer_does_not_fit_on_the_disk(more: str) -> None:
+    done = shell(f"{ANONYMIZE} {more} > /dev/full")
+    sentence = "error: the release is complete, but the answer cannot be written: No space left on device\n"
+    assert done.returncode == 2
+    assert done.stderr.endswith(sentence)
+    assert verify("r.csv", "c.json").holds
+
+
 def test_standard_input_is_closed() -> None:
     done = shell(f"{CHECK} p.toml <&-".replace("t.csv", "-"))
     assert (done.returncode, done.stderr) == (2, "error: standard input is closed, so there is no table to read\n")

@@ -11,6 +11,7 @@ from tclose.cli import show
 from tclose.cli.options import FILE, HOLDS, as_json, force, method_options, policy_file, show_values
 from tclose.cli.progress import Bar
 from tclose.cli.terminal import Console, Text, echo, echo_json, echo_lines
+from tclose.errors import InputError
 
 
 @click.command(short_help="Publish a table so that it holds what its policy asks for.")
@@ -84,10 +85,13 @@ def anonymize(
         )
     for note in publication.notes:
         show.show_warning(note)
-    if as_json:
-        echo_json(publication.to_dict())
-    else:
-        show.show_release(publication)
+    try:
+        if as_json:
+            echo_json(publication.to_dict())
+        else:
+            show.show_release(publication)
+    except OSError as error:
+        raise InputError(f"the release is complete, but the answer cannot be written: {error.strerror}") from None
     return HOLDS
 
 
