@@ -7,7 +7,6 @@ nothing has been written: no step reports progress after its files have got thei
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,7 +33,7 @@ from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.files import check_new, check_targets, discard_unfinished, pending, publish
 from tclose.release.layouts import sibling
-from tclose.release.naming import table_name
+from tclose.release.naming import check_clock, table_name
 from tclose.release.publication import Publication
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import ANONYMIZER, Adversary
@@ -458,16 +457,6 @@ class Demonstration:
         paths = (self.table, self.policy, published.out, published.certificate_file)
         named = zip(("table", "policy", "release", "certificate"), map(str, paths), strict=True)
         return {**dict(named), "check": self.before.to_dict(), "verify": self.verification.to_dict()}
-
-
-def check_clock() -> None:
-    """Refuse a SOURCE_DATE_EPOCH that is no time, on which numpy would fail, too; an empty one counts as none."""
-    if not os.environ.get("SOURCE_DATE_EPOCH", "0"):
-        del os.environ["SOURCE_DATE_EPOCH"]
-    elif "SOURCE_DATE_EPOCH" in os.environ:
-        from tclose.release.naming import created
-
-        created()
 
 
 def demo(

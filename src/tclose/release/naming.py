@@ -58,3 +58,11 @@ def table_name(table: Any) -> str | None:
         return None
     device = len(parts := Path(table).parts) > 1 and parts[0] == "/" and parts[1] in DEVICES
     return None if device else file_name(table) or None
+
+
+def check_clock() -> None:
+    """Refuse a SOURCE_DATE_EPOCH that is no time, on which numpy would fail, too; an empty one counts as none."""
+    if not os.environ.get("SOURCE_DATE_EPOCH", "0"):
+        del os.environ["SOURCE_DATE_EPOCH"]
+    elif "SOURCE_DATE_EPOCH" in os.environ:
+        created()
