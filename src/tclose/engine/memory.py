@@ -34,7 +34,7 @@ from tclose.release.release import PreparedRelease, Release
 from tclose.release.scenes import ANONYMIZER, Adversary
 from tclose.table import CodedTable, encode, encode_quietly, to_polars
 from tclose.table.coded import check_columns
-from tclose.table.frames import kind_of, with_one_empty_cell, with_one_missing_cell
+from tclose.table.frames import kind_of, with_one_spelling
 from tclose.types import Beat, Progress, Repeating, silent, still, stretch
 
 MAKING = "making a k-anonymous table"
@@ -147,9 +147,9 @@ def anonymize(
 
 def read_for_release(frame: Any, policy: Policy) -> tuple[str, CodedTable]:
     """Read a table that is to be published, once; return which library its frame is of, and its codes."""
-    whole = with_one_empty_cell(to_polars(frame), policy.keep)
-    counted_as_value = [name for name, spec in policy.sensitive.items() if spec.missing == "value"]
-    whole = with_one_missing_cell(whole, counted_as_value, policy.missing)
+    counted_as_value = (name for name, spec in policy.sensitive.items() if spec.missing == "value")
+    spellings = {**dict.fromkeys(policy.keep, [""]), **dict.fromkeys(counted_as_value, ["", *policy.missing])}
+    whole = with_one_spelling(to_polars(frame), spellings)
     check_columns(whole, policy, identifiers_too=True)
     return kind_of(frame), encode(whole, policy)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from importlib import import_module
 from typing import Any
@@ -70,44 +70,26 @@ def _as_text(name: str, cells: list[Any]) -> pl.Series:
     return pl.Series(name, [None if cell is None else str(cell) for cell in cells], dtype=pl.String)
 
 
-def with_one_empty_cell(frame: pl.DataFrame, names: Collection[str]) -> pl.DataFrame:
-    """Return a table that is to be published, in which no column of text has both nulls and empty cells.
+def with_one_spelling(frame: pl.DataFrame, spellings: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """Return a table that is to be published, in which each listed column spells "no value" in one way.
 
-    A CSV file cannot tell them apart, so two classes that differ in nothing else would be one to its readers.
+    `spellings` holds the texts of each column that mean the same as null. Where several of these occur, all become the
+    empty cell: what is judged as one value must be one to readers, and a CSV file has no null.
     """
-    listed = set(names)
-    return pl.DataFrame(
-        {column.name: _one_empty_cell(column) if column.name in listed else column for column in frame.iter_columns()}
-    )
-
-
-def _one_empty_cell(column: pl.Series) -> pl.Series:
-    if column.dtype not in (pl.String, pl.Categorical, pl.Enum) or not column.null_count():
-        return column
-    text = column.alias("").cast(pl.String)
-    return text.fill_null("") if (text == "").any() else column
-
-
-def with_one_missing_cell(frame: pl.DataFrame, names: Collection[str], missing: Sequence[str]) -> pl.DataFrame:
-    """Return a table that is to be published, in which no listed column spells a missing value in two ways.
-
-    NA and ? are judged as one value, so they must be one to readers, too: the empty cell.
-    """
-    listed = set(names)
     return pl.DataFrame(
         {
-            column.name: _one_missing_cell(column, missing) if column.name in listed else column
+            column.name: _one_spelling(column, spellings[column.name]) if column.name in spellings else column
             for column in frame.iter_columns()
         }
     )
 
 
-def _one_missing_cell(column: pl.Series, missing: Sequence[str]) -> pl.Series:
+def _one_spelling(column: pl.Series, spellings: Sequence[str]) -> pl.Series:
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return column
     text = column.alias("").cast(pl.String)
-    lacking = text.is_null() | text.is_in([*missing, ""])
-    return column if text.filter(lacking).n_unique() < 2 else text.set(lacking, None)  # null counts as a spelling
+    lacking = text.is_null() | text.is_in(list(spellings))
+    return column if text.filter(lacking).n_unique() < 2 else text.set(lacking, "")  # null counts as a spelling
 
 
 def kind_of(frame: Any) -> str:
