@@ -148,7 +148,7 @@ def anonymize(
 def read_for_release(frame: Any, policy: Policy) -> tuple[str, CodedTable]:
     """Read a table that is to be published, once; return which library its frame is of, and its codes."""
     counted_as_value = (name for name, spec in policy.sensitive.items() if spec.missing == "value")
-    spellings = {**dict.fromkeys(policy.keep, [""]), **dict.fromkeys(counted_as_value, ["", *policy.missing])}
+    spellings = dict.fromkeys(policy.keep, ("",)) | dict.fromkeys(counted_as_value, ("", *policy.missing))
     whole = with_one_spelling(to_polars(frame), spellings)
     check_columns(whole, policy, identifiers_too=True)
     return kind_of(frame), encode(whole, policy)
