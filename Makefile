@@ -4,12 +4,13 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast wheel-test lint format bench fuzz clean
+.PHONY: help demo test test-fast soak wheel-test lint format bench fuzz clean
 
 help:
 	@echo "make demo        an invented hospital table: checked, published, verified"
 	@echo "make test        every test"
 	@echo "make test-fast   every test that is not marked slow, under a minute"
+	@echo "make soak        long tests: wide tables, planted bugs, the laws with ten times as many examples"
 	@echo "make wheel-test  the wheel, installed without extras on every Python that is here"
 	@echo "make lint        ruff and mypy"
 	@echo "make bench       speed and memory, as ratios against peers"
@@ -33,10 +34,14 @@ demo: $(READY)
 	@$(BIN)/tclose demo --force
 
 test: $(READY) .venv/.browser
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto -m "not soak"
 
 test-fast: $(READY)
-	@$(BIN)/python -m pytest -n auto -m "not slow"
+	@$(BIN)/python -m pytest -n auto -m "not slow and not soak"
+
+soak: $(READY) .venv/.browser
+	@$(BIN)/python -m pytest -n auto -m soak
+	@TCLOSE_EXAMPLES=10 $(BIN)/python -m pytest -n auto tests/laws
 
 wheel-test: $(READY)
 	@$(BIN)/python tests/typing/wheel.py

@@ -45,6 +45,12 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "test_api.py",
     "test_steps.py",
 )
+SOAK = (  # tests that only `make soak` runs: each takes ten seconds, and `make test` has a shorter one like it
+    "test_a_release_of_many_columns",
+    "test_one_case_again_says_whether_it_is_a_find",
+    "test_planted_bugs_are_found[raise ValueError]",
+    "test_compare_says_so_once",
+)
 STARTS_PROCESSES = {"process", "misbehaving", "misbehave"}  # fixtures
 
 
@@ -54,6 +60,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = set(getattr(item, "fixturenames", ()))
         if any(item.path.is_relative_to(HERE / place) for place in SLOW) or fixtures & STARTS_PROCESSES:
             item.add_marker(pytest.mark.slow)
+        if item.name in SOAK:
+            item.add_marker(pytest.mark.soak)
 
 
 MISBEHAVING = '''

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,9 +32,10 @@ Row = Mapping[str, Any]
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
 every_method = pytest.mark.parametrize("method", [name for name, about in METHODS.items() if about.tables == "one"])
 RARE = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-thorough = settings(max_examples=120, deadline=None, suppress_health_check=RARE)
-careful = settings(max_examples=60, deadline=None, suppress_health_check=RARE)
-brief = settings(max_examples=25, deadline=None, suppress_health_check=RARE)
+TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
+thorough = settings(max_examples=60 * TIMES, deadline=None, suppress_health_check=RARE)
+careful = settings(max_examples=60 * TIMES, deadline=None, suppress_health_check=RARE)
+brief = settings(max_examples=25 * TIMES, deadline=None, suppress_health_check=RARE)
 
 AREAS = {"x1": ("x", "*"), "x2": ("x", "*"), "y1": ("y", "*"), "y2": ("y", "*"), "y3": ("y", "*")}
 DISEASES = {  # levels above a leaf; "cut" lies directly under the root
