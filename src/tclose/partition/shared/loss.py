@@ -242,6 +242,107 @@ def class_loss(table: LossTable, extents: Extents, c: int, leaving: int, joining
 
 
 @part
+def loss_change(table: LossTable, extents: Extents, c: int, leaving: int, joining: int) -> float:
+    """Return by how much the loss per row of a class changes when one row leaves and another joins; -1 for none."""
+    change = 0.0
+    for q in range(len(table.columns)):
+        old = int(table.codes[leaving, q]) if leaving >= 0 else -1
+        new = int(table.codes[joining, q]) if joining >= 0 else -1
+        if old == new:
+            continue
+        kind = table.columns[q].kind
+        if kind == SET:
+            change += _set_change(table, extents.sets, c, q, old, new)
+        elif kind == MEAN:
+            change += _mean_loss(table, extents.sums, c, q, old, new) - _mean_loss(table, extents.sums, c, q, -1, -1)
+        else:
+            change += _range_change(table, extents.ends, c, q, old, new)
+    return change
+
+
+@part
+def _set_change(table: LossTable, sets: Bits, c: int, q: int, leaving: int, joining: int) -> float:
+    """Return the change of the loss of a set; it stays where no value is lost or gained."""
+    start, lost, gained = table.columns[q].start, False, False
+    if leaving >= 0:
+        lost = (sets[c, start + leaving // 64, 1] >> np.uint64(leaving % 64)) & np.uint64(1) != 0
+    if joining >= 0:
+        gained = (sets[c, start + joining // 64, 0] >> np.uint64(joining % 64)) & np.uint64(1) == 0
+    if lost == gained:
+        return 0.0
+    return _set_loss(table, sets, c, q, leaving, joining) - _set_loss(table, sets, c, q, -1, -1)
+
+
+@part
+def _range_change(table: LossTable, ends: SmallInts, c: int, q: int, leaving: int, joining: int) -> float:
+    """Return the change of the loss of a range; it stays where both its ends stay."""
+    first, last = int(ends[c, q, 0]), int(ends[c, q, 3])
+    low, high = first, last
+    if leaving >= 0 and leaving == low:
+        low = int(ends[c, q, 1])
+    if leaving >= 0 and leaving == high:
+        high = int(ends[c, q, 2])
+    if joining >= 0:
+        if joining < low:
+            low = joining
+        if joining > high:
+            high = joining
+    if low == first and high == last:
+        return 0.0
+    return _range_loss(table, q, low, high) - _range_loss(table, q, first, last)
+
+
+@part
+def update_extent(
+    table: LossTable, extents: Extents, c: int, members: SmallInts, size: int, leaving: int, joining: int
+) -> None:
+    """Bring the extent of a class up to date after one row left and another joined; -1 for none.
+
+    Only quasi-identifiers on which that may matter are looked at, and all members only where they must be.
+    """
+    for q in range(len(table.columns)):
+        old = int(table.codes[leaving, q]) if leaving >= 0 else -1
+        new = int(table.codes[joining, q]) if joining >= 0 else -1
+        if old == new:
+            continue
+        kind = table.columns[q].kind
+        if kind == LINE or kind == TREE:
+            ends = extents.ends
+            if old >= 0 and (old <= ends[c, q, 1] or old >= ends[c, q, 2]):
+                _rescan(table, extents, c, members, size, q)
+            elif new >= 0:
+                _extend_range(ends, c, q, new)
+        else:
+            _rescan(table, extents, c, members, size, q)
+
+
+@part
+def _rescan(table: LossTable, extents: Extents, c: int, members: SmallInts, size: int, q: int) -> None:
+    """Make the extent of a class on one quasi-identifier anew from its members."""
+    column = table.columns[q]
+    if column.kind == SET:
+        for word in range(column.start, column.start + column.depth):
+            extents.sets[c, word, 0] = 0
+            extents.sets[c, word, 1] = 0
+    for i in range(4):
+        extents.ends[c, q, i] = NO_CODE if i < 2 else -1
+    for i in range(3):
+        extents.sums[c, q, i] = 0.0
+    for i in range(size):
+        x = int(table.codes[members[c, i], q])
+        if column.kind == SET:
+            _extend_set(extents.sets, c, column.start + x // 64, x % 64)
+        elif column.kind == MEAN:
+            if x >= 0:
+                place = table.places[column.start + x].low
+                extents.sums[c, q, 0] += 1.0
+                extents.sums[c, q, 1] += place
+                extents.sums[c, q, 2] += place * place
+        elif x >= 0:
+            _extend_range(extents.ends, c, q, x)
+
+
+@part
 def _changed_range_loss(table: LossTable, ends: SmallInts, c: int, q: int, leaving: int, joining: int) -> float:
     """Return the loss of a range that one code leaves and another joins."""
     low, high = int(ends[c, q, 0]), int(ends[c, q, 3])

@@ -24,7 +24,6 @@ __all__ = ["EffortName", "partition"]
 
 FEW_ROWS = 100  # of a table on which several runs cost almost nothing
 RUNS = 4
-TRIAL = 0.2  # of the steps of one pass: how long each start is improved before the starts are compared
 
 
 def partition(problem: Problem, *, effort: EffortName = "balanced", seed: int = 0, progress: Progress = silent) -> Ints:
@@ -52,12 +51,9 @@ def _run(table: WeaveTable, effort: Effort, seed: int, progress: Progress) -> In
         return table.form_classes(1.0, effort, progress)
     share = _best_share(table, effort, seed, stretch(progress, 0.0, effort.chosen, "choosing a start"))
     labels = table.form_classes(share, effort, stretch(progress, effort.chosen, effort.started))
-    temperatures = np.geomspace(effort.hot, effort.cold, effort.passes + 1)
-    bounds = np.linspace(effort.started, 1.0, effort.passes + 1)
-    best, least = labels, table.loss(labels)
-    for number, (heat, part) in enumerate(zip(pairwise(temperatures.tolist()), pairwise(bounds.tolist()), strict=True)):
-        steps, pass_seed = effort.steps(len(table)), _mixed(seed, number)
-        labels = table.improve(labels, effort, steps, heat, pass_seed, stretch(progress, *part))
+    best, least, bounds = labels, table.loss(labels), np.linspace(effort.started, 1.0, len(effort.passes) + 1)
+    for number, (plan, part) in enumerate(zip(effort.passes, pairwise(bounds.tolist()), strict=True)):
+        labels = table.improve(best, effort, plan, _mixed(seed, number), stretch(progress, *part))
         if (loss := table.loss(labels)) < least:
             best, least = labels, loss
     return best
@@ -74,8 +70,8 @@ def _best_share(table: WeaveTable, effort: Effort, seed: int, progress: Progress
     for number, share in enumerate(effort.shares):
         before, between, after = bounds[2 * number : 2 * number + 3]
         labels = table.form_classes(share, effort, stretch(progress, before, between))
-        steps, heat = TRIAL * effort.steps(len(table)), (effort.hot / 10, effort.cold)
-        labels = table.improve(labels, effort, steps, heat, _mixed(seed, 0), stretch(progress, between, after))
+        plan = replace(effort.passes[0], steps=effort.trial, rounds=0.5)
+        labels = table.improve(labels, effort, plan, _mixed(seed, 0), stretch(progress, between, after))
         losses.append(table.loss(labels))
     return effort.shares[int(np.argmin(losses))]
 

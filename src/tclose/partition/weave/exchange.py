@@ -1,7 +1,9 @@
-"""Exchange rows between neighbouring classes; every step keeps both classes within every limit, exactly.
+"""Exchange rows between neighbouring classes: simulated annealing (Kirkpatrick et al. 1983) with t as a price.
 
-A step moves one row or swaps two. A step that raises the loss is taken as well, with a probability that falls as the
-temperature falls: simulated annealing (Kirkpatrick et al. 1983).
+A step moves one row or swaps two. Its cost is what it adds to the loss, and a price for every row·distance by which it
+takes a class beyond a limit. A step that costs something is taken as well, with a probability that falls as the
+temperature falls. The price rises meanwhile: at first, rows pass freely through classes that are beyond t, and in the
+end hardly any class is. So large a price that no step can pay it makes every limit a wall.
 """
 
 from __future__ import annotations
@@ -9,17 +11,49 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.partition.shared.kernels import part, slow_kernel
-from tclose.partition.shared.loss import LossTable, class_loss
+from tclose.partition.shared.loss import LossTable, loss_change, loss_growth
+from tclose.partition.shared.structs import array, kernel_struct
 from tclose.partition.shared.workers import Flag, raised
 from tclose.partition.weave.limits import Limits
 from tclose.partition.weave.splitmix import Generator, integer_below, uniform
-from tclose.partition.weave.state import ClassState, derive, join, leave
+from tclose.partition.weave.state import ClassState, exchange, move
 from tclose.partition.weave.transport import allowed_work, work_after_exchange, work_after_move
-from tclose.types import SmallInts
+from tclose.types import Floats, Ints, SmallInts
 
 MOVES = 0.25  # of the steps; the others are swaps
 TRIES = 16  # rows of the other class that a swap tries
 REACH = 16  # rows to either side in an order that count as near
+TURN = 64  # steps between two looks at the flag, the temperature and the price
+WALL = 1e18  # a price that no step can pay
+FAR_REACH, MANY_TRIES, MANY_CANDIDATES = 48, 64, 12  # of steps that mend classes beyond a limit
+FROM_BEYOND = 0.6  # of the mending steps begin with a row of a class beyond a limit, the others with one near it
+
+
+@kernel_struct
+class Schedule:
+    """How temperature and price change, and how many neighbouring classes a row may choose from."""
+
+    heat: Floats = array(np.float64)  # from, to
+    price: Floats = array(np.float64)  # from, to
+    candidates: Ints = array(np.int64)  # one number
+
+
+def schedule(heat: tuple[float, float], price: tuple[float, float], candidates: int) -> Schedule:
+    """Lay a schedule out for the kernels."""
+    return Schedule(np.array(heat), np.array(price), np.array([candidates]))
+
+
+@kernel_struct
+class StepRoom:
+    """Memory for one step: the work that both classes would have, and the classes that are beyond a limit."""
+
+    work: Ints = array(np.int64, 2)  # two classes × attributes
+    beyond: Ints = array(np.int64)  # numbers of classes
+
+
+def step_room(limits: Limits, classes: int) -> StepRoom:
+    """Return memory for the steps between so many classes."""
+    return StepRoom(np.empty((2, len(limits.attributes)), dtype=np.int64), np.empty(classes, dtype=np.int64))
 
 
 @slow_kernel(1.7)
@@ -31,105 +65,225 @@ def anneal(
     ranks: SmallInts,
     k: int,
     steps: int,
-    hot: float,
-    cold: float,
+    plan: Schedule,
+    room: StepRoom,
     generator: Generator,
     stop: Flag,
 ) -> int:
     """Try steps between classes that hold rows near each other in one of the orders; return how many were tried.
 
-    `ranks` holds the place of each row in each order. The temperature falls from hot to cold.
+    `ranks` holds the place of each row in each order.
     """
     rows = len(state.label)
+    heat, price = plan.heat[0], plan.price[0]
     for step in range(steps):
-        if raised(stop):
-            return step
-        temperature = hot * (cold / hot) ** (step / steps)
+        if step % TURN == 0:
+            if raised(stop):
+                return step
+            heat = plan.heat[0] * (plan.heat[1] / plan.heat[0]) ** (step / steps)
+            price = plan.price[0] * (plan.price[1] / plan.price[0]) ** (step / steps)
         row = integer_below(generator, rows)
-        order = integer_below(generator, len(orders))
-        near = ranks[order, row] + integer_below(generator, 2 * REACH + 1) - REACH
-        if near < 0 or near >= rows:
+        y = _nearest_class(table, state, orders, ranks, row, REACH, plan.candidates[0], generator)
+        if y >= 0:
+            _try_step(table, limits, state, row, y, k, TRIES, heat, price, room, generator)
+    return steps
+
+
+@slow_kernel(1.7)
+def mend(
+    table: LossTable,
+    limits: Limits,
+    state: ClassState,
+    orders: SmallInts,
+    ranks: SmallInts,
+    k: int,
+    steps: int,
+    plan: Schedule,
+    room: StepRoom,
+    generator: Generator,
+    stop: Flag,
+) -> int:
+    """Try steps of rows in classes that are beyond a limit, or near one; return how many were tried until none is."""
+    rows, beyond = len(state.label), 0
+    heat, price = plan.heat[1], plan.price[1]
+    for step in range(steps):
+        if step % TURN == 0:
+            beyond = _classes_beyond(limits, state, room.beyond)
+            if beyond == 0 or raised(stop):
+                return step
+        c = room.beyond[integer_below(generator, beyond)]
+        if state.size[c] == 0:
             continue
-        other_class = int(state.label[orders[order, near]])
-        if other_class == state.label[row]:
-            continue
-        bound = -temperature * np.log(uniform(generator))
-        if uniform(generator) < MOVES:
-            _move(table, limits, state, row, other_class, k, bound)
+        row = int(state.members[c, integer_below(generator, state.size[c])])
+        y = -1
+        if uniform(generator) < FROM_BEYOND:
+            y = _nearest_class(table, state, orders, ranks, row, FAR_REACH, MANY_CANDIDATES, generator)
         else:
-            first = integer_below(generator, state.size[other_class])
-            _swap_with_any(table, limits, state, row, other_class, first, bound)
+            order = integer_below(generator, len(orders))
+            near = ranks[order, row] + integer_below(generator, 2 * FAR_REACH + 1) - FAR_REACH
+            if 0 <= near < rows and state.label[orders[order, near]] != c:
+                row = int(orders[order, near])
+                y = c
+        if y >= 0:
+            _try_step(table, limits, state, row, y, k, MANY_TRIES, heat, price, room, generator)
     return steps
 
 
 @part
-def _move(table: LossTable, limits: Limits, state: ClassState, row: int, y: int, k: int, bound: float) -> None:
-    """Move a row to class y, unless that raises the loss by more than `bound` or breaks a limit."""
-    x = int(state.label[row])
-    size_x, size_y = state.size[x], state.size[y]
-    if size_x <= k or size_y >= state.members.shape[1]:
-        return
-    cost = (size_x - 1) * class_loss(table, state.extents, x, row, -1) - size_x * state.loss[x]
-    cost -= size_y * state.loss[y]
-    if cost + (size_y + 1) * state.loss[y] > bound:
-        return
-    cost += (size_y + 1) * class_loss(table, state.extents, y, -1, row)
-    if cost <= bound and _may_move(limits, state, x, row, -1) and _may_move(limits, state, y, row, 1):
-        leave(limits, state, row)
-        join(limits, state, row, y)
-        derive(table, limits, state, x)
-        derive(table, limits, state, y)
+def _classes_beyond(limits: Limits, state: ClassState, beyond: Ints) -> int:
+    """Gather the classes that are beyond a limit; return how many there are."""
+    count = 0
+    for c in range(len(state.size)):
+        if state.size[c] > 0:
+            within = True
+            for a in range(len(limits.attributes)):
+                within = within and state.work[c, a] <= allowed_work(limits, state.size[c], a)
+            if not within:
+                beyond[count] = c
+                count += 1
+    return count
 
 
 @part
-def _may_move(limits: Limits, state: ClassState, c: int, row: int, sign: int) -> bool:
-    """Tell whether a class is within every limit with the row (sign 1) or without it (-1)."""
-    size = state.size[c]
-    for a in range(len(limits.attributes)):
-        value = int(limits.codes[row, a])
-        if work_after_move(limits, state.counts, c, size, a, value, sign) > allowed_work(limits, size + sign, a):
-            return False
-    return True
+def _nearest_class(
+    table: LossTable,
+    state: ClassState,
+    orders: SmallInts,
+    ranks: SmallInts,
+    row: int,
+    reach: int,
+    candidates: int,
+    generator: Generator,
+) -> int:
+    """Return, of some classes near a row, the one that loses least when the row joins it; -1 if there is none."""
+    x, best, least = int(state.label[row]), -1, np.inf
+    for _ in range(candidates):
+        order = integer_below(generator, len(orders))
+        near = ranks[order, row] + integer_below(generator, 2 * reach + 1) - reach
+        if near < 0 or near >= orders.shape[1]:
+            continue
+        c = int(state.label[orders[order, near]])
+        if c == x or c == best:
+            continue
+        if candidates == 1:
+            return c
+        size = state.size[c]
+        growth = size * loss_growth(table, state.extents, c, row, least / size)
+        if growth < least:
+            best = c
+            least = growth
+    return best
 
 
 @part
-def _swap_with_any(
-    table: LossTable, limits: Limits, state: ClassState, row: int, y: int, first: int, bound: float
+def _try_step(
+    table: LossTable,
+    limits: Limits,
+    state: ClassState,
+    row: int,
+    y: int,
+    k: int,
+    tries: int,
+    heat: float,
+    price: float,
+    room: StepRoom,
+    generator: Generator,
 ) -> None:
-    """Swap a row with the first member of class y, from place `first` on, with which that is possible."""
+    """Move a row to class y, or swap it with one of its members, if the step does not cost too much."""
+    x = int(state.label[row])
+    bound = -heat * np.log(uniform(generator))
+    bound += _charge(limits, state, x, price) + _charge(limits, state, y, price)  # what both pay now
+    if uniform(generator) < MOVES:
+        _move(table, limits, state, row, y, k, bound, price, room)
+        return
     size = state.size[y]
-    for i in range(size if size < TRIES else TRIES):
-        if _swap(table, limits, state, row, int(state.members[y, (first + i) % size]), bound):
+    first = integer_below(generator, size)
+    for i in range(size if size < tries else tries):
+        if _swap(table, limits, state, row, int(state.members[y, (first + i) % size]), bound, price, room):
             return
 
 
 @part
-def _swap(table: LossTable, limits: Limits, state: ClassState, row: int, other: int, bound: float) -> bool:
-    """Swap two rows of different classes, unless that raises the loss by more than `bound` or breaks a limit."""
-    x, y = int(state.label[row]), int(state.label[other])
-    cost = state.size[x] * (class_loss(table, state.extents, x, row, other) - state.loss[x])
-    if cost - state.size[y] * state.loss[y] > bound:
-        return False
-    cost += state.size[y] * (class_loss(table, state.extents, y, other, row) - state.loss[y])
-    if cost > bound or not _may_swap(limits, state, x, row, other) or not _may_swap(limits, state, y, other, row):
-        return False
-    leave(limits, state, row)
-    leave(limits, state, other)
-    join(limits, state, row, y)
-    join(limits, state, other, x)
-    derive(table, limits, state, x)
-    derive(table, limits, state, y)
-    return True
+def _charge(limits: Limits, state: ClassState, c: int, price: float) -> float:
+    """Return what a class pays for the limits that it is beyond."""
+    charge = 0.0
+    for a in range(len(limits.attributes)):
+        charge += _excess_charge(limits, state.work[c, a], state.size[c], a, price)
+    return charge
 
 
 @part
-def _may_swap(limits: Limits, state: ClassState, c: int, leaving: int, joining: int) -> bool:
-    """Tell whether a class is within every limit after one row leaves and another joins."""
-    size = state.size[c]
+def _excess_charge(limits: Limits, work: int, size: int, a: int, price: float) -> float:
+    excess = work - allowed_work(limits, size, a)
+    return price * excess / limits.attributes[a].scale if excess > 0 else 0.0
+
+
+@part
+def _move(
+    table: LossTable,
+    limits: Limits,
+    state: ClassState,
+    row: int,
+    y: int,
+    k: int,
+    bound: float,
+    price: float,
+    room: StepRoom,
+) -> None:
+    """Move a row to class y, unless that costs more than `bound`."""
+    x = int(state.label[row])
+    size_x, size_y = state.size[x], state.size[y]
+    if size_x <= k or size_y >= state.members.shape[1]:
+        return
+    cost = (size_x - 1) * loss_change(table, state.extents, x, row, -1) - state.loss[x]
+    if cost + state.loss[y] > bound:
+        return
+    cost += (size_y + 1) * loss_change(table, state.extents, y, -1, row) + state.loss[y]
     for a in range(len(limits.attributes)):
-        x, y = int(limits.codes[leaving, a]), int(limits.codes[joining, a])
-        if x != y:
-            work = work_after_exchange(limits, state.counts, c, size, state.work[c, a], a, x, y)
-            if work > allowed_work(limits, size, a):
-                return False
+        if cost > bound:
+            return
+        value = int(limits.codes[row, a])
+        work_x = work_after_move(limits, state.counts, x, size_x, a, value, -1)
+        work_y = work_after_move(limits, state.counts, y, size_y, a, value, 1)
+        cost += _excess_charge(limits, work_x, size_x - 1, a, price)
+        cost += _excess_charge(limits, work_y, size_y + 1, a, price)
+        room.work[0, a] = work_x
+        room.work[1, a] = work_y
+    if cost <= bound:
+        move(table, limits, state, row, y, room.work)
+
+
+@part
+def _swap(
+    table: LossTable,
+    limits: Limits,
+    state: ClassState,
+    row: int,
+    other: int,
+    bound: float,
+    price: float,
+    room: StepRoom,
+) -> bool:
+    """Swap two rows of different classes, unless that costs more than `bound`."""
+    x, y = int(state.label[row]), int(state.label[other])
+    size_x, size_y = state.size[x], state.size[y]
+    cost = size_x * loss_change(table, state.extents, x, row, other)
+    if cost - size_y * state.loss[y] > bound:
+        return False
+    cost += size_y * loss_change(table, state.extents, y, other, row)
+    for a in range(len(limits.attributes)):
+        if cost > bound:
+            return False
+        mine, others = int(limits.codes[row, a]), int(limits.codes[other, a])
+        work_x, work_y = state.work[x, a], state.work[y, a]
+        if mine != others:
+            work_x = work_after_exchange(limits, state.counts, x, size_x, work_x, a, mine, others)
+            work_y = work_after_exchange(limits, state.counts, y, size_y, work_y, a, others, mine)
+        cost += _excess_charge(limits, work_x, size_x, a, price)
+        cost += _excess_charge(limits, work_y, size_y, a, price)
+        room.work[0, a] = work_x
+        room.work[1, a] = work_y
+    if cost > bound:
+        return False
+    exchange(table, limits, state, row, other, room.work)
     return True

@@ -6,10 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.partition.shared.kernels import kernel, part
-from tclose.partition.shared.loss import Extents, LossTable, class_loss, clear_extent, empty_extents, extend
+from tclose.partition.shared.loss import (
+    Extents,
+    LossTable,
+    class_loss,
+    clear_extent,
+    empty_extents,
+    extend,
+    update_extent,
+)
 from tclose.partition.shared.structs import array, kernel_struct, structure
 from tclose.partition.weave.limits import Limits
-from tclose.partition.weave.transport import class_work, count_row
+from tclose.partition.weave.transport import class_work, count_exchange, count_row
 from tclose.types import Floats, Ints, SmallInts
 
 
@@ -85,3 +93,38 @@ def derive(table: LossTable, limits: Limits, state: ClassState, c: int) -> None:
     state.loss[c] = class_loss(table, state.extents, c, -1, -1)
     for a in range(len(limits.attributes)):
         state.work[c, a] = class_work(limits, state.counts, c, size, a)
+
+
+@part
+def move(table: LossTable, limits: Limits, state: ClassState, row: int, y: int, work: Ints) -> None:
+    """Move a row to class y; `work` holds what the work of its old and its new class becomes."""
+    x = int(state.label[row])
+    leave(limits, state, row)
+    join(limits, state, row, y)
+    _update(table, state, x, row, -1, work, 0)
+    _update(table, state, y, -1, row, work, 1)
+
+
+@part
+def exchange(table: LossTable, limits: Limits, state: ClassState, row: int, other: int, work: Ints) -> None:
+    """Swap two rows of different classes; `work` holds what the work of the first row's and the other's class becomes."""
+    x, y = int(state.label[row]), int(state.label[other])
+    place_x, place_y = state.place[row], state.place[other]
+    state.members[x, place_x] = other
+    state.members[y, place_y] = row
+    state.place[row] = place_y
+    state.place[other] = place_x
+    state.label[row] = y
+    state.label[other] = x
+    count_exchange(limits, state.counts, x, row, other)
+    count_exchange(limits, state.counts, y, other, row)
+    _update(table, state, x, row, other, work, 0)
+    _update(table, state, y, other, row, work, 1)
+
+
+@part
+def _update(table: LossTable, state: ClassState, c: int, leaving: int, joining: int, work: Ints, side: int) -> None:
+    update_extent(table, state.extents, c, state.members, state.size[c], leaving, joining)
+    state.loss[c] = class_loss(table, state.extents, c, -1, -1)
+    for a in range(work.shape[1]):
+        state.work[c, a] = work[side, a]

@@ -14,22 +14,23 @@ from tclose.partition.shared.loss import LossTable, loss_table, total_loss
 from tclose.partition.shared.workers import Flag, in_parallel, lowered_flag
 from tclose.partition.weave.bisection import cells_of, orders_of, ranks_of
 from tclose.partition.weave.carving import carve, carving_room
-from tclose.partition.weave.effort import Effort
-from tclose.partition.weave.exchange import anneal
+from tclose.partition.weave.effort import Effort, Pass
+from tclose.partition.weave.exchange import anneal, mend, schedule, step_room
 from tclose.partition.weave.groups import groups_of
 from tclose.partition.weave.limits import Limits, limits_of
 from tclose.partition.weave.recarving import recarve, recarving_room
 from tclose.partition.weave.splitmix import seeded
 from tclose.partition.weave.state import state_of
+from tclose.partition.shared.merging import merged
 from tclose.partition.weave.transport import smallest_class_size
-from tclose.types import Ints, Progress, SmallInts, stretch
+from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
 
 Rows = NDArray[np.signedinteger[Any]]
 
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
 MOST_EDGES = 4096  # of an attribute whose classes are still carved and improved
 USUAL_SIZE = 4  # times k, of a class to begin with
-STEPS_PER_ROUND = 10.0  # steps tried per row for each class carved again
+MENDING = 20  # steps per row that are tried at most to mend classes beyond a limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class WeaveTable:
 
     losses: LossTable
     limits: Limits
+    points: Floats
     k: int
     usual_size: int  # rows of a class, to begin with
     stop: Flag
@@ -48,7 +50,8 @@ class WeaveTable:
         limits, stop = limits_of(problem.sensitive, problem.rows), lowered_flag()
         end = max(problem.rows // 2 + 1, problem.k)
         [smallest] = in_parallel(lambda k: int(smallest_class_size(limits, k, end, stop)), [problem.k], progress, stop)
-        return cls(loss_table(problem.all_axes, problem.rows), limits, smallest, USUAL_SIZE * problem.k, stop)
+        losses = loss_table(problem.all_axes, problem.rows)
+        return cls(losses, limits, problem.points, smallest, USUAL_SIZE * problem.k, stop)
 
     def __len__(self) -> int:
         return len(self.losses.codes)
@@ -63,7 +66,7 @@ class WeaveTable:
         """Return some of the rows, in this order."""
         losses = replace(self.losses, codes=np.ascontiguousarray(self.losses.codes[rows]))
         limits = replace(self.limits, codes=np.ascontiguousarray(self.limits.codes[rows]))
-        return WeaveTable(losses, limits, self.k, self.usual_size, self.stop)
+        return WeaveTable(losses, limits, self.points[rows], self.k, self.usual_size, self.stop)
 
     def loss(self, labels: Ints) -> float:
         """Return the loss of the classes, summed over rows and quasi-identifiers."""
@@ -91,22 +94,29 @@ class WeaveTable:
         carve(self.losses, self.limits, order, rows, self.k, self.usual_size, rates, room, labels, self.stop)
         return labels
 
-    def improve(
-        self, labels: Ints, effort: Effort, steps: float, heat: tuple[float, float], seed: int, progress: Progress
-    ) -> Ints:
-        """Carve neighbouring classes again and exchange rows between them, group by group; return the new labels."""
+    def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
+        """Exchange rows between neighbouring classes, group by group; return the new labels, within every limit."""
         groups = groups_of(labels, self.losses, effort.group, np.random.default_rng([seed, 1]))
         seeds = np.random.default_rng([seed, 2]).integers(2**31, size=len(groups))
 
         def improved(job: tuple[Ints, int]) -> SmallInts:
             rows, group_seed = job
-            return self.part(rows)._improved(labels[rows], effort, steps, heat, group_seed)
+            return self.part(rows)._improved(labels[rows], effort, plan, group_seed)
 
         jobs = list(zip(groups, seeds.tolist(), strict=True))
         exchanging = stretch(progress, 0.0, 1.0, "exchanging rows")
-        return _numbered(len(self), groups, in_parallel(improved, jobs, exchanging, self.stop))
+        labels = _numbered(len(self), groups, in_parallel(improved, jobs, exchanging, self.stop))
+        return merged(labels, np.zeros_like(labels), self.points, self.beyond)
 
-    def _improved(self, labels: Ints, effort: Effort, steps: float, heat: tuple[float, float], seed: int) -> SmallInts:
+    def beyond(self, labels: Ints) -> Bools:
+        """Tell which classes are beyond a limit."""
+        state = state_of(self.losses, self.limits, labels, 0)
+        attributes = self.limits.attributes
+        most = attributes["allowed"] * state.size[:, None].astype(object) // attributes["allowed_per"]
+        free = state.size[:, None] >= attributes["free_size"]
+        return np.asarray(((state.work > most) & ~free).any(axis=1), dtype=bool)
+
+    def _improved(self, labels: Ints, effort: Effort, plan: Pass, seed: int) -> SmallInts:
         """Return better classes of all rows, which are one group."""
         numbers, labels = np.unique(labels, return_inverse=True)
         orders = orders_of(self.losses)
@@ -114,9 +124,13 @@ class WeaveTable:
         state = state_of(self.losses, self.limits, labels, classes // 2 + 8)
         common = (self.losses, self.limits, state, orders, ranks, self.k)
         room = recarving_room(self.losses, self.limits, effort.joined, len(state.size))
-        rounds = int(steps * classes / STEPS_PER_ROUND)
-        recarve(*common, self.usual_size, rounds, room, seeded(seed), self.stop)
-        anneal(*common, int(steps * len(self)), *heat, seeded(seed), self.stop)
+        recarve(*common, self.usual_size, int(plan.rounds * classes), room, seeded(seed), self.stop)
+        steps, spare = int(plan.steps * len(self)), step_room(self.limits, len(state.size))
+        if steps:
+            course = schedule(plan.heat, plan.price, plan.candidates)
+            anneal(*common, steps, course, spare, seeded(seed), self.stop)
+            focus = schedule((0.01, 0.003), (1e4, 1e5), 1)
+            mend(*common, MENDING * len(self), focus, spare, seeded(seed + 1), self.stop)
         return state.label
 
 

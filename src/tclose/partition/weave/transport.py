@@ -27,6 +27,26 @@ def count_row(limits: Limits, counts: SmallInts, c: int, row: int, sign: int) ->
 
 
 @part
+def count_exchange(limits: Limits, counts: SmallInts, c: int, leaving: int, joining: int) -> None:
+    """Take one row out of the counts of a class and put another in."""
+    for a in range(len(limits.attributes)):
+        attribute = limits.attributes[a]
+        old, new = int(limits.codes[leaving, a]), int(limits.codes[joining, a])
+        if old == new:
+            continue
+        low, high, change = old, new, -1
+        if new < old:
+            low, high, change = new, old, 1
+        end = attribute.edge + high
+        for e in range(attribute.edge + low, end if end < attribute.path_end else attribute.path_end):
+            counts[c, e] += change
+        first, second = attribute.above + old * attribute.depth, attribute.above + new * attribute.depth
+        for h in range(attribute.depth):
+            counts[c, limits.above[first + h]] -= 1
+            counts[c, limits.above[second + h]] += 1
+
+
+@part
 def count_beyond_edges(limits: Limits, values: Ints, counts: SmallInts, c: int) -> None:
     """Turn the counts per value of a class into its counts beyond each edge."""
     for e in range(counts.shape[1]):
