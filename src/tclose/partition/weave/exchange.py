@@ -40,7 +40,7 @@ class Schedule:
 
 def schedule(heat: tuple[float, float], price: tuple[float, float], candidates: int) -> Schedule:
     """Lay a schedule out for the kernels."""
-    return Schedule(np.array(heat), np.array(price), np.array([candidates]))
+    return Schedule(np.array(heat, dtype=np.float64), np.array(price, dtype=np.float64), np.array([candidates]))
 
 
 @kernel_struct
