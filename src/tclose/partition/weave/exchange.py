@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.partition.shared.kernels import part, slow_kernel
+from tclose.partition.shared.kernels import kernel, part, slow_kernel
 from tclose.partition.shared.loss import LossTable, loss_change, loss_growth
 from tclose.partition.shared.structs import array, kernel_struct
 from tclose.partition.shared.workers import Flag, raised
@@ -87,6 +87,31 @@ def anneal(
         if y >= 0:
             _try_step(table, limits, state, row, y, k, TRIES, heat, price, room, generator)
     return steps
+
+
+@kernel
+def sampled_costs(
+    table: LossTable,
+    state: ClassState,
+    orders: SmallInts,
+    ranks: SmallInts,
+    candidates: int,
+    costs: Floats,
+    generator: Generator,
+) -> int:
+    """Note what random swaps would add to the loss; return how many costs were noted."""
+    count = 0
+    for _ in range(4 * len(costs)):
+        row = integer_below(generator, len(state.label))
+        y = _nearest_class(table, state, orders, ranks, row, REACH, candidates, generator)
+        if y < 0 or count == len(costs):
+            continue
+        x = int(state.label[row])
+        other = int(state.members[y, integer_below(generator, state.size[y])])
+        cost = state.size[x] * loss_change(table, state.extents, x, row, other)
+        costs[count] = cost + state.size[y] * loss_change(table, state.extents, y, other, row)
+        count += 1
+    return count
 
 
 @slow_kernel(1.7)
