@@ -39,6 +39,11 @@ class LossTable:
     nodes: Records = array(NODE)  # per level and leaf of a hierarchy
 
     @property
+    def squared(self) -> bool:
+        """Whether some quasi-identifier loses the squared distance to its class's mean."""
+        return bool((self.columns["kind"] == MEAN).any())
+
+    @property
     def words(self) -> int:
         """The numbers of 64 bits that hold the sets of one class."""
         return int(self.columns["depth"][self.columns["kind"] == SET].sum())
@@ -306,7 +311,7 @@ def update_extent(
         if old == new:
             continue
         kind = table.columns[q].kind
-        if kind == LINE or kind == TREE:
+        if kind < SET:  # LINE or TREE
             ends = extents.ends
             if old >= 0 and (old <= ends[c, q, 1] or old >= ends[c, q, 2]):
                 _rescan(table, extents, c, members, size, q)

@@ -128,14 +128,18 @@ def mend(
     generator: Generator,
     stop: Flag,
 ) -> int:
-    """Try steps of rows in classes that are beyond a limit, or near one; return how many were tried until none is."""
+    """Try steps of rows in classes that are beyond a limit, or near one; return how many were tried until none is.
+
+    The price rises slowly here as well: the first step that helps a class would often cost more than a later one.
+    """
     rows, beyond = len(state.label), 0
-    heat, price = plan.heat[1], plan.price[1]
+    heat, price = plan.heat[0], plan.price[0]
     for step in range(steps):
         if step % TURN == 0:
             beyond = _classes_beyond(limits, state, room.beyond)
             if beyond == 0 or raised(stop):
                 return step
+            price = plan.price[0] * (plan.price[1] / plan.price[0]) ** (step / steps)
         c = room.beyond[integer_below(generator, beyond)]
         if state.size[c] == 0:
             continue
@@ -188,10 +192,12 @@ def _nearest_class(
         if near < 0 or near >= orders.shape[1]:
             continue
         c = int(state.label[orders[order, near]])
-        if c == x or c == best:
+        if c == x:
             continue
         if candidates == 1:
             return c
+        if c == best:
+            continue
         size = state.size[c]
         growth = size * loss_growth(table, state.extents, c, row, least / size)
         if growth < least:

@@ -107,7 +107,7 @@ def move(table: LossTable, limits: Limits, state: ClassState, row: int, y: int, 
 
 @part
 def exchange(table: LossTable, limits: Limits, state: ClassState, row: int, other: int, work: Ints) -> None:
-    """Swap two rows of different classes; `work` holds what the work of the first row's and the other's class becomes."""
+    """Swap two rows of different classes; `work` holds what the work of either class becomes, the first row's first."""
     x, y = int(state.label[row]), int(state.label[other])
     place_x, place_y = state.place[row], state.place[other]
     state.members[x, place_x] = other

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from tclose.partition.problem import Problem
 from tclose.partition.shared.loss import LossTable, loss_table, total_loss
+from tclose.partition.shared.merging import merged
 from tclose.partition.shared.workers import Flag, in_parallel, lowered_flag
 from tclose.partition.weave.bisection import cells_of, orders_of, ranks_of
 from tclose.partition.weave.carving import carve, carving_room
 from tclose.partition.weave.effort import Effort, Pass
-from tclose.partition.weave.exchange import anneal, mend, schedule, step_room
+from tclose.partition.weave.exchange import anneal, mend, sampled_costs, schedule, step_room
 from tclose.partition.weave.groups import groups_of
 from tclose.partition.weave.limits import Limits, limits_of
 from tclose.partition.weave.recarving import recarve, recarving_room
 from tclose.partition.weave.splitmix import seeded
-from tclose.partition.weave.state import state_of
-from tclose.partition.shared.merging import merged
+from tclose.partition.weave.state import ClassState, state_of
 from tclose.partition.weave.transport import smallest_class_size
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
 
@@ -30,7 +30,10 @@ Rows = NDArray[np.signedinteger[Any]]
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
 MOST_EDGES = 4096  # of an attribute whose classes are still carved and improved
 USUAL_SIZE = 4  # times k, of a class to begin with
+SAMPLED_SWAPS = 512  # whose costs tell where to begin the temperature
 MENDING = 20  # steps per row that are tried at most to mend classes beyond a limit
+SQUARED_PRICE = 10.0  # times the price, where the loss is a squared distance
+MENDING_PRICE = (1e3, 1e6)  # the first and the last
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +130,27 @@ class WeaveTable:
         recarve(*common, self.usual_size, int(plan.rounds * classes), room, seeded(seed), self.stop)
         steps, spare = int(plan.steps * len(self)), step_room(self.limits, len(state.size))
         if steps:
-            course = schedule(plan.heat, plan.price, plan.candidates)
+            heat = self._heat(state, orders, ranks, plan, seed)
+            course = schedule(heat, self._price(plan), plan.candidates)
             anneal(*common, steps, course, spare, seeded(seed), self.stop)
-            focus = schedule((0.01, 0.003), (1e4, 1e5), 1)
+            focus = schedule((heat[1], heat[1]), MENDING_PRICE, 1)
             mend(*common, MENDING * len(self), focus, spare, seeded(seed + 1), self.stop)
         return state.label
+
+    def _price(self, plan: Pass) -> tuple[float, float]:
+        """Return the first and the last price; squared distances of far rows cost more than any range can."""
+        factor = SQUARED_PRICE if self.losses.squared else 1.0
+        return factor * plan.price[0], factor * plan.price[1]
+
+    def _heat(
+        self, state: ClassState, orders: SmallInts, ranks: SmallInts, plan: Pass, seed: int
+    ) -> tuple[float, float]:
+        """Return the first and the last temperature: a pass begins hot, but not where random swaps cost little."""
+        costs = np.empty(SAMPLED_SWAPS)
+        count = sampled_costs(self.losses, state, orders, ranks, plan.candidates, costs, seeded(seed))
+        dear = costs[:count][costs[:count] > 0]
+        first = min(plan.heat[0], 2.0 * float(np.median(dear))) if len(dear) else plan.heat[0]
+        return first, first * plan.heat[1] / plan.heat[0]
 
 
 def _numbered(rows: int, parts: Sequence[Rows], labels: Iterator[SmallInts]) -> Ints:
