@@ -33,6 +33,7 @@ USUAL_SIZE = 4  # times k, of a class to begin with
 SAMPLED_SWAPS = 512  # whose costs tell where to begin the temperature
 MENDING = 20  # steps per row that are tried at most to mend classes beyond a limit
 SQUARED_PRICE = 10.0  # times the price, where the loss is a squared distance
+SIZE_LOSS = 1.0  # per row of a class as small as can be, where the size of classes is the loss
 MENDING_PRICE = (1e3, 1e6)  # the first and the last
 
 
@@ -53,7 +54,8 @@ class WeaveTable:
         limits, stop = limits_of(problem.sensitive, problem.rows), lowered_flag()
         end = max(problem.rows // 2 + 1, problem.k)
         [smallest] = in_parallel(lambda k: int(smallest_class_size(limits, k, end, stop)), [problem.k], progress, stop)
-        losses = loss_table(problem.all_axes, problem.rows)
+        size_loss = SIZE_LOSS / smallest if problem.by_size else 0.0
+        losses = loss_table(problem.all_axes, problem.rows, size_loss)
         return cls(losses, limits, problem.points, smallest, USUAL_SIZE * problem.k, stop)
 
     def __len__(self) -> int:
