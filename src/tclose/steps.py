@@ -156,7 +156,8 @@ def anonymize(
     about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
     prepared = memory.prepare(original, asked, **about, progress=part, options=settings)
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
-    notes: list[str] = []
+    unused = memory.unused_loss(asked, method, settings)
+    notes: list[str] = [] if unused is None else [unused]
     page = None if report is None else partial(_page, original, lost, public=public, notes=notes, progress=told)
     del original  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")

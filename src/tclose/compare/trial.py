@@ -231,7 +231,7 @@ def _cost(certificate: Certificate) -> dict[str, Any]:
         "classes": claims.classes,
         "smallest_class": claims.smallest_class,
         "average_class": claims.rows / claims.classes,
-        "measures": {measure.name: certificate.measures[measure.name] for measure in COMPARED},
+        "measures": {measure.name: certificate.measures.get(measure.name) for measure in COMPARED},
         "closeness": {name: claim.closeness for name, claim in claims.sensitive.items()},
     }
 

@@ -256,6 +256,12 @@ class Policy:
         return weights if len(set(weights.values())) > 1 else {}
 
     @property
+    def chosen_loss(self) -> dict[str, Any]:
+        """The loss that is to be lowered and the weights in it, as JSON has them."""
+        weights = {name: settings.spelled(weight) for name, weight in self.weights.items()}
+        return {"name": self.loss, **({"weights": weights} if weights else {})}
+
+    @property
     def visible(self) -> tuple[str, ...]:
         """The columns whose equal values form a class: quasi-identifiers, then kept columns."""
         return (*self.quasi, *self.keep)
