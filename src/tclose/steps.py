@@ -233,7 +233,7 @@ def trial_figures(comparison: Comparison) -> tuple[TrialFigure, ...]:
     """Return the figures that people see of each method that was compared, with their headings and spelling."""
     from tclose.compare.figures import figures_of
 
-    return figures_of(comparison.released)
+    return figures_of(comparison.released, comparison.policy)
 
 
 def method_options(method: str, texts: Mapping[str, str]) -> dict[str, Any]:

@@ -39,7 +39,6 @@ from tclose.types import Beat, Progress, Repeating, silent, still, stretch
 from tclose.words import lowered_loss
 
 MAKING = "making a k-anonymous table"
-DEFAULT_LOSS = {"name": "gcp"}
 MOST_BINS = 20  # in which an explanation puts the values of a long domain
 MADE = 0.4  # share of the work of an attack after which there is a k-anonymous table
 
@@ -160,7 +159,7 @@ def read_for_release(frame: Any, policy: Policy) -> tuple[str, CodedTable]:
 
 def unused_loss(policy: Policy, method: str, options: Mapping[str, Any]) -> str | None:
     """Say that a method does not lower the loss that the policy chooses; None where it does, or none is chosen."""
-    if policy.chosen_loss == DEFAULT_LOSS or lowers_loss(method, options):
+    if (policy.loss == "gcp" and not policy.weights) or lowers_loss(method, options):
         return None
     return (
         f"the method '{method}' follows its own rule: only weave lowers the loss that the policy chooses "

@@ -257,9 +257,18 @@ class Policy:
 
     @property
     def chosen_loss(self) -> dict[str, Any]:
-        """The loss that is to be lowered and the weights in it, as JSON has them."""
+        """The loss that is to be lowered, the weights in it, and the class means, which lose their squared error."""
         weights = {name: settings.spelled(weight) for name, weight in self.weights.items()}
-        return {"name": self.loss, **({"weights": weights} if weights else {})}
+        means = [name for name, spec in self.quasi.items() if spec.publish == "mean"] if self.loss != "sse" else []
+        name = "sse" if self.loss == "gcp" and means == list(self.quasi) else self.loss
+        chosen = {"name": name, "weights": weights, "means": means if name == self.loss else []}
+        return {key: value for key, value in chosen.items() if value}
+
+    @property
+    def loses_gcp(self) -> bool:
+        """Whether the loss that is to be lowered is the GCP: no other one, no weights and no class means."""
+        means = any(spec.publish == "mean" for spec in self.quasi.values())
+        return self.loss == "gcp" and not self.weights and not means
 
     @property
     def visible(self) -> tuple[str, ...]:
