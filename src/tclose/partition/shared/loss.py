@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.partition.shared.kernels import kernel, part
-from tclose.partition.shared.loss_table import CUT, CUT_SET, LINE, MEAN, SET, LossTable, loss_table
+from tclose.partition.shared.kernels import kernel, part, rare_part
+from tclose.partition.shared.loss_table import CUT, CUT_SET, LINE, MEAN, SET, TREE, LossTable, loss_table
 from tclose.partition.shared.structs import array, kernel_struct
 from tclose.types import Floats, Ints, SmallInts
 
@@ -109,17 +109,22 @@ def extend(table: LossTable, extents: Extents, c: int, row: int) -> None:
 @part
 def _extend_column(table: LossTable, extents: Extents, c: int, q: int, x: int) -> None:
     column = table.columns[q]
-    if column.kind <= CUT:
+    if column.kind <= TREE or column.kind == CUT:
         if x >= 0:
             _extend_range(extents.ends, c, q, x)
     elif column.kind <= CUT_SET:
         _extend_set(extents.sets, c, column.start + x // 64, x % 64)
     else:
-        extents.sums[c, q, 0] += 1.0
-        if column.kind == MEAN:
-            place = table.places[column.start + x].low
-            extents.sums[c, q, 1] += place
-            extents.sums[c, q, 2] += place * place
+        _extend_sums(table, extents.sums, c, q, x)
+
+
+@part
+def _extend_sums(table: LossTable, sums: Floats, c: int, q: int, x: int) -> None:
+    sums[c, q, 0] += 1.0
+    if table.columns[q].kind == MEAN:
+        place = table.places[table.columns[q].start + x].low
+        sums[c, q, 1] += place
+        sums[c, q, 2] += place * place
 
 
 @part
@@ -166,16 +171,22 @@ def _range_loss(table: LossTable, q: int, low: int, high: int) -> float:
         return float(table.places[start + high].high - table.places[start + low].low)
     if low == high:
         return 0.0
-    if column.kind == CUT:
-        first = table.chance_start[q]
-        loss = table.chances[first + high, 0] - table.chances[first + low, 1]
-        return float(loss - _covered(table, first + low, first + high))
     nodes = table.nodes
     for h in range(1, column.depth):
         level = start + h * column.leaves
         if nodes[level + low].node == nodes[level + high].node:
             return float(nodes[level + low].share)
     return float(column.steps)
+
+
+@part
+def _cut_range_loss(table: LossTable, ends: SmallInts, c: int, q: int, leaving: int, joining: int) -> float:
+    """Return the chance that a random range cuts the range of a class that one code leaves and another joins."""
+    low, high = _changed_ends(ends, c, q, leaving, joining)
+    if high < 0 or low == high:
+        return 0.0
+    low, high = table.chance_start[q] + low, table.chance_start[q] + high
+    return float(table.chances[high, 0] - table.chances[low, 1] - _covered(table, low, high))
 
 
 @part
@@ -196,7 +207,7 @@ def _set_loss(table: LossTable, sets: Bits, c: int, q: int, leaving: int, joinin
     column = table.columns[q]
     start, different = column.start, 0
     for word in range(start, start + column.depth):
-        different += _bits_set(_changed_word(table, sets, c, q, word, leaving, joining))
+        different += _bits_set(_changed_word(sets, c, start, word, leaving, joining))
     return float((different - 1 if different > 1 else 0) / column.steps)
 
 
@@ -206,7 +217,7 @@ def _cut_set_loss(table: LossTable, sets: Bits, c: int, q: int, leaving: int, jo
     column, start = table.columns[q], table.chance_start[q]
     loss, first, last = 0.0, -1, -1
     for word in range(column.start, column.start + column.depth):
-        bits = _changed_word(table, sets, c, q, word, leaving, joining)
+        bits = _changed_word(sets, c, column.start, word, leaving, joining)
         if word == column.start and column.steps > 0.0:
             bits &= ~np.uint64(1)  # the missing value, which no range covers
         while bits != np.uint64(0):
@@ -224,9 +235,8 @@ def _cut_set_loss(table: LossTable, sets: Bits, c: int, q: int, leaving: int, jo
 
 
 @part
-def _changed_word(table: LossTable, sets: Bits, c: int, q: int, word: int, leaving: int, joining: int) -> np.uint64:
+def _changed_word(sets: Bits, c: int, start: int, word: int, leaving: int, joining: int) -> np.uint64:
     """Return 64 values of a set that one value leaves (where it occurs once) and another joins."""
-    start = table.columns[q].start
     bits = sets[c, word, 0]
     if leaving >= 0 and start + leaving // 64 == word:
         bits &= ~(sets[c, word, 1] & (np.uint64(1) << np.uint64(leaving % 64)))
@@ -265,7 +275,7 @@ def class_loss(table: LossTable, extents: Extents, c: int, leaving: int, joining
         kind = table.columns[q].kind
         old = int(table.codes[leaving, q]) if leaving >= 0 else -1
         new = int(table.codes[joining, q]) if joining >= 0 else -1
-        if kind <= CUT:
+        if kind <= TREE:
             loss += _changed_range_loss(table, extents.ends, c, q, old, new)
         elif kind == SET:
             loss += _set_loss(table, extents.sets, c, q, old, new)
@@ -274,12 +284,14 @@ def class_loss(table: LossTable, extents: Extents, c: int, leaving: int, joining
     return loss
 
 
-@part
+@rare_part
 def _other_loss(table: LossTable, extents: Extents, c: int, q: int, leaving: int, joining: int) -> float:
-    """Return the loss of a class on a column that is neither a range nor a plain set."""
+    """Return the loss of a class on a column that does not lose its NCP."""
     kind = table.columns[q].kind
     if kind == MEAN:
         return _mean_loss(table, extents.sums, c, q, leaving, joining)
+    if kind == CUT:
+        return _cut_range_loss(table, extents.ends, c, q, leaving, joining)
     if kind == CUT_SET:
         return _cut_set_loss(table, extents.sets, c, q, leaving, joining)
     change = (1.0 if joining >= 0 else 0.0) - (1.0 if leaving >= 0 else 0.0)
@@ -296,7 +308,7 @@ def loss_change(table: LossTable, extents: Extents, c: int, leaving: int, joinin
         if old == new:
             continue
         kind = table.columns[q].kind
-        if kind <= CUT:
+        if kind <= TREE:
             change += _range_change(table, extents.ends, c, q, old, new)
         elif kind == SET:
             change += _set_change(table, extents.sets, c, q, old, new)
@@ -351,7 +363,7 @@ def update_extent(
         if old == new:
             continue
         kind = table.columns[q].kind
-        if kind <= CUT:
+        if kind <= TREE or kind == CUT:
             ends = extents.ends
             if old >= 0 and (old <= ends[c, q, 1] or old >= ends[c, q, 2]):
                 _rescan(table, extents, c, members, size, q)
@@ -365,21 +377,42 @@ def update_extent(
 def _rescan(table: LossTable, extents: Extents, c: int, members: SmallInts, size: int, q: int) -> None:
     """Make the extent of a class on one quasi-identifier anew from its members."""
     column = table.columns[q]
-    if column.kind == SET or column.kind == CUT_SET:
+    if column.kind <= TREE or column.kind == CUT:
+        for i in range(4):
+            extents.ends[c, q, i] = NO_CODE if i < 2 else -1
+        for i in range(size):
+            x = int(table.codes[members[c, i], q])
+            if x >= 0:
+                _extend_range(extents.ends, c, q, x)
+    elif column.kind <= CUT_SET:
         for word in range(column.start, column.start + column.depth):
             extents.sets[c, word, 0] = 0
             extents.sets[c, word, 1] = 0
-    for i in range(4):
-        extents.ends[c, q, i] = NO_CODE if i < 2 else -1
+        for i in range(size):
+            x = int(table.codes[members[c, i], q])
+            _extend_set(extents.sets, c, column.start + x // 64, x % 64)
+    else:
+        _rescan_sums(table, extents, c, members, size, q)
+
+
+@rare_part
+def _rescan_sums(table: LossTable, extents: Extents, c: int, members: SmallInts, size: int, q: int) -> None:
     for i in range(3):
         extents.sums[c, q, i] = 0.0
     for i in range(size):
-        _extend_column(table, extents, c, q, int(table.codes[members[c, i], q]))
+        _extend_sums(table, extents.sums, c, q, int(table.codes[members[c, i], q]))
 
 
 @part
 def _changed_range_loss(table: LossTable, ends: SmallInts, c: int, q: int, leaving: int, joining: int) -> float:
     """Return the loss of a range that one code leaves and another joins."""
+    low, high = _changed_ends(ends, c, q, leaving, joining)
+    return _range_loss(table, q, low, high)
+
+
+@part
+def _changed_ends(ends: SmallInts, c: int, q: int, leaving: int, joining: int) -> tuple[int, int]:
+    """Return the smallest and the largest code of a class that one code leaves and another joins."""
     low, high = int(ends[c, q, 0]), int(ends[c, q, 3])
     if leaving >= 0 and leaving == low:
         low = int(ends[c, q, 1])
@@ -390,7 +423,7 @@ def _changed_range_loss(table: LossTable, ends: SmallInts, c: int, q: int, leavi
             low = joining
         if joining > high:
             high = joining
-    return _range_loss(table, q, low, high)
+    return low, high
 
 
 @part
@@ -404,13 +437,8 @@ def loss_growth(table: LossTable, extents: Extents, c: int, row: int, bound: flo
             bit = np.uint64(1) << np.uint64(x % 64)
             if not extents.sets[c, column.start + x // 64, 0] & bit:
                 growth += 1.0 / column.steps
-        elif column.kind == MEAN:
-            count = extents.sums[c, q, 0]
-            if count != 0.0:
-                away = table.places[column.start + x].low - extents.sums[c, q, 1] / count
-                growth += away * away * count / ((count + 1.0) * (count + 1.0))
-        elif column.kind > CUT:
-            growth += _other_loss(table, extents, c, q, -1, x) - _other_loss(table, extents, c, q, -1, -1)
+        elif column.kind > SET:
+            growth += _other_growth(table, extents, c, q, x)
         elif x >= 0:
             low, high = int(extents.ends[c, q, 0]), int(extents.ends[c, q, 3])
             if x < low:
@@ -420,6 +448,18 @@ def loss_growth(table: LossTable, extents: Extents, c: int, row: int, bound: flo
         if growth > bound:
             break
     return growth
+
+
+@rare_part
+def _other_growth(table: LossTable, extents: Extents, c: int, q: int, joining: int) -> float:
+    """Return by how much the loss grows on a column that does not lose its NCP; the mean of squares never falls here."""
+    if table.columns[q].kind == MEAN:
+        count = extents.sums[c, q, 0]
+        if count == 0.0:
+            return 0.0
+        away = table.places[table.columns[q].start + joining].low - extents.sums[c, q, 1] / count
+        return float(away * away * count / ((count + 1.0) * (count + 1.0)))
+    return float(_other_loss(table, extents, c, q, -1, joining) - _other_loss(table, extents, c, q, -1, -1))
 
 
 @kernel

@@ -16,8 +16,8 @@ from tclose.types import Floats, Ints, SmallInts
 
 Records = NDArray[np.void]
 
-LINE, TREE, CUT = 0, 1, 2  # kinds of columns whose extent is a range: by its width, its label, its chance to be cut
-SET, CUT_SET = 3, 4  # kinds whose extent is a set
+LINE, TREE, SET = 0, 1, 2  # kinds of columns that lose their NCP: by a width, a label, a number of values
+CUT, CUT_SET = 3, 4  # columns that lose the chance that a random range cuts their range or set
 MEAN = 5  # squared distance to the mean
 SIZE = 6  # of the class; the column has no values
 COLUMN = np.dtype(
