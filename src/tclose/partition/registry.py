@@ -27,6 +27,7 @@ class Method:
     choices: tuple[str, ...] = ()
     compare_all: bool = False  # whether its choices are published algorithms of their own, each worth comparing
     needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
+    lowers_loss: bool = False  # whether every step of it lowers the loss that the policy chooses
 
 
 METHODS = {
@@ -36,6 +37,7 @@ METHODS = {
         2026,
         option="effort",
         choices=("balanced", "fast", "best"),
+        lowers_loss=True,
     ),
     "fragmentation": Method(
         "cuts the sensitive values into fragments and gives every class its share of each",

@@ -11,6 +11,7 @@ import polars as pl
 
 from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
+from tclose.measure.chosen_loss import chosen_loss
 from tclose.measure.utility import MeasuredPartition, class_sizes, gcp, measured
 from tclose.partition.split import join_failing, split
 from tclose.policy import Policy
@@ -100,6 +101,7 @@ class PublishedTable:
     judge: Judge
     measures: Mapping[str, Any]
     losses: Mapping[str, float]  # the mean NCP of each quasi-identifier; GCP is the mean of these
+    chosen_loss: float  # by the policy's loss; that of queries is for the steward only
 
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
@@ -108,9 +110,12 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     given.recoding()
     frame, order = ordered(rows)
     given.recoding()
-    partition = partition_of(given, classes_of(rows[list(given.policy.visible)]))
+    classes = classes_of(rows[list(given.policy.visible)])
+    partition = partition_of(given, classes)
     measures = {**measured(partition), "class_sizes": class_sizes(partition)}
-    return PublishedTable(frame, Judge(given.own_policy, given.persons(order)), measures, losses_of(given, partition))
+    loss = round(chosen_loss(given.table, given.policy, classes, partition), DIGITS)
+    judge = Judge(given.own_policy, given.persons(order))
+    return PublishedTable(frame, judge, measures, losses_of(given, partition), loss)
 
 
 def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
@@ -140,6 +145,7 @@ def partition_of(given: ReleaseInput, classes: Classes) -> MeasuredPartition:
         k=given.policy.k,
         labels=classes.labels_by_row(),
         points=np.stack(numeric, axis=1) if numeric else np.zeros((len(classes.rows), 0)),
+        weights=[float(weight) for weight in given.policy.weights.values()],
     )
 
 

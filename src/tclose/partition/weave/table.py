@@ -33,6 +33,7 @@ USUAL_SIZE = 4  # times k, of a class to begin with
 CANDIDATES = 2  # classes that a row chooses from in one order, at most
 CARVED = 0.1  # of the progress of an improvement, made when classes have been carved again
 SQUARED_PRICE = 10.0  # times the price, where the loss is a squared distance
+SIZE_LOSS = 1.0  # per row of a class as small as can be, where the size of classes is the loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,8 @@ class WeaveTable:
         limits, stop = limits_of(problem.sensitive, problem.rows), lowered_flag()
         end = max(problem.rows // 2 + 1, problem.k)
         [smallest] = in_parallel(lambda k: int(smallest_class_size(limits, k, end, stop)), [problem.k], progress, stop)
-        losses = loss_table(problem.all_axes, problem.rows)
+        size_loss = SIZE_LOSS / smallest if problem.by_size else 0.0
+        losses = loss_table(problem.all_axes, problem.rows, size_loss)
         return cls(losses, limits, problem.points, smallest, USUAL_SIZE * problem.k, stop)
 
     def __len__(self) -> int:
