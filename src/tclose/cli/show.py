@@ -154,6 +154,9 @@ def show_release(publication: Publication) -> None:
     console.print()
     console.print("What it cost:")
     console.print(_costs(certificate.measures))
+    if certificate.temper is not None:
+        console.print()
+        console.print(Text(certificate.temper.words))
     if certificate.scope is not None:
         console.print()
         console.print(Text(f"Note: {certificate.scope}.", "bold"))

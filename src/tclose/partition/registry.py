@@ -27,6 +27,7 @@ class Method:
     choices: tuple[str, ...] = ()
     compare_all: bool = False  # whether its choices are published algorithms of their own, each worth comparing
     needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
+    tempers: bool = False  # whether it has the last stage that the policy's `temper` asks for
 
 
 METHODS = {
@@ -36,6 +37,7 @@ METHODS = {
         2026,
         option="effort",
         choices=("balanced", "fast", "best"),
+        tempers=True,
     ),
     "fragmentation": Method(
         "cuts the sensitive values into fragments and gives every class its share of each",

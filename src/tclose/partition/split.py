@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.errors import InternalError
-from tclose.partition import Attribute, Problem, merged, method_named
+from tclose.errors import InternalError, PolicyError
+from tclose.partition import Attribute, Problem, merged, method_named, tempering_of
 from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
 from tclose.partition.shared.dividing import best_division, merged_with_care
 from tclose.policy import Policy
@@ -43,6 +44,31 @@ def split(
         labels[members] = classes + parts
         classes, done = classes + int(parts.max()) + 1, done + len(members)
     return join_failing(labels, rows, policy)
+
+
+def tempered(
+    labels: Ints, share: Fraction, rows: Publishable, policy: Policy, method: str, seed: int, progress: Progress
+) -> Ints:
+    """Return the classes after the random swaps that `temper` asks for, made within each group of rows.
+
+    Where the swaps break a model that they do not know, classes are merged. So groups that must not stay one class,
+    which merging might not mend, are refused.
+    """
+    if rows.undecided_groups.any():
+        raise PolicyError(
+            "some rows cannot stay one class, and random swaps might leave them without admitted classes: "
+            "leave temper out, or ask for other models",
+            place="temper",
+        )
+    problem, groups, swapped = problem_of(rows.table, policy), rows.table.groups, np.empty_like(labels)
+    classes = done = 0
+    for group in range(len(groups)):
+        members = groups.members(group)
+        part = stretch(progress, done / problem.rows, (done + len(members)) / problem.rows, "tempering")
+        own = np.unique(labels[members], return_inverse=True)[1].astype(np.int64)
+        swapped[members] = classes + tempering_of(method)(problem.part(members), own, float(share), seed + group, part)
+        classes, done = classes + int(own.max()) + 1, done + len(members)
+    return join_failing(swapped, rows, policy)
 
 
 def _parts(problem: Problem, partition: Callable[..., Ints], progress: Progress) -> Ints:

@@ -15,6 +15,7 @@ from tclose.policy import Policy
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.recode.guard import GUARDS
 from tclose.release.files import check_targets, pending, publish
+from tclose.release.tempering import Tempering
 from tclose.table.sources import read_bytes
 from tclose.words import legible
 
@@ -217,6 +218,7 @@ class Certificate:
     tool: str | None = None  # what made the release, with its version; older certificates do not say
     created: str | None = None  # when, in UTC
     table: str | None = None  # the name of the table that was published, without its path
+    temper: Tempering | None = None  # of a release whose rows were swapped at random
 
     @property
     def guard_formulas(self) -> bool:
@@ -270,6 +272,7 @@ class Certificate:
         }
         content |= {} if self.identity_protected else {"identity_protected": False}
         content |= _given({"base": self.base, "scope": self.scope, "group": self.group})
+        content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
         content |= {"measures": self.measures, **self.claims.to_dict()}
         if self.layout == "one table":
             content |= _given({"file": self.files[0].name}) | {"sha256": self.files[0].sha256}
@@ -307,6 +310,7 @@ class Certificate:
             tool=content.get("tool"),
             created=content.get("created"),
             table=content.get("table"),
+            temper=Tempering.from_dict(content.get("temper")),
         )
 
     def to_bytes(self) -> bytes:
