@@ -1,4 +1,4 @@
-"""`temper` in a policy, as its users see it: what is refused, what the certificate and the page say, what is checked."""
+"""`temper` in a policy, as its users see it: what is refused, what certificate and page say, what `verify` compares."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ class Method:
     choices: tuple[str, ...] = ()
     compare_all: bool = False  # whether its choices are published algorithms of their own, each worth comparing
     needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
+    counts_persons: bool = False  # whether it counts persons itself; for the others, classes are merged afterwards
     tempers: bool = False  # whether it has the last stage that the policy's `temper` asks for
 
 
@@ -37,6 +38,7 @@ METHODS = {
         2026,
         option="effort",
         choices=("balanced", "fast", "best"),
+        counts_persons=True,
         tempers=True,
     ),
     "fragmentation": Method(

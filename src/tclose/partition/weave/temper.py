@@ -17,6 +17,7 @@ from tclose.partition.shared.merging import along_curve
 from tclose.partition.shared.workers import Flag, in_parallel, raised
 from tclose.partition.weave.bisection import orders_of, ranks_of
 from tclose.partition.weave.limits import Limits
+from tclose.partition.weave.persons import keeps_persons
 from tclose.partition.weave.splitmix import Generator, integer_below, seeded, uniform
 from tclose.partition.weave.state import ClassState, exchange, state_of
 from tclose.partition.weave.table import WeaveTable
@@ -124,4 +125,6 @@ def _is_allowed(
             return False
         work[0, a] = work_x
         work[1, a] = work_y
-    return True
+    if not keeps_persons(limits, state.members, x, size_x, row, other):
+        return False
+    return bool(keeps_persons(limits, state.members, y, size_y, other, row))
