@@ -20,7 +20,7 @@ from tclose.measure.kept import DETAIL_MEASURES
 from tclose.measure.learning import Prediction
 from tclose.measure.lost import LostDetail
 from tclose.measure.utility import MEASURES, Measure
-from tclose.partition import DEFAULT_METHOD, METHODS, Method
+from tclose.partition import DEFAULT_METHOD, METHODS, Method, check_temper
 from tclose.partition.options import from_texts
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy import Policy, PolicyLike
@@ -145,6 +145,7 @@ def anonymize(
     from tclose.engine.estimate import losses_with_estimates
 
     asked, told = Policy.of(policy), Repeating(progress)
+    check_temper(method, asked)
     extra, sources, attributes = (certificate, record, report), sources_of(table, policy, asked), len(asked.sensitive)
     check_release_targets(Path(out), extra, sources, method=method, attributes=attributes, force=force)
     if report is not None:

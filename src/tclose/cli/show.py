@@ -157,6 +157,9 @@ def show_release(publication: Publication) -> None:
     console.print(_costs(certificate.measures))
     if certificate.loss is not None:
         console.print(Text(f"The rows were split so as to lower this loss: {plain(lowered_loss(certificate.loss))}."))
+    if certificate.temper is not None:
+        console.print()
+        console.print(Text(certificate.temper.words))
     if certificate.scope is not None:
         console.print()
         console.print(Text(f"Note: {certificate.scope}.", "bold"))

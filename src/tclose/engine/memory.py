@@ -16,7 +16,7 @@ from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
 from tclose.measure.kept import kept
 from tclose.measure.learning import Prediction, predict
-from tclose.partition import DEFAULT_METHOD, lowers_loss
+from tclose.partition import DEFAULT_METHOD, check_temper, lowers_loss
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import k_alone
@@ -138,6 +138,7 @@ def anonymize(
     options = checked(method, options)  # before any work
     if note := unused_loss(policy, method, options):
         warnings.warn(note, UserWarning, 2)
+    check_temper(method, policy)
     report(0.0, "reading")
     kind, table = read_for_release(frame, policy)
     splitting = stretch(report, 0.1, 0.9, "splitting")
@@ -185,6 +186,7 @@ def prepare(
     phases that a method has; that kernels are compiled is said in any case. `name` is what the table is called.
     """
     settings, begun = checked(method, options), created()
+    check_temper(method, policy)
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
     leaks = tuple(columns_of_own_values(rows.table, policy, exact_quasi=layout_of(method).exact_quasi))

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from tclose.errors import PolicyError, did_you_mean
+from tclose.errors import PolicyError, Unsuited, did_you_mean
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.registry import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.shared.merging import merged
+from tclose.policy import Policy
 from tclose.types import Ints
 
 __all__ = [
@@ -18,10 +19,12 @@ __all__ = [
     "Attribute",
     "Method",
     "Problem",
+    "check_temper",
     "lowers_loss",
     "merged",
     "method_called",
     "method_named",
+    "tempering_of",
 ]
 
 
@@ -45,3 +48,17 @@ def method_named(name: str) -> Callable[..., Ints]:
     method: Any = import_module(f"tclose.partition.{name}")
     partition: Callable[..., Ints] = method.partition
     return partition
+
+
+def check_temper(name: str, policy: Policy) -> None:
+    """Refuse a policy with `temper` for a method that has no such stage."""
+    if policy.temper is not None and not method_called(name).tempers:
+        able = " or ".join(f"'{other}'" for other, method in METHODS.items() if method.tempers)
+        raise Unsuited(f"temper is a last stage of method {able}, not of '{name}': choose {able}, or leave temper out")
+
+
+def tempering_of(name: str) -> Callable[..., Ints]:
+    """Return a method's `tempered(problem, labels, share, seed, progress)`, imported on use."""
+    module: Any = import_module(f"tclose.partition.{name}.temper")
+    tempered: Callable[..., Ints] = module.tempered
+    return tempered

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.errors import InternalError
-from tclose.partition import Attribute, Problem, merged, method_named
+from tclose.errors import InternalError, PolicyError
+from tclose.partition import Attribute, Problem, merged, method_called, method_named, tempering_of
 from tclose.partition.chosen_axes import axes_of
 from tclose.partition.shared.dividing import best_division, merged_with_care
 from tclose.policy import Policy
 from tclose.policy import Sensitive as Asked
-from tclose.privacy import NTCloseness, TCloseness, models_of
+from tclose.privacy import DistinctL, NTCloseness, TCloseness, models_of
 from tclose.privacy.feasibility import NoPartition, Publishable
-from tclose.privacy.judge import distance_of, verdicts
+from tclose.privacy.judge import distance_of, values_recur, verdicts
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.types import Bools, Floats, Ints, Progress, still, stretch
@@ -30,9 +31,9 @@ def split(
     rows: Publishable, policy: Policy, method: str, seed: int, progress: Progress, options: Mapping[str, Any]
 ) -> Ints:
     """Return the class of every row, counted from 0; `NoPartition` says for which rows no classes were found."""
-    table, problem = rows.table, problem_of(rows.table, policy)
+    table, problem = rows.table, problem_of(rows.table, policy, method)
     partition, groups = partial(method_named(method), seed=seed, **options), table.groups
-    divisions = _divisions(rows, policy, partition, stretch(progress, 0.0, 0.0, "splitting"))
+    divisions = _divisions(rows, policy, problem, partition, stretch(progress, 0.0, 0.0, "splitting"))
     labels = np.empty(problem.rows, dtype=np.int64)
     classes = done = 0
     for group in range(len(groups)):
@@ -44,6 +45,31 @@ def split(
     return join_failing(labels, rows, policy)
 
 
+def tempered(
+    labels: Ints, share: Fraction, rows: Publishable, policy: Policy, method: str, seed: int, progress: Progress
+) -> Ints:
+    """Return the classes after the random swaps that `temper` asks for, made within each group of rows.
+
+    Where the swaps break a model that they do not know, classes are merged. So groups that must not stay one class,
+    which merging might not mend, are refused.
+    """
+    if rows.undecided_groups.any():
+        raise PolicyError(
+            "some rows cannot stay one class, and random swaps might leave them without admitted classes: "
+            "leave temper out, or ask for other models",
+            place="temper",
+        )
+    problem, groups, swapped = problem_of(rows.table, policy, method), rows.table.groups, np.empty_like(labels)
+    classes = done = 0
+    for group in range(len(groups)):
+        members = groups.members(group)
+        part = stretch(progress, done / problem.rows, (done + len(members)) / problem.rows, "tempering")
+        own = np.unique(labels[members], return_inverse=True)[1].astype(np.int64)
+        swapped[members] = classes + tempering_of(method)(problem.part(members), own, float(share), seed + group, part)
+        classes, done = classes + int(own.max()) + 1, done + len(members)
+    return join_failing(swapped, rows, policy)
+
+
 def _parts(problem: Problem, partition: Callable[..., Ints], progress: Progress) -> Ints:
     """Return the classes of one group as a method makes them."""
     if _within_t(problem):
@@ -52,13 +78,13 @@ def _parts(problem: Problem, partition: Callable[..., Ints], progress: Progress)
 
 
 def _divisions(
-    rows: Publishable, policy: Policy, partition: Callable[..., Ints], progress: Progress
+    rows: Publishable, policy: Policy, problem: Problem, partition: Callable[..., Ints], progress: Progress
 ) -> dict[int, Ints]:
     """Return classes of each group that cannot stay one class."""
     table, failed, divisions = rows.table, [], {}
     for group in np.flatnonzero(rows.undecided_groups).tolist():
         members = table.groups.members(group)
-        division = _division(members, table, policy, partition, progress)
+        division = _division(members, table, policy, problem.part(members), partition, progress)
         if division is None:
             failed.append(members)
         else:
@@ -69,11 +95,15 @@ def _divisions(
 
 
 def _division(
-    members: Ints, table: CodedTable, policy: Policy, partition: Callable[..., Ints], progress: Progress
+    members: Ints,
+    table: CodedTable,
+    policy: Policy,
+    problem: Problem,
+    partition: Callable[..., Ints],
+    progress: Progress,
 ) -> Ints | None:
     """Try the classes that the table has already, every division of a few rows, and the classes of a method."""
-    problem, admitted = problem_of(table, policy).part(members), partial(_admitted, members, table, policy)
-    beat = partial(progress, 0.0)
+    admitted, beat = partial(_admitted, members, table, policy), partial(progress, 0.0)
     own = np.unique(table.classes.labels_by_row()[members], return_inverse=True)[1]
     if admitted([np.flatnonzero(own == label) for label in range(own.max() + 1)]).all():
         return own
@@ -129,29 +159,35 @@ def _numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return different, np.arange(len(different))
 
 
-def problem_of(table: CodedTable, policy: Policy) -> Problem:
-    """Return what a method is given: codes and losses, no texts."""
-    by_rows = table.persons is None
+def problem_of(table: CodedTable, policy: Policy, method: str | None = None) -> Problem:
+    """Return what a method is given: codes and losses, no texts; persons only where the method counts them itself."""
+    by_persons = table.persons is not None and method is not None and method_called(method).counts_persons
+    specs = ((column, policy.sensitive[name]) for name, column in table.sensitive.items())
+    sensitive = tuple(_sensitive(column, spec, table.persons, by_persons=by_persons) for column, spec in specs)
     return Problem(
         points=_points(table),
-        sensitive=tuple(
-            _sensitive(column, policy.sensitive[name], by_rows=by_rows) for name, column in table.sensitive.items()
-        ),
-        k=policy.k,
+        sensitive=sensitive,
+        k=max([policy.k, *(map(_least_persons, sensitive) if by_persons else ())]),
         axes=axes_of(table, policy),
         by_size=policy.loss == "discernibility",
+        persons=table.persons if by_persons else None,
     )
 
 
-def _sensitive(column: SensitiveColumn, spec: Asked, *, by_rows: bool) -> Attribute:
-    """Return an attribute with its models; those that count persons are left to the merging."""
+def _sensitive(column: SensitiveColumn, spec: Asked, persons: Ints | None, *, by_persons: bool) -> Attribute:
+    """Return an attribute with its models; those that count persons as no method does are left to the merging."""
     distance = distance_of(column)
-    models = tuple(
-        model
-        for model in models_of(spec, distance)
-        if model.name not in ENSURED and (by_rows or not model.counts_persons)
-    )
-    return Attribute(column.codes, column.reference, distance, spec.t, spec.n, models)
+    asked = [model for model in models_of(spec, distance) if model.name not in ENSURED]
+    if persons is not None and not by_persons:
+        asked = [model for model in asked if not model.counts_persons]
+    elif values_recur(column, persons):  # or else a class has as many rows with a value as persons with it
+        asked = [model for model in asked if isinstance(model, DistinctL) or not model.counts_persons]
+    return Attribute(column.codes, column.reference, distance, spec.t, spec.n, tuple(asked))
+
+
+def _least_persons(attribute: Attribute) -> int:
+    """Return how many persons an attribute asks for: l values must be those of l persons."""
+    return max((model.required for model in attribute.models if isinstance(model, DistinctL)), default=1)
 
 
 def _points(table: CodedTable) -> Floats:

@@ -20,7 +20,9 @@ from tclose.policy import parts, settings
 from tclose.policy.distances import DISTANCES, distances_that_take
 from tclose.policy.parts import Bins, Builder, CostTable, Recursive
 from tclose.policy.paths import check_readable
-from tclose.policy.settings import Reader, above, at_least, between, join, kind_of, one_of, whole
+from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, whole
+
+HOTTEST = 10  # times the mean loss of a class; swaps are all but random long before
 
 
 LossName = Literal["gcp", "sse", "discernibility", "queries"]
@@ -198,6 +200,7 @@ class Policy:
     suppress: Annotated[Fraction, Setting(between(0, 1))] = Fraction(0)
     missing: Annotated[tuple[str, ...], Setting(settings.names)] = ("",)
     loss: Annotated[LossName, Setting(one_of(*LOSSES))] = "gcp"
+    temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
 
     def __post_init__(self) -> None:
         _normalise(self)

@@ -89,6 +89,12 @@ def weight(value: object, place: str) -> Fraction:
     return given
 
 
+def above_up_to(low: int, high: int) -> Reader[Fraction]:
+    """Return the reader of a number above `low` and at most `high`."""
+    expected = f"expected a number above {low} and at most {high}, not {{value}}"
+    return _number_that(lambda given: low < given <= high, expected)
+
+
 def at_least(low: int) -> Reader[Fraction]:
     """Return the reader of a number of at least `low`."""
     return _number_that(lambda given: given >= low, f"expected a number of at least {low}, not {{value}}")

@@ -15,6 +15,7 @@ from tclose.policy import LOSSES, Policy
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.recode.guard import GUARDS
 from tclose.release.files import check_targets, pending, publish
+from tclose.release.tempering import Tempering
 from tclose.table.sources import read_bytes
 from tclose.words import legible
 
@@ -218,6 +219,7 @@ class Certificate:
     created: str | None = None  # when, in UTC
     table: str | None = None  # the name of the table that was published, without its path
     loss: Mapping[str, Any] | None = None  # that the method lowered: its name, the weights, its value; None if none
+    temper: Tempering | None = None  # of a release whose rows were swapped at random
 
     @property
     def guard_formulas(self) -> bool:
@@ -272,6 +274,7 @@ class Certificate:
         content |= {} if self.identity_protected else {"identity_protected": False}
         content |= _given({"base": self.base, "scope": self.scope, "group": self.group})
         content |= _given({"loss": self.loss})
+        content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
         content |= {"measures": self.measures, **self.claims.to_dict()}
         if self.layout == "one table":
             content |= _given({"file": self.files[0].name}) | {"sha256": self.files[0].sha256}
@@ -310,6 +313,7 @@ class Certificate:
             created=content.get("created"),
             table=content.get("table"),
             loss=_loss(content),
+            temper=Tempering.from_dict(content.get("temper")),
         )
 
     def to_bytes(self) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
 from tclose.measure.chosen_loss import chosen_loss
 from tclose.measure.utility import MeasuredPartition, class_sizes, gcp, measured
-from tclose.partition.split import join_failing, split
+from tclose.partition.split import join_failing, split, tempered
 from tclose.policy import Policy
 from tclose.privacy.feasibility import Publishable
 from tclose.privacy.judge import JudgedTable, judge
 from tclose.recode.frame import ordered, recoded
 from tclose.release.reader import reader_policy
+from tclose.release.tempering import Tempering
 from tclose.table import CodedTable, encode_quietly
 from tclose.table.classes import Classes, classes_of
 from tclose.table.quasi import NumberColumn
@@ -26,6 +28,7 @@ from tclose.types import Ints, Progress, silent, stretch
 
 Options = Mapping[str, Any]
 SPLIT = 0.9  # share of the work after which all rows have their classes
+FORMED = 0.7  # the same, where random swaps follow
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,13 @@ class ReleaseInput:
         """
         if self.publishable.undecided and (finest := self._finest_classes()) is not None:
             return finest
-        return split(self.publishable, self.policy, method, self.seed, stretch(self.progress, 0.0, SPLIT), options)
+        end = SPLIT if self.policy.temper is None else FORMED
+        return split(self.publishable, self.policy, method, self.seed, stretch(self.progress, 0.0, end), options)
+
+    def tempered(self, labels: Ints, share: Fraction, method: str) -> Ints:
+        """Return the classes after the random swaps that the policy asks for."""
+        progress = stretch(self.progress, FORMED, SPLIT)
+        return tempered(labels, share, self.publishable, self.policy, method, self.seed, progress)
 
     def _finest_classes(self) -> Ints | None:
         """Return the classes of rows that publish the same values by themselves, if everything holds for them."""
@@ -102,11 +111,13 @@ class PublishedTable:
     measures: Mapping[str, Any]
     losses: Mapping[str, float]  # the mean NCP of each quasi-identifier; GCP is the mean of these
     chosen_loss: float  # by the policy's loss; that of queries is for the steward only
+    tempering: Tempering | None = None  # what the random swaps of the policy's `temper` cost
 
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
     """Split the rows by a method, and publish one common value per class."""
-    rows = _recoded(given, given.split(method, options))
+    before, share = given.split(method, options), given.policy.temper
+    rows = _recoded(given, before if share is None else given.tempered(before, share, method))
     given.recoding()
     frame, order = ordered(rows)
     given.recoding()
@@ -114,8 +125,13 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     partition = partition_of(given, classes)
     measures = {**measured(partition), "class_sizes": class_sizes(partition)}
     loss = round(chosen_loss(given.table, given.policy, classes, partition), DIGITS)
-    judge = Judge(given.own_policy, given.persons(order))
-    return PublishedTable(frame, judge, measures, losses_of(given, partition), loss)
+    tempering = None if share is None else Tempering.of(share, gcp(_partition(given, before)), gcp(partition))
+    confirming = Judge(given.own_policy, given.persons(order))
+    return PublishedTable(frame, confirming, measures, losses_of(given, partition), loss, tempering)
+
+
+def _partition(given: ReleaseInput, labels: Ints) -> MeasuredPartition:
+    return partition_of(given, Classes.from_labels(labels))
 
 
 def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:

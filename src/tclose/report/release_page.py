@@ -187,7 +187,8 @@ class ReleasePage:
         sentence = f"Every class must have at least k = {policy.k} {certificate.counted}; "
         sentence += f"{withheld}." if policy.suppress else "no row may be withheld."
         table = listing("Every column, its role and what is required", ("column", "role", "required"), rows, numbers=0)
-        return Section("policy", "What the policy requires", [element("p", sentence), table], "Policy")
+        tempering = [] if certificate.temper is None else [element("p", certificate.temper.words)]
+        return Section("policy", "What the policy requires", [element("p", sentence), *tempering, table], "Policy")
 
     def _certificate(self) -> Section:
         certificate = self.certificate

@@ -24,6 +24,7 @@ __all__ = ["EffortName", "partition"]
 
 FEW_ROWS = 100  # of a table on which several runs cost almost nothing
 RUNS = 4
+FEW_PERSON_ROWS = 5000  # of a table in which a person has several rows
 
 
 def partition(problem: Problem, *, effort: EffortName = "balanced", seed: int = 0, progress: Progress = silent) -> Ints:
@@ -34,19 +35,37 @@ def partition(problem: Problem, *, effort: EffortName = "balanced", seed: int = 
     table = WeaveTable.of(problem, stretch(progress, 0.0, 0.0, "forming cells"))
     labels = np.zeros(problem.rows, dtype=np.int64)
     if problem.rows >= 2 * table.k:
-        runs = RUNS if problem.rows <= FEW_ROWS and effort != "fast" else 1
-        results = [
-            _run(
-                table,
-                effort_for(effort, problem.rows),
-                seed + number,
-                stretch(progress, number / runs, (number + 1) / runs),
-            )
-            for number in range(runs)
-        ]
-        labels = min(results, key=table.loss)
+        part = stretch(progress, 0.0, 0.5) if _persons_may_not_matter(table) else progress
+        labels = _best_run(table, effort, seed, part)
+    if _persons_may_not_matter(table):
+        by_rows = _by_rows(problem, effort, seed, stretch(progress, 0.5, 1.0))
+        labels = min(labels, by_rows, key=table.loss)
     _check(problem, labels)
     progress(1.0, "merging classes")
+    return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
+
+
+def _best_run(table: WeaveTable, effort: EffortName, seed: int, progress: Progress) -> Ints:
+    """Return the best of several runs, or the only one where the table is large."""
+    runs, plan = RUNS if len(table) <= FEW_ROWS and effort != "fast" else 1, effort_for(effort, len(table))
+    results = [
+        _run(table, plan, seed + number, stretch(progress, number / runs, (number + 1) / runs))
+        for number in range(runs)
+    ]
+    return min(results, key=table.loss)
+
+
+def _persons_may_not_matter(table: WeaveTable) -> bool:
+    """Tell whether the classes by rows are worth a look as well: persons have several rows, which are not many."""
+    return len(table.limits.persons) > 0 and len(table) <= FEW_PERSON_ROWS
+
+
+def _by_rows(problem: Problem, effort: EffortName, seed: int, progress: Progress) -> Ints:
+    """Return classes that were formed without a look at persons, and then merged until each has k of them.
+
+    Where hardly a class holds a person twice, chance may make these the better ones.
+    """
+    labels = partition(replace(problem, persons=None), effort=effort, seed=seed, progress=progress)
     return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
 
 
@@ -87,8 +106,8 @@ def _mixed(seed: int, number: int) -> int:
 
 def _check(problem: Problem, labels: Ints) -> None:
     """Judge every class by the distances themselves."""
-    if len(labels) and np.bincount(labels).min() < problem.k:
-        raise InternalError("weave made a class with fewer than k rows")
+    if len(labels) and problem.members(labels).min() < problem.k:
+        raise InternalError("weave made a class with fewer than k rows or persons")
     for attribute in problem.sensitive:
         if not replace(attribute, models=()).admitted(labels).all():
             raise InternalError("weave made a class that is not within t")

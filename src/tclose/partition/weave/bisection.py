@@ -14,6 +14,7 @@ from tclose.partition.shared.loss_table import CUT_SET, MEAN, SET, SIZE, TREE, L
 from tclose.partition.shared.structs import array, kernel_struct
 from tclose.partition.shared.workers import Flag, in_parallel, raised
 from tclose.partition.weave.limits import Limits
+from tclose.partition.weave.persons import enough_persons_on_side
 from tclose.partition.weave.transport import allowed_work, class_work, count_beyond_edges
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts
 
@@ -236,7 +237,7 @@ def _changed_height(table: LossTable, q: int, row: int, next_row: int) -> int:
 
 @part
 def _passes(limits: Limits, orders: SmallInts, right: Bools, k: int, share: float, room: CutRoom) -> bool:
-    """Tell whether both sides have k rows and are within their share of every limit."""
+    """Tell whether both sides have k rows (of enough persons) and are within their share of every limit."""
     values, sizes = room.values, room.sizes
     for side in range(2):
         sizes[side] = 0
@@ -251,6 +252,8 @@ def _passes(limits: Limits, orders: SmallInts, right: Bools, k: int, share: floa
     if sizes[0] < k or sizes[1] < k:
         return False
     for side in range(2):
+        if not enough_persons_on_side(limits, orders, right, side):
+            return False
         count_beyond_edges(limits, values, room.counts, side)
         for a in range(len(limits.attributes)):
             work = class_work(limits, room.counts, side, sizes[side], a)

@@ -50,7 +50,8 @@ class WeaveTable:
     @classmethod
     def of(cls, problem: Problem, progress: Progress) -> WeaveTable:
         """Lay a problem out in arrays; where t is strict, small classes are ruled out at once."""
-        limits, stop = limits_of(problem.sensitive, problem.rows), lowered_flag()
+        limits = limits_of(problem.sensitive, problem.rows, problem.repeated_persons, problem.k)
+        stop = lowered_flag()
         end = max(problem.rows // 2 + 1, problem.k)
         [smallest] = in_parallel(lambda k: int(smallest_class_size(limits, k, end, stop)), [problem.k], progress, stop)
         size_loss = SIZE_LOSS / smallest if problem.by_size else 0.0
@@ -69,8 +70,7 @@ class WeaveTable:
     def part(self, rows: Rows) -> WeaveTable:
         """Return some of the rows, in this order."""
         losses = replace(self.losses, codes=np.ascontiguousarray(self.losses.codes[rows]))
-        limits = replace(self.limits, codes=np.ascontiguousarray(self.limits.codes[rows]))
-        return WeaveTable(losses, limits, self.points[rows], self.k, self.usual_size, self.stop)
+        return WeaveTable(losses, self.limits.part(rows), self.points[rows], self.k, self.usual_size, self.stop)
 
     def loss(self, labels: Ints) -> float:
         """Return the loss of the classes, summed over rows and quasi-identifiers."""
