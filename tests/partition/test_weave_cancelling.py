@@ -16,7 +16,8 @@ from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.weave import partition
 from tclose.partition.weave.bisection import cells_of, orders_of, ranks_of
 from tclose.partition.weave.effort import effort_for
-from tclose.partition.weave.exchange import anneal, mend, schedule, step_room
+from tclose.partition.weave.exchange import Neighbours, anneal, mend, schedule, step_room
+from tclose.partition.weave.nearest import no_nearest_rows
 from tclose.partition.weave.recarving import recarve, recarving_room
 from tclose.partition.weave.splitmix import seeded
 from tclose.partition.weave.state import state_of
@@ -74,12 +75,14 @@ def test_a_raised_flag_stops_the_kernels_at_the_next_step() -> None:
     orders = orders_of(table.losses)
     state = state_of(table.losses, table.limits, labels, 8)
     before = state.label.copy()
-    common = (table.losses, table.limits, state, orders, ranks_of(orders), table.k)
+    ranks = ranks_of(orders)
+    common = (table.losses, table.limits, state, orders, ranks, table.k)
     room = recarving_room(table.losses, table.limits, 4, len(state.size))
     assert recarve(*common, 8, 10**12, room, seeded(1), table.stop) == 0
     plan, spare = schedule((0.3, 0.003), (3.0, 1000.0), 8), step_room(table.limits, len(state.size))
-    assert anneal(*common, 10**12, plan, spare, seeded(1), table.stop) == 0
-    assert mend(*common, 10**12, plan, spare, seeded(1), table.stop) == 0
+    near = (*common[:3], Neighbours(orders, ranks, no_nearest_rows(len(labels))), table.k)
+    assert anneal(*near, 10**12, plan, spare, seeded(1), table.stop) == 0
+    assert mend(*near, 10**12, plan, spare, seeded(1), table.stop) == 0
     assert (state.label == before).all()
     assert table._carved(np.array([1.0])).tolist() == [0] * len(table)
     assert len(cells_of(table.losses, table.limits, orders, 2, 10, 1.0, silent, table.stop)) == 1

@@ -45,6 +45,15 @@ def schedule(heat: tuple[float, float], price: tuple[float, float], candidates: 
 
 
 @kernel_struct
+class Neighbours:
+    """The rows in several orders, the place of each row in each order, and for some losses the nearest rows of each."""
+
+    orders: SmallInts = array(np.int32, 2)  # orders × rows
+    ranks: SmallInts = array(np.int32, 2)  # orders × rows
+    nearest: SmallInts = array(np.int32, 2)  # rows × nearest rows, which may be none
+
+
+@kernel_struct
 class StepRoom:
     """Memory for one step: the work that both classes would have, and the classes that are beyond a limit."""
 
@@ -62,8 +71,7 @@ def anneal(
     table: LossTable,
     limits: Limits,
     state: ClassState,
-    orders: SmallInts,
-    ranks: SmallInts,
+    near: Neighbours,
     k: int,
     steps: int,
     plan: Schedule,
@@ -71,10 +79,7 @@ def anneal(
     generator: Generator,
     stop: Flag,
 ) -> int:
-    """Try steps between classes that hold rows near each other in one of the orders; return how many were tried.
-
-    `ranks` holds the place of each row in each order.
-    """
+    """Try steps between classes that hold rows near each other; return how many were tried."""
     rows = len(state.label)
     heat, price = plan.heat[0], plan.price[0]
     for step in range(steps):
@@ -84,7 +89,7 @@ def anneal(
             heat = plan.heat[0] * (plan.heat[1] / plan.heat[0]) ** (step / steps)
             price = plan.price[0] * (plan.price[1] / plan.price[0]) ** (step / steps)
         row = integer_below(generator, rows)
-        y = _nearest_class(table, state, orders, ranks, row, REACH, plan.candidates[0], generator)
+        y = _nearest_class(table, state, near, row, REACH, plan.candidates[0], generator)
         if y >= 0:
             _try_step(table, limits, state, row, y, k, TRIES, heat, price, room, generator)
     return steps
@@ -94,8 +99,7 @@ def anneal(
 def sampled_costs(
     table: LossTable,
     state: ClassState,
-    orders: SmallInts,
-    ranks: SmallInts,
+    near: Neighbours,
     candidates: int,
     costs: Floats,
     generator: Generator,
@@ -104,7 +108,7 @@ def sampled_costs(
     count = 0
     for _ in range(4 * len(costs)):
         row = integer_below(generator, len(state.label))
-        y = _nearest_class(table, state, orders, ranks, row, REACH, candidates, generator)
+        y = _nearest_class(table, state, near, row, REACH, candidates, generator)
         if y < 0 or count == len(costs):
             continue
         x = int(state.label[row])
@@ -120,8 +124,7 @@ def mend(
     table: LossTable,
     limits: Limits,
     state: ClassState,
-    orders: SmallInts,
-    ranks: SmallInts,
+    near: Neighbours,
     k: int,
     steps: int,
     plan: Schedule,
@@ -133,7 +136,7 @@ def mend(
 
     The price rises slowly here as well: the first step that helps a class would often cost more than a later one.
     """
-    rows, beyond = len(state.label), 0
+    beyond = 0
     heat, price = plan.heat[0], plan.price[0]
     for step in range(steps):
         if step % TURN == 0:
@@ -147,12 +150,11 @@ def mend(
         row = int(state.members[c, integer_below(generator, state.size[c])])
         y = -1
         if uniform(generator) < FROM_BEYOND:
-            y = _nearest_class(table, state, orders, ranks, row, FAR_REACH, MANY_CANDIDATES, generator)
+            y = _nearest_class(table, state, near, row, FAR_REACH, MANY_CANDIDATES, generator)
         else:
-            order = integer_below(generator, len(orders))
-            near = ranks[order, row] + integer_below(generator, 2 * FAR_REACH + 1) - FAR_REACH
-            if 0 <= near < rows and state.label[orders[order, near]] != c:
-                row = int(orders[order, near])
+            other = _near_row(near, row, FAR_REACH, generator)
+            if other >= 0 and state.label[other] != c:
+                row = other
                 y = c
         if y >= 0:
             _try_step(table, limits, state, row, y, k, MANY_TRIES, heat, price, room, generator)
@@ -175,11 +177,23 @@ def _classes_beyond(limits: Limits, state: ClassState, beyond: Ints) -> int:
 
 
 @part
+def _near_row(near: Neighbours, row: int, reach: int, generator: Generator) -> int:
+    """Return a random row near a row, in one of the orders or in space; -1 if there is none."""
+    nearest = near.nearest.shape[1]
+    order = integer_below(generator, len(near.orders) if nearest == 0 else 2 * len(near.orders))
+    if order >= len(near.orders):
+        return int(near.nearest[row, integer_below(generator, nearest)])
+    place = near.ranks[order, row] + integer_below(generator, 2 * reach + 1) - reach
+    if place < 0 or place >= near.orders.shape[1]:
+        return -1
+    return int(near.orders[order, place])
+
+
+@part
 def _nearest_class(
     table: LossTable,
     state: ClassState,
-    orders: SmallInts,
-    ranks: SmallInts,
+    near: Neighbours,
     row: int,
     reach: int,
     candidates: int,
@@ -188,11 +202,10 @@ def _nearest_class(
     """Return, of some classes near a row, the one that loses least when the row joins it; -1 if there is none."""
     x, best, least = int(state.label[row]), -1, np.inf
     for _ in range(candidates):
-        order = integer_below(generator, len(orders))
-        near = ranks[order, row] + integer_below(generator, 2 * reach + 1) - reach
-        if near < 0 or near >= orders.shape[1]:
+        other = _near_row(near, row, reach, generator)
+        if other < 0:
             continue
-        c = int(state.label[orders[order, near]])
+        c = int(state.label[other])
         if c == x:
             continue
         if candidates == 1:

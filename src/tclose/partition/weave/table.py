@@ -33,6 +33,7 @@ USUAL_SIZE = 4  # times k, of a class to begin with
 CANDIDATES = 2  # classes that a row chooses from in one order, at most
 CARVED = 0.1  # of the progress of an improvement, made when classes have been carved again
 SQUARED_PRICE = 10.0  # times the price, where the loss is a squared distance
+SQUARED_HEAT = (10.0, 3.0)  # times the first and the last temperature, where the loss is a squared distance
 SIZE_LOSS = 1.0  # per row of a class as small as can be, where the size of classes is the loss
 
 
@@ -161,7 +162,13 @@ class WeaveTable:
 
     def _group(self, labels: Ints, rows: Rows) -> Group:
         part = self.part(rows)
-        return Group.of(part.losses, part.limits, labels[rows], self.k, self.stop)
+        return Group.of(part.losses, part.limits, part._scaled_points, labels[rows], self.k, self.stop)
+
+    @property
+    def _scaled_points(self) -> Floats:
+        """The rows as points whose squared distances are what a class of both loses."""
+        deviation = self.points.std(axis=0)
+        return self.points / np.where(deviation > 0, deviation, 1.0)
 
     def _price(self, plan: Pass) -> tuple[float, float]:
         """Return the first and the last price; squared distances of far rows cost more than any range can."""
@@ -174,7 +181,8 @@ class WeaveTable:
         costs = self._group(labels, rows).swap_costs(plan.candidates, int(random.integers(2**31)))
         dear = costs[costs > 0]
         first = min(plan.heat[0], 2.0 * float(np.median(dear))) if len(dear) else plan.heat[0]
-        return first, first * plan.heat[1] / plan.heat[0]
+        hotter, colder = SQUARED_HEAT if self.losses.squared else (1.0, 1.0)
+        return hotter * first, colder * first * plan.heat[1] / plan.heat[0]
 
     def beyond(self, labels: Ints) -> Bools:
         """Tell which classes are beyond a limit."""
