@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +20,7 @@ __all__ = [
     "Method",
     "Problem",
     "check_temper",
+    "lowers_loss",
     "merged",
     "method_called",
     "method_named",
@@ -33,6 +34,12 @@ def method_called(name: str) -> Method:
         hint = did_you_mean(name, METHODS) or f"; known are {', '.join(METHODS)}"
         raise PolicyError(f"there is no method '{name}'{hint}")
     return METHODS[name]
+
+
+def lowers_loss(name: str, options: Mapping[str, Any]) -> bool:
+    """Tell whether a method lowers the loss that the policy chooses; projections leave that to their base method."""
+    base = options.get("base") or DEFAULT_METHOD
+    return method_called(base if name == "projections" else name).lowers_loss
 
 
 def method_named(name: str) -> Callable[..., Ints]:

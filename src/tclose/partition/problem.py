@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance, Geometry
 from tclose.errors import Infeasible, InternalError
-from tclose.partition.shared.axes import Axis, NumberAxis, part_of
+from tclose.partition.shared.axes import Axis, NumberAxis, is_plain, part_of
 from tclose.privacy.base import Model
 from tclose.privacy.rule import Rule, combined
 from tclose.types import Floats, Ints
@@ -89,14 +89,16 @@ class Attribute:
 class Problem:
     """The rows as points (each quasi-identifier scaled to [0, 1]), what is sensitive, and the smallest class.
 
-    `axes` tell what a class loses on each quasi-identifier; without them, the points are numbers. With `persons`, the
-    person of each row, k counts persons instead of rows.
+    `axes` tell what a class loses on each quasi-identifier; without them, the points are numbers. With `by_size`, what
+    a class loses is its size (discernibility), and the axes break ties. With `persons`, the person of each row, k
+    counts persons instead of rows.
     """
 
     points: Floats
     sensitive: tuple[Attribute, ...]
     k: int = 1
     axes: tuple[Axis, ...] = ()
+    by_size: bool = False
     persons: Ints | None = None
 
     def __post_init__(self) -> None:
@@ -115,13 +117,19 @@ class Problem:
         if len(rows) == self.rows:
             return self
         sensitive = tuple(replace(attribute, codes=attribute.codes[rows]) for attribute in self.sensitive)
+        axes = tuple(part_of(axis, rows) for axis in self.axes)
         persons = None if self.persons is None else self.persons[rows]
-        return Problem(self.points[rows], sensitive, self.k, tuple(part_of(axis, rows) for axis in self.axes), persons)
+        return Problem(self.points[rows], sensitive, self.k, axes, self.by_size, persons)
 
     @property
     def all_axes(self) -> tuple[Axis, ...]:
         """The quasi-identifiers with their losses."""
         return self.axes or tuple(NumberAxis.of_points(column) for column in self.points.T)
+
+    @property
+    def loses_gcp(self) -> bool:
+        """Whether the loss is the mean NCP of all quasi-identifiers, which weigh the same."""
+        return not self.by_size and all(is_plain(axis) for axis in self.axes)
 
     @property
     def repeated_persons(self) -> Ints | None:

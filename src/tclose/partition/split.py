@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.errors import InternalError, PolicyError
 from tclose.partition import Attribute, Problem, merged, method_called, method_named, tempering_of
-from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
+from tclose.partition.chosen_axes import axes_of
 from tclose.partition.shared.dividing import best_division, merged_with_care
 from tclose.policy import Policy
 from tclose.policy import Sensitive as Asked
@@ -21,7 +21,6 @@ from tclose.privacy.feasibility import NoPartition, Publishable
 from tclose.privacy.judge import distance_of, values_recur, verdicts
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
-from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
 from tclose.types import Bools, Floats, Ints, Progress, still, stretch
 
 ENSURED = (TCloseness.name, NTCloseness.name)  # by every method; the rest is ensured by merging
@@ -169,7 +168,8 @@ def problem_of(table: CodedTable, policy: Policy, method: str | None = None) -> 
         points=_points(table),
         sensitive=sensitive,
         k=max([policy.k, *(map(_least_persons, sensitive) if by_persons else ())]),
-        axes=tuple(_axis(column) for column in table.quasi.values()),
+        axes=axes_of(table, policy),
+        by_size=policy.loss == "discernibility",
         persons=table.persons if by_persons else None,
     )
 
@@ -194,18 +194,6 @@ def _points(table: CodedTable) -> Floats:
     if not table.quasi:
         return np.zeros((len(table), 1))
     return np.stack([column.points() for column in table.quasi.values()], axis=1)
-
-
-def _axis(column: QuasiColumn) -> Axis:
-    """Return what a class loses on a quasi-identifier, without its texts."""
-    if isinstance(column, NumberColumn):
-        ends = column.ends()
-        deviation = float(column.points().std()) or 1.0 if column.spec.publish == "mean" else None
-        return NumberAxis(column.codes, ends.low, ends.high, deviation)
-    if isinstance(column, LabelColumn):
-        return LabelAxis(column.codes, column.hierarchy.levels)
-    missing = bool((column.codes < 0).any())
-    return SetAxis(column.codes + missing, max(column.domain, len(column.values.texts) + missing))
 
 
 def _failing(labels: Ints, table: CodedTable, policy: Policy) -> Bools:

@@ -12,6 +12,7 @@ import polars as pl
 
 from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
+from tclose.measure.chosen_loss import chosen_loss
 from tclose.measure.utility import MeasuredPartition, class_sizes, gcp, measured
 from tclose.partition.split import join_failing, split, tempered
 from tclose.policy import Policy
@@ -109,6 +110,7 @@ class PublishedTable:
     judge: Judge
     measures: Mapping[str, Any]
     losses: Mapping[str, float]  # the mean NCP of each quasi-identifier; GCP is the mean of these
+    chosen_loss: float  # by the policy's loss; that of queries is for the steward only
     tempering: Tempering | None = None  # what the random swaps of the policy's `temper` cost
 
 
@@ -119,11 +121,13 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     given.recoding()
     frame, order = ordered(rows)
     given.recoding()
-    partition = partition_of(given, classes_of(rows[list(given.policy.visible)]))
+    classes = classes_of(rows[list(given.policy.visible)])
+    partition = partition_of(given, classes)
     measures = {**measured(partition), "class_sizes": class_sizes(partition)}
+    loss = round(chosen_loss(given.table, given.policy, classes, partition), DIGITS)
     tempering = None if share is None else Tempering.of(share, gcp(_partition(given, before)), gcp(partition))
     confirming = Judge(given.own_policy, given.persons(order))
-    return PublishedTable(frame, confirming, measures, losses_of(given, partition), tempering)
+    return PublishedTable(frame, confirming, measures, losses_of(given, partition), loss, tempering)
 
 
 def _partition(given: ReleaseInput, labels: Ints) -> MeasuredPartition:
@@ -157,6 +161,7 @@ def partition_of(given: ReleaseInput, classes: Classes) -> MeasuredPartition:
         k=given.policy.k,
         labels=classes.labels_by_row(),
         points=np.stack(numeric, axis=1) if numeric else np.zeros((len(classes.rows), 0)),
+        weights=[float(weight) for weight in given.policy.weights.values()],
     )
 
 

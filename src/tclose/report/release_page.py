@@ -70,6 +70,7 @@ def release_page(
         detail=DetailSection(
             losses=[table.losses for table in tables],
             measures=certificate.measures,
+            loss=certificate.loss,
             before_after=None if compared is None else before_and_after(compared),
             kept=() if compared is None else detail_figures(compared, stretch(progress, 0.3, 0.8)),
         ),

@@ -16,7 +16,7 @@ import numpy as np
 from tclose.errors import InternalError, PolicyError, did_you_mean
 from tclose.partition.problem import Problem
 from tclose.partition.shared.merging import merged
-from tclose.partition.weave.effort import EFFORTS, Effort, EffortName
+from tclose.partition.weave.effort import EFFORTS, Effort, EffortName, effort_for
 from tclose.partition.weave.table import WeaveTable
 from tclose.types import Ints, Progress, silent, stretch
 
@@ -47,9 +47,9 @@ def partition(problem: Problem, *, effort: EffortName = "balanced", seed: int = 
 
 def _best_run(table: WeaveTable, effort: EffortName, seed: int, progress: Progress) -> Ints:
     """Return the best of several runs, or the only one where the table is large."""
-    runs = RUNS if len(table) <= FEW_ROWS and effort != "fast" else 1
+    runs, plan = RUNS if len(table) <= FEW_ROWS and effort != "fast" else 1, effort_for(effort, len(table))
     results = [
-        _run(table, EFFORTS[effort], seed + number, stretch(progress, number / runs, (number + 1) / runs))
+        _run(table, plan, seed + number, stretch(progress, number / runs, (number + 1) / runs))
         for number in range(runs)
     ]
     return min(results, key=table.loss)
@@ -94,8 +94,7 @@ def _best_share(table: WeaveTable, effort: Effort, seed: int, progress: Progress
     for number, share in enumerate(effort.shares):
         before, between, after = bounds[2 * number : 2 * number + 3]
         labels = table.form_classes(share, effort, stretch(progress, before, between))
-        plan = replace(effort.passes[0], steps=effort.trial, rounds=0.5)
-        labels = table.improve(labels, effort, plan, _mixed(seed, 0), stretch(progress, between, after))
+        labels = table.improve(labels, effort, effort.trial, _mixed(seed, 0), stretch(progress, between, after))
         losses.append(table.loss(labels))
     return effort.shares[int(np.argmin(losses))]
 

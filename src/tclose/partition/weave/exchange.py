@@ -268,7 +268,7 @@ def _move(
     if size_x <= k or size_y >= state.members.shape[1]:
         return
     cost = (size_x - 1) * loss_change(table, state.extents, x, row, -1) - state.loss[x]
-    if cost + state.loss[y] > bound:
+    if cost + table.rising[0] * state.loss[y] > bound:
         return
     cost += (size_y + 1) * loss_change(table, state.extents, y, -1, row) + state.loss[y]
     for a in range(len(limits.attributes)):
