@@ -1,9 +1,10 @@
 """What `temper` costs, and how much it helps against the simplest attack on a method that stops when no exchange pays.
 
 The pair test: two rows of one class have different values, and the adversary knows all other values, everybody's class
-and the method. For either way round, he adds up what the exchanges with rows of other classes would have saved that
-were allowed and not made. The way round with less is his guess; 0.5 means that he learns nothing. How sure a guess is,
-he learns on tables that he makes himself. The control shuffles the values within each class before the attack.
+and the method. For each of the two assignments, the adversary adds up what the exchanges with rows of other classes
+would have saved that were allowed and not made, and guesses the assignment with the smaller sum; 0.5 means that nothing
+is learned. How sure a guess is, the adversary learns on tables made for this purpose. The control shuffles the values
+within each class before the attack.
 
     python bench/temper.py [ROWS]
 """
@@ -28,14 +29,14 @@ SETTINGS = ((0.3, 3), (0.3, 5))  # the share of "yes", k
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.5)  # of the mean class loss; 0 for no temper
 LEARNED_ON, TESTED_ON = range(100, 106), range(6)  # seeds of tables
 T = Fraction(1, 5)
-BINS = 20  # of scores, in which the adversary learns how often he is right
+BINS = 20  # of scores, in which the adversary learns how often a guess is right
 SURE = 0.95
 EXCHANGE = 1e-12  # a saving below this is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class PairTest:
-    """Per pair of rows: how much more the wrong way round leaves unsaved than the right one."""
+    """Per pair of rows: how much more the wrong assignment leaves unsaved than the right one."""
 
     lead: Floats
 
@@ -107,7 +108,7 @@ def shuffled(labels: Ints, values: Ints, seed: int) -> Ints:
 
 
 def sure(learned: Floats, tested: Floats) -> tuple[float, float]:
-    """Return the share of pairs about which the adversary is sure, and how often he is right about these."""
+    """Return the share of pairs about which the adversary is sure, and the share of these that are right."""
     edges = np.quantile(np.abs(learned), np.linspace(0, 1, BINS + 1)[1:-1])
     bins = np.searchsorted(edges, np.abs(learned))
     hits = np.bincount(bins, weights=np.where(learned == 0, 0.5, learned > 0), minlength=BINS)

@@ -72,6 +72,16 @@ def test_without_temper_nothing_is_said_about_it(tclose: Run, folder: Path) -> N
     assert (outcome.status, "temper" in outcome.out, "temper" in certificate()) == (0, False, False)
 
 
+@pytest.mark.parametrize("loss", ["sse", "discernibility", "queries"])
+def test_every_loss_can_be_tempered(tclose: Run, folder: Path, loss: str) -> None:
+    """The temperature follows what swaps can change: classes do not fall apart where their sizes are the loss."""
+    (folder / "p.toml").write_text(f"loss = '{loss}'\ntemper = 0.2\n" + POLICY)
+    assert tclose(*PUBLISH).status == 0
+    entry = certificate()["temper"]
+    assert 0 < entry["gcp_before"] < entry["gcp_after"] < 3 * entry["gcp_before"]
+    assert tclose(*VERIFY).status == 0
+
+
 def test_the_page_says_it(tclose: Run) -> None:
     assert tclose(*PUBLISH, "--report", "p.html", "--public").status == 0
     assert "This is a mitigation, not a guarantee." in Path("p.html").read_text()

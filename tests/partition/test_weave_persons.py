@@ -41,7 +41,7 @@ def made(rows: int, seed: int, k: int, t: Fraction = Fraction(1, 3), models: tup
     codes = random.integers(0, values, size=rows)
     reference = np.bincount(codes, minlength=values).astype(np.int64)
     distance = Equal() if random.random() < 0.5 else Ordered(values)
-    return Problem(points.round(2), (Attribute(codes, reference, distance, t, models=models),), k, (), persons)
+    return Problem(points.round(2), (Attribute(codes, reference, distance, t, models=models),), k, persons=persons)
 
 
 def persons_of_classes(problem: Problem, labels: np.ndarray) -> list[int]:

@@ -38,11 +38,11 @@ def tempered(problem: Problem, labels: Ints, share: float, seed: int, progress: 
     The temperature is `share` times the mean loss of a class, which is its loss per row times its rows.
     """
     table = WeaveTable.of(problem, stretch(progress, 0.0, 0.0))
-    heat = share * table.loss(labels) / (int(labels.max()) + 1)
+    state = state_of(table.losses, table.limits, labels, 0)
+    heat = share * mean_class_loss(state, table.losses)
     if heat == 0.0:
         return labels
     orders = proposal_orders(table.losses, problem.points, np.random.default_rng([seed, STREAM, 1]))
-    state = state_of(table.losses, table.limits, labels, 0)
     ranks, generator = ranks_of(orders), seeded(int(np.random.default_rng([seed, STREAM, 2]).integers(2**62)))
     work = np.empty((2, len(table.limits.attributes)), dtype=np.int64)
     swaps = -(-SWAPS * problem.rows // TURNS)
@@ -55,6 +55,15 @@ def tempered(problem: Problem, labels: Ints, share: float, seed: int, progress: 
         part_of_work = stretch(progress, turn / TURNS, (turn + 1) / TURNS, "tempering")
         list(in_parallel(swapped, [turn], part_of_work, table.stop))
     return state.label.astype(np.int64)
+
+
+def mean_class_loss(state: ClassState, losses: LossTable) -> float:
+    """Return the mean of loss per row times rows; the loss that classes have by their sizes alone does not count.
+
+    Swaps cannot change sizes. Where the policy lowers these (discernibility), swaps cost what breaks ties.
+    """
+    by_size = losses.size_loss * float((state.size**2).sum())
+    return max(float(state.size @ state.loss) - by_size, 0.0) / len(state.size)
 
 
 def proposal_orders(losses: LossTable, points: Floats, random: np.random.Generator) -> SmallInts:
