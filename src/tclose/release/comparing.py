@@ -23,7 +23,17 @@ from tclose.release.certificate import AttributeClaim, Certificate, Claims, Mode
 from tclose.types import Ints
 from tclose.words import counted
 
-DESCRIPTIONS = ("version", "tool", "created", "table", "file", "method", "base", "withheld", "loss")  # of how it was made
+DESCRIPTIONS = (
+    "version",
+    "tool",
+    "created",
+    "table",
+    "file",
+    "method",
+    "base",
+    "withheld",
+    "loss",
+)  # of how it was made
 OF_SIZES = tuple(measure for measure in MEASURES if measure.of_sizes)
 COMPARED = (*(measure.name for measure in OF_SIZES), "class_sizes", "reconstruction_error")
 COUNTED = ("rows", "persons")

@@ -61,7 +61,9 @@ def _header(comparison: Comparison, released: Sequence[Trial]) -> list[Html]:
     among = " of the methods that publish one table" if any(map(_several_tables, released)) else " of this table"
     title = f"{best.name} keeps the most detail{among}."
     if not comparison.policy.loses_gcp:
-        title = f"{best.name} has the least loss{among}. The policy's loss: {lowered_loss(comparison.policy.chosen_loss)}."
+        title = (
+            f"{best.name} has the least loss{among}. The policy's loss: {lowered_loss(comparison.policy.chosen_loss)}."
+        )
     lead = (
         f"{len(released)} of {counted(len(trials), 'method')} gave a release that meets the policy. {best.name} loses "
         f"{number(_lost(best))} of the detail (0 is nothing, 1 is everything) in {counted(best.classes or 0, 'class')}."

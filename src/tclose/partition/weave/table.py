@@ -33,7 +33,7 @@ USUAL_SIZE = 4  # times k, of a class to begin with
 SAMPLED_SWAPS = 512  # whose costs tell where to begin the temperature
 MENDING = 20  # steps per row that are tried at most to mend classes beyond a limit
 SQUARED_PRICE = 10.0  # times the price, where the loss is a squared distance
-SIZE_LOSS = 1.0  # per row of a class as small as can be, where the size of classes is the loss
+SIZE_LOSS = 100.0  # per row of a class as small as can be, where the size of classes is the loss
 MENDING_PRICE = (1e3, 1e6)  # the first and the last
 
 
