@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.measure.queries import Query, QueriedRows, draw
+from tclose.measure.queries import QueriedRows, Query, draw
 from tclose.table.random_ranges import RangeChances, RangeKinds, chance_to_start_before
 
 COLUMNS = {

@@ -52,7 +52,7 @@ def _losses(table: CodedTable, policy: Policy, classes: Classes, ncp: Sequence[F
 
 
 def _squared_error(column: NumberColumn, classes: Classes) -> Floats | None:
-    """Return the mean squared distance to each class's mean, in squared deviations; None of a column that is constant."""
+    """Return the mean squared distance to each class's mean, in squared deviations; None of a constant column."""
     points = column.points()
     if not (deviation := float(points.std())):
         return None
@@ -82,7 +82,7 @@ def cut_chances(column: QuasiColumn, chances: RangeChances, classes: Classes) ->
 
 
 def _cut_labels(column: LabelColumn, chances: RangeChances, classes: Classes) -> Floats:
-    """A label stands for all leaves below it."""
+    """Return the chance that a random range cuts the leaves below each class's label."""
     height, node, _ = column.nodes(classes)
     low, high = np.zeros(len(classes), dtype=np.int64), np.zeros(len(classes), dtype=np.int64)
     for h, level in enumerate(column.hierarchy.levels):

@@ -22,7 +22,6 @@ from tclose.policy.parts import Bins, Builder, CostTable, Recursive
 from tclose.policy.paths import check_readable
 from tclose.policy.settings import Reader, above, at_least, between, join, kind_of, one_of, whole
 
-
 LossName = Literal["gcp", "sse", "discernibility", "queries"]
 LOSSES: tuple[LossName, ...] = get_args(LossName)  # what a method may lower
 

@@ -111,7 +111,7 @@ def test_the_loss_that_is_lowered_is_the_one_that_is_reported(case: tuple[CodedT
 @settings(max_examples=60, deadline=None)
 @given(cases())
 def test_without_texts_and_weights_the_loss_is_a_measure(case: tuple[CodedTable, Policy, np.ndarray]) -> None:
-    table, policy, labels = case
+    table, _, labels = case
     numbers = [name for name in ("number", "rounded") if len(set(table.frame[name].to_list())) > 1]
     if not numbers:
         return
