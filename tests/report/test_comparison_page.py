@@ -22,6 +22,7 @@ def trial(method: str, gcp: float, **more: Any) -> Trial:
     figures: dict[str, Any] = {
         "outcome": "released",
         "measures": {"gcp": gcp, "sse": 0.125, "discernibility": 1234.0},
+        "loss": gcp,
         "classes": 12,
         "smallest_class": 4,
         "average_class": 5.5,
