@@ -71,7 +71,8 @@ def test_json(process: Run, folder: Path, environment: dict[str, str]) -> None:
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out.count("\n") == 1
     found = json.loads(outcome.out)
-    assert list(found) == ["methods"]
+    assert list(found) == ["loss", "ranking", "methods"]
+    assert (found["loss"], found["ranking"]) == ({"name": "gcp"}, ["fragmentation", "whole"])
     whole, real, killed = found["methods"]
     assert (whole["name"], whole["classes"], whole["closeness"]) == ("whole", 1, {"pay": 0.0})
     assert (real["name"], real["outcome"]) == ("fragmentation", "released")

@@ -26,10 +26,13 @@ def partition(**changes: Any) -> MeasuredPartition:
 
 
 def test_every_measure_declares_itself() -> None:
-    assert [measure.name for measure in MEASURES] == ["gcp", "sse", "discernibility", "c_avg"]
+    assert [measure.name for measure in MEASURES] == ["gcp", "weighted_gcp", "sse", "discernibility", "c_avg"]
+    weighted = partition(weights=(3.0, 1.0))
     for measure in MEASURES:
         assert measure.better == "lower"
-        figure = measure.compute(partition())
+        assert (measure.compute(partition()) is None) == measure.optional
+        assert (measure.name in measured(partition())) != measure.optional
+        figure = measure.compute(weighted)
         assert figure is not None
         assert measure.low <= figure
         assert measure.high is None or figure <= measure.high

@@ -119,6 +119,24 @@ def test_every_setting_of_the_design(load: Load, tmp_path: Path) -> None:
     assert policy.visible == ("age", "sex", "zip", "region", "weight", "admission", "ward")
 
 
+def test_the_loss_and_its_weights(load: Load) -> None:
+    policy = load('k = 2\nloss = "sse"\n[quasi.age]\nweight = 2\n[quasi.sex]\nweight = "1/3"\n')
+    assert policy.loss == "sse"
+    assert policy.weights == {"age": Fraction(2), "sex": Fraction(1, 3)}
+    assert policy.chosen_loss == {"name": "sse", "weights": {"age": 2, "sex": "1/3"}}
+    assert Policy.from_dict(policy.to_dict()) == policy
+    assert policy.to_dict() == {
+        "quasi": {"age": {"weight": 2}, "sex": {"weight": "1/3"}},
+        "k": 2,
+        "loss": "sse",
+    }
+    plain = Policy(quasi={"age": {"weight": 1.0}, "sex": {}}, k=2, loss="gcp")  # type: ignore[dict-item]
+    assert plain.to_dict() == {"quasi": {"age": {}, "sex": {}}, "k": 2}
+    assert (plain.weights, plain.chosen_loss, plain.loses_gcp) == ({}, {"name": "gcp"}, True)
+    equal = Policy(quasi={"age": {"weight": 5}, "sex": {"weight": 5}}, k=2)  # type: ignore[dict-item]
+    assert (equal.weights, equal.loses_gcp) == ({}, True)
+
+
 def test_defaults() -> None:
     policy = Policy(quasi=["age"], sensitive={"ldl": {"t": 0.15}})
     assert (policy.k, policy.suppress, policy.missing, policy.others) == (1, 0, ("",), "error")

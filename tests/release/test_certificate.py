@@ -128,6 +128,21 @@ def test_names_are_text(pair: Pair, name: str) -> None:
         pair.verify()
 
 
+def test_a_certificate_without_a_loss_holds_and_a_loss_has_a_known_name(pair: Pair) -> None:
+    assert "loss" not in pair.content  # mondrian lowers none, and older certificates say nothing
+    assert load(pair.paper).certificate.loss is None
+    said = {"name": "sse", "weights": {"age": 2}, "value": 0.25}
+    pair.rewrite(lambda content: content.update(loss=said), sign=True)
+    assert load(pair.paper).certificate.loss == said
+    found = pair.verify()
+    assert found.holds
+    assert "loss" in found.not_verifiable
+    for broken in ("sse", {"name": "mine"}, {}, {"name": ["sse"]}):
+        pair.rewrite(lambda content, broken=broken: content.update(loss=broken), sign=True)
+        with pytest.raises(InputError, match="not a certificate"):
+            pair.verify()
+
+
 def test_a_true_pair_holds(pair: Pair) -> None:
     found = pair.verify()
     assert (found.holds, found.problems) == (True, ())

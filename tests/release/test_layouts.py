@@ -226,7 +226,7 @@ def test_the_certificate_of_projections(tmp_path: Path) -> None:
     content = Written(tmp_path, "projections").proof.content
     assert set(content) == {
         "format", "version", "tool", "created", "method", "base", "scope", "policy", "rows", "withheld", "counted",
-        "classes", "smallest_class", "satisfied", "measures", "sensitive", "models", "tables",
+        "classes", "smallest_class", "satisfied", "loss", "measures", "sensitive", "models", "tables",
     }  # fmt: skip
     assert [table["file"] for table in content["tables"]] == FILES["projections"]
     assert [list(table["sensitive"]) for table in content["tables"]] == [["pay"], ["tax", "ill"]]
@@ -236,6 +236,7 @@ def test_the_certificate_of_projections(tmp_path: Path) -> None:
         assert content[key] == least(table[key] for table in content["tables"])
     gcp = [table["measures"]["gcp"] for table in content["tables"]]
     assert content["measures"]["gcp"] == pytest.approx(sum(gcp) / 2, abs=1e-4)
+    assert content["loss"] == {"name": "gcp", "value": content["measures"]["gcp"]}
     assert [found["model"] for found in content["models"]].count("k") == 1
 
 

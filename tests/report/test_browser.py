@@ -166,7 +166,7 @@ def test_nothing_on_a_comparison_is_cut_off(width: int, tmp_path: Path) -> None:
         "closeness": {long: 0.19},
     }
     trials = tuple(
-        Trial(name=name, method=name.partition(":")[0], choice="", measures={"gcp": loss}, **figures)
+        Trial(name=name, method=name.partition(":")[0], choice="", measures={"gcp": loss}, loss=loss, **figures)
         for name, loss in spread.items()
     )
     policy = Policy(quasi=["age"], sensitive={long: {"t": "1/3"}})

@@ -22,6 +22,7 @@ def trial(method: str, gcp: float, **more: Any) -> Trial:
     figures: dict[str, Any] = {
         "outcome": "released",
         "measures": {"gcp": gcp, "sse": 0.125, "discernibility": 1234.0},
+        "loss": gcp,
         "classes": 12,
         "smallest_class": 4,
         "average_class": 5.5,
@@ -73,12 +74,15 @@ def test_with_n_no_limit_is_stated_for_every_class(text_of: Text) -> None:
 
 
 def test_every_figure_has_its_heading_and_its_meaning(policy: Policy, text_of: Text) -> None:
-    text = text_of(page(policy, trial("weave", 0.3, withheld=7)))
+    measures = {"gcp": 0.3, "weighted_gcp": 0.4, "sse": 0.125, "discernibility": 1234.0}
+    text = text_of(page(policy, trial("weave", 0.3, withheld=7, measures=measures)))
     assert " | ".join(figure.title for figure in FIGURES) in text
-    assert "weave | 12 | 5.5 | 4 | 7 | 0.3000 | 0.1250 | 1.23e+03 | 0.2500 | 0.5 | –" in text
+    assert "weave | 12 | 5.5 | 4 | 7 | 0.3000 | 0.4000 | 0.1250 | 1.23e+03 | 0.2500 | 0.5 | –" in text
     for figure in FIGURES:
         assert figure.meaning in text
-    assert "rows withheld" not in text_of(page(policy, trial("weave", 0.3)))
+    without = text_of(page(policy, trial("weave", 0.3)))
+    assert "rows withheld" not in without
+    assert "detail lost, weighted" not in without
 
 
 def test_several_tables_are_never_the_best(policy: Policy, text_of: Text) -> None:

@@ -28,20 +28,20 @@ def chosen_loss(table: CodedTable, policy: Policy, classes: Classes, partition: 
     """Return the loss that the policy chooses; a withheld row loses everything."""
     if policy.loss == "discernibility":
         return discernibility(partition)
-    columns = list(table.quasi.values())
-    losses = [float(classes.sizes @ loss) for loss in _losses(table, policy, classes, partition.losses)]
+    losses = _losses(table, policy, classes, partition.losses)
     weights = [
-        float(spec.weight) if policy.loss == "gcp" or _varies(column) else 0.0
-        for spec, column in zip(policy.quasi.values(), columns, strict=True)
+        float(spec.weight) if loss is not None else 0.0
+        for spec, loss in zip(policy.quasi.values(), losses, strict=True)
     ]
     if not sum(weights):
         return partition.withheld / partition.rows
-    return float((np.dot(weights, losses) / sum(weights) + partition.withheld) / partition.rows)
+    per_row = [0.0 if loss is None else float(classes.sizes @ loss) for loss in losses]
+    return float((np.dot(weights, per_row) / sum(weights) + partition.withheld) / partition.rows)
 
 
-def _losses(table: CodedTable, policy: Policy, classes: Classes, ncp: Sequence[Floats]) -> list[Floats]:
-    """Return what each class loses on each quasi-identifier, given what it loses by NCP."""
-    columns, losses = list(table.quasi.values()), list(ncp)
+def _losses(table: CodedTable, policy: Policy, classes: Classes, ncp: Sequence[Floats]) -> list[Floats | None]:
+    """Return what each class loses on each quasi-identifier, given what it loses by NCP; None where none can lose."""
+    columns, losses = list(table.quasi.values()), list[Floats | None](ncp)
     if policy.loss == "queries":
         chances = chances_of(columns, list(table.sensitive.values()))
         losses = [cut_chances(column, chance, classes) for column, chance in zip(columns, chances, strict=True)]
@@ -51,37 +51,38 @@ def _losses(table: CodedTable, policy: Policy, classes: Classes, ncp: Sequence[F
     return losses
 
 
-def _varies(column: QuasiColumn) -> bool:
-    """Tell whether two rows differ, a missing value aside."""
-    present = column.codes[column.codes >= 0]
-    return bool(len(present)) and bool((present != present[0]).any())
-
-
-def _squared_error(column: NumberColumn, classes: Classes) -> Floats:
-    """Return the mean squared distance to each class's mean, in squared deviations of the whole column."""
+def _squared_error(column: NumberColumn, classes: Classes) -> Floats | None:
+    """Return the mean squared distance to each class's mean, in squared deviations; None of a constant column."""
     points = column.points()
-    places = (points - points.mean()) / (float(points.std()) or 1.0)
+    if not (deviation := float(points.std())):
+        return None
+    places = (points - points.mean()) / deviation
     labels, sizes = classes.labels_by_row(), classes.sizes
     means = np.bincount(labels, weights=places) / sizes
     return np.asarray(np.bincount(labels, weights=(places - means[labels]) ** 2) / sizes)
 
 
-def cut_chances(column: QuasiColumn, chances: RangeChances, classes: Classes) -> Floats:
-    """Return, per class, the chance that a random range of a column cuts what the class publishes; missing cells aside."""
+def cut_chances(column: QuasiColumn, chances: RangeChances, classes: Classes) -> Floats | None:
+    """Return, per class, the chance that a random range cuts what it publishes; None of a column without ranges.
+
+    A missing cell lies in no range, so it is no part of what can be cut.
+    """
+    if not chances.varies:
+        return None
     if isinstance(column, LabelColumn):
         return _cut_labels(column, chances, classes)
     if isinstance(column, NumberColumn):
         ends = extremes_of(column.codes, classes)
         known = ends.high >= 0
         low, high = np.where(known, ends.low, 0), np.where(known, ends.high, 0)
-        return chances.cut_box(low, high) if len(column.values.texts) else np.zeros(len(classes))
+        return chances.cut_box(low, high)
     codes, starts = column.members(classes)
     members = np.split(codes, starts[1:])
     return np.array([chances.cut_set(values[values >= 0].tolist()) for values in members])
 
 
 def _cut_labels(column: LabelColumn, chances: RangeChances, classes: Classes) -> Floats:
-    """A label stands for all leaves below it."""
+    """Return the chance that a random range cuts the leaves below each class's label."""
     height, node, _ = column.nodes(classes)
     low, high = np.zeros(len(classes), dtype=np.int64), np.zeros(len(classes), dtype=np.int64)
     for h, level in enumerate(column.hierarchy.levels):

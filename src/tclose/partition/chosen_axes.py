@@ -1,4 +1,4 @@
-"""The quasi-identifiers of a table as methods see them: what a class loses on each, by the policy's loss and weights."""
+"""The quasi-identifiers of a table as methods see them: what a class loses, by the policy's loss and weights."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ from tclose.policy.settings import Reader, above, above_up_to, at_least, between
 
 HOTTEST = 10  # times the mean loss of a class; swaps are all but random long before
 
-
 LossName = Literal["gcp", "sse", "discernibility", "queries"]
 LOSSES: tuple[LossName, ...] = get_args(LossName)  # what a method may lower
 

@@ -392,7 +392,9 @@ def _guard(content: Mapping[str, Any]) -> int:
 def _loss(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return what is said of the loss that was lowered; older certificates say nothing."""
     loss = content.get("loss")
-    if loss is not None and not (isinstance(loss, Mapping) and loss.get("name") in LOSSES):
+    if loss is None:
+        return None
+    if not isinstance(loss, Mapping) or loss.get("name") not in LOSSES:
         raise ValueError("not a loss")
     return loss
 

@@ -1,7 +1,7 @@
 """Random ranges of codes, as the queries of decision 023 ask for them, and how likely such a range cuts a box.
 
-A range is laid around a row drawn by chance and covers a share of the rows. Ranks between 0 and 1 describe it: a place u
-is drawn evenly, and the range starts at a place drawn evenly among those from which it still reaches u. So the start
+A range is laid around a row drawn by chance and covers a share of the rows. Ranks between 0 and 1 describe it: a place
+u is drawn evenly, and the range starts at a place drawn evenly among those from which it still reaches u. So the start
 has the same distribution for every column, and the codes that a range covers follow from the column's counts.
 
 A range cuts a box (the codes that a class publishes) if it covers a part of it only. The chance of that is the chance
@@ -27,7 +27,7 @@ NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(48)  # for integrals of sm
 def chances_of(quasi: Sequence[QuasiColumn], sensitive: Sequence[SensitiveColumn]) -> list[RangeChances]:
     """Return the chances of each quasi-identifier of a table."""
     counts = [_counts(column) for column in quasi]
-    varying = sum(np.count_nonzero(count) > 1 for count in counts)
+    varying = sum(int(np.count_nonzero(count) > 1) for count in counts)
     any_sensitive = any(np.count_nonzero(np.bincount(column.codes)) > 1 for column in sensitive)
     kinds = RangeKinds.of(varying, sensitive=any_sensitive)
     return [RangeChances.of(count, kinds) for count in counts]

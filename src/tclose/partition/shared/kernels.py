@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import event
+from numba.core.compiler import Compiler
 
 from tclose.partition.shared.code_folder import code_folder
-from tclose.partition.shared.compiler import Compiler, KeptCode, PartCompiler, RarePartCompiler, widen_arguments
+from tclose.partition.shared.compiler import KeptCode, PartCompiler, RarePartCompiler, widen_arguments
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -61,7 +62,7 @@ def part(function: Function) -> Function:
 
 
 def rare_part(function: Function) -> Function:
-    """Compile a function that few tables need: it is not copied into the kernels that call it, which slows them down."""
+    """Compile a function that few tables need: copied into the kernels that call it, it would slow them down."""
     return _part(function, RarePartCompiler)
 
 

@@ -237,7 +237,7 @@ def _cut_set_loss(table: LossTable, sets: Bits, c: int, q: int, leaving: int, jo
 @part
 def _changed_word(sets: Bits, c: int, start: int, word: int, leaving: int, joining: int) -> np.uint64:
     """Return 64 values of a set that one value leaves (where it occurs once) and another joins."""
-    bits = sets[c, word, 0]
+    bits: np.uint64 = sets[c, word, 0]
     if leaving >= 0 and start + leaving // 64 == word:
         bits &= ~(sets[c, word, 1] & (np.uint64(1) << np.uint64(leaving % 64)))
     if joining >= 0 and start + joining // 64 == word:
@@ -452,7 +452,7 @@ def loss_growth(table: LossTable, extents: Extents, c: int, row: int, bound: flo
 
 @rare_part
 def _other_growth(table: LossTable, extents: Extents, c: int, q: int, joining: int) -> float:
-    """Return by how much the loss grows on a column that does not lose its NCP; the mean of squares never falls here."""
+    """Return by how much the loss grows on a column that does not lose its NCP; the mean of squares never falls."""
     if table.columns[q].kind == MEAN:
         count = extents.sums[c, q, 0]
         if count == 0.0:

@@ -34,7 +34,7 @@ CANDIDATES = 2  # classes that a row chooses from in one order, at most
 CARVED = 0.1  # of the progress of an improvement, made when classes have been carved again
 SQUARED_PRICE = 10.0  # times the price, where the loss is a squared distance
 SQUARED_HEAT = (10.0, 3.0)  # times the first and the last temperature, where the loss is a squared distance
-SIZE_LOSS = 1.0  # per row of a class as small as can be, where the size of classes is the loss
+SIZE_LOSS = 100.0  # per row of a class as small as can be, where the size of classes is the loss
 
 
 @dataclass(frozen=True, eq=False)
