@@ -12,7 +12,9 @@ import polars as pl
 from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
 from tclose.measure.utility import MeasuredPartition, class_sizes, gcp, measured
+from tclose.partition import METHODS, Split
 from tclose.partition.split import join_failing, split
+from tclose.partition.starts import EQUALITY
 from tclose.policy import Policy
 from tclose.privacy.feasibility import Publishable
 from tclose.privacy.judge import JudgedTable, judge
@@ -41,13 +43,16 @@ class ReleaseInput:
         """The rows to publish, coded."""
         return self.publishable.table
 
-    def split(self, method: str, options: Options) -> Ints:
+    def split(self, method: str, options: Options) -> Split:
         """Return the class of every row.
 
-        Where the rows cannot stay one class per group, nothing is lost if the table can be published as it is.
+        Where the rows cannot stay one class per group, nothing is lost if the table can be published as it is. A method
+        that takes starts publishes it as it is in any case.
         """
-        if self.publishable.undecided and (finest := self._finest_classes()) is not None:
-            return finest
+        starts = METHODS[method].takes_starts
+        may_hold = starts and self.table.classes.sizes.min(initial=self.policy.k) >= self.policy.k
+        if (self.publishable.undecided or may_hold) and (finest := self._finest_classes()) is not None:
+            return Split(finest, EQUALITY if starts else None)
         return split(self.publishable, self.policy, method, self.seed, stretch(self.progress, 0.0, SPLIT), options)
 
     def _finest_classes(self) -> Ints | None:
@@ -100,17 +105,20 @@ class PublishedTable:
     judge: Judge
     measures: Mapping[str, Any]
     losses: Mapping[str, float]  # the mean NCP of each quasi-identifier; GCP is the mean of these
+    start: str | None = None  # where the classes come from, if the method considers those of other methods, too
 
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
     """Split the rows by a method, and publish one common value per class."""
-    rows = _recoded(given, given.split(method, options))
+    split = given.split(method, options)
+    rows = _recoded(given, split.labels)
     given.recoding()
     frame, order = ordered(rows)
     given.recoding()
     partition = partition_of(given, classes_of(rows[list(given.policy.visible)]))
     measures = {**measured(partition), "class_sizes": class_sizes(partition)}
-    return PublishedTable(frame, Judge(given.own_policy, given.persons(order)), measures, losses_of(given, partition))
+    confirming = Judge(given.own_policy, given.persons(order))
+    return PublishedTable(frame, confirming, measures, losses_of(given, partition), split.start)
 
 
 def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:

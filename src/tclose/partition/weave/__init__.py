@@ -3,11 +3,13 @@
 The classes of a release are known row by row, so their distances can be computed exactly and no worst case has to be
 allowed for. weave bisects the rows into cells with as few strata as the exact test needs and carves each cell into
 classes. Then neighbouring classes exchange rows, or are joined and carved again. Every step keeps every class within
-every limit. docs/weave.md explains the steps in the order in which they run.
+every limit. The classes of other methods are considered as well (`starts`): the result is the best of all, so weave is
+never worse than a method that was considered. docs/weave.md explains the steps in the order in which they run.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,43 +18,112 @@ import numpy as np
 from tclose.errors import InternalError, PolicyError, did_you_mean
 from tclose.partition.problem import Problem
 from tclose.partition.shared.merging import merged
-from tclose.partition.weave.effort import EFFORTS, Effort, EffortName
+from tclose.partition.shared.start import STARTED, Finish, Split, Start
+from tclose.partition.weave.candidates import OWN, Candidates
+from tclose.partition.weave.effort import EFFORTS, Effort, EffortName, Pass
 from tclose.partition.weave.table import WeaveTable
 from tclose.types import Ints, Progress, silent, stretch
 
-__all__ = ["EffortName", "partition"]
+__all__ = ["EffortName", "best_partition", "partition"]
 
 FEW_ROWS = 100  # of a table on which several runs cost almost nothing
 RUNS = 4
+WOVEN = 0.9  # of the progress of one effort, when its own classes are formed; then the best start is refined
+SHARES = {"fast": 1.0, "balanced": 3.0, "best": 12.0}  # of the work, by effort; each effort repeats those before it
 
 
 def partition(problem: Problem, *, effort: EffortName = "balanced", seed: int = 0, progress: Progress = silent) -> Ints:
     """Return a class label per row: 0, 1, 2, …; every class is within every t and has at least k rows."""
+    best = best_partition(problem, (), effort=effort, seed=seed, progress=progress)
+    assert best is not None
+    return best.labels
+
+
+def best_partition(
+    problem: Problem,
+    starts: Iterable[Start],
+    *,
+    effort: EffortName = "balanced",
+    seed: int = 0,
+    finish: Finish | None = None,
+    progress: Progress = silent,
+) -> Split | None:
+    """Return the best of weave's own classes, all starts, and the best start refined.
+
+    Every effort considers whatever the smaller efforts consider, so a larger effort never loses more on the same seed.
+    `finish` merges classes for models that the problem does not know; the losses of what it returns are compared.
+    Nothing is returned where it finishes none of them.
+    """
     if effort not in EFFORTS:
         raise PolicyError(f"there is no effort '{effort}'{did_you_mean(effort, EFFORTS)}")
     problem.check_feasible()
-    table = WeaveTable.of(problem, stretch(progress, 0.0, 0.0, "forming cells"))
-    labels = np.zeros(problem.rows, dtype=np.int64)
-    if problem.rows >= 2 * table.k:
-        runs = RUNS if problem.rows <= FEW_ROWS and effort != "fast" else 1
-        results = [
-            _run(table, EFFORTS[effort], seed + number, stretch(progress, number / runs, (number + 1) / runs))
-            for number in range(runs)
-        ]
-        labels = min(results, key=table.loss)
-    _check(problem, labels)
+    finished, considered = finish or _finisher(problem), []
+    for start in starts:
+        if start.optimal and (labels := finished(start.labels)) is not None and np.array_equal(labels, start.labels):
+            return Split(start.labels, start.name)
+        considered.append(start)
+    table = WeaveTable.of(problem, stretch(progress, STARTED, STARTED, "forming cells"))
+    candidates = Candidates(problem, table, finished)
+    efforts = list(EFFORTS)[: list(EFFORTS).index(effort) + 1]
+    ends = np.cumsum([0.0, *(SHARES[name] for name in efforts)])
+    for name, part in zip(efforts, pairwise((STARTED + (1 - STARTED) * ends / ends[-1]).tolist()), strict=True):
+        usable = [start for start in considered if start.fast or name != "fast"]
+        _consider(candidates, usable, EFFORTS[name], seed, stretch(progress, *part))
     progress(1.0, "merging classes")
-    return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
+    if (best := candidates.best) is None:
+        return None
+    _check(problem, best.labels)
+    return Split(best.labels, best.name)
+
+
+def _finisher(problem: Problem) -> Finish:
+    """Return what merges classes until the problem admits them."""
+
+    def finish(labels: Ints) -> Ints:
+        return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
+
+    return finish
+
+
+def _consider(candidates: Candidates, starts: Sequence[Start], effort: Effort, seed: int, progress: Progress) -> None:
+    """Add the starts, weave's own classes, and the best start refined if it comes near."""
+    for start in starts:
+        candidates.add(start.name, start.labels)
+    if candidates.lose_nothing:
+        return
+    for labels in _own(candidates.table, effort, seed, stretch(progress, 0.0, WOVEN)):
+        candidates.add(OWN, labels)
+    best, table = candidates.best_of([start.name for start in starts]), candidates.table
+    if best is not None and candidates.comes_near(best) and not table.wide:
+        part = stretch(progress, WOVEN, 1.0)
+        candidates.add(f"refined {best.name}", _improved(table, best.labels, effort, effort.passes[1:], seed, part))
+
+
+def _own(table: WeaveTable, effort: Effort, seed: int, progress: Progress) -> Iterator[Ints]:
+    """Yield weave's own classes; those of several runs on a small table."""
+    if len(table) < 2 * table.k:
+        yield np.zeros(len(table), dtype=np.int64)
+        return
+    runs = RUNS if len(table) <= FEW_ROWS and len(effort.shares) > 1 else 1
+    for number in range(runs):
+        yield _run(table, effort, seed + number, stretch(progress, number / runs, (number + 1) / runs))
 
 
 def _run(table: WeaveTable, effort: Effort, seed: int, progress: Progress) -> Ints:
-    """Return the improved classes of the best start; on a wide table, the cells themselves."""
+    """Return the improved classes of the best share; on a wide table, the cells themselves."""
     if table.wide:
         return table.form_classes(1.0, effort, progress)
     share = _best_share(table, effort, seed, stretch(progress, 0.0, effort.chosen, "choosing a start"))
     labels = table.form_classes(share, effort, stretch(progress, effort.chosen, effort.started))
-    best, least, bounds = labels, table.loss(labels), np.linspace(effort.started, 1.0, len(effort.passes) + 1)
-    for number, (plan, part) in enumerate(zip(effort.passes, pairwise(bounds.tolist()), strict=True)):
+    return _improved(table, labels, effort, effort.passes, seed, stretch(progress, effort.started, 1.0))
+
+
+def _improved(
+    table: WeaveTable, labels: Ints, effort: Effort, passes: Sequence[Pass], seed: int, progress: Progress
+) -> Ints:
+    """Return the best classes after some passes."""
+    best, least, bounds = labels, table.loss(labels), np.linspace(0.0, 1.0, len(passes) + 1)
+    for number, (plan, part) in enumerate(zip(passes, pairwise(bounds.tolist()), strict=True)):
         labels = table.improve(best, effort, plan, _mixed(seed, number), stretch(progress, *part))
         if (loss := table.loss(labels)) < least:
             best, least = labels, loss
