@@ -306,6 +306,30 @@ def level_that_keeps(levels: Mapping[str, Fraction] | None, kept: float, *, samp
     return f"{listed} would keep about {percent(kept)} of the detail ({how}). {draws}."
 
 
+def kept_classes(method: str, start: str) -> str:
+    """Say which classes a method kept that considers those of other methods, too; a start per group of rows at most.
+
+    >>> kept_classes("weave", "own, refined mondrian:strict")
+    'weave compared its own classes with those of other methods and kept its own, and those of mondrian:strict, refined.'
+    """
+    listed = ", and ".join(_KEPT.get(name) or _classes_of(name) for name in start.split(", "))
+    return f"{method} compared its own classes with those of other methods and kept {listed}."
+
+
+_KEPT = {
+    "own": "its own",
+    "equality classes": "those of equal rows",
+    "one class": "one class of all rows",
+    "every division": "the best of all divisions",
+}
+
+
+def _classes_of(start: str) -> str:
+    name = start.removeprefix("refined ")
+    classes = _KEPT.get(name) or f"those of {name}"
+    return classes if name == start else f"{classes}, refined"
+
+
 def compiling(seconds: float, *, each_run: bool = False) -> str:
     """Say that the compiler runs, and about how long it takes.
 
