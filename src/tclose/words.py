@@ -307,15 +307,17 @@ def level_that_keeps(levels: Mapping[str, Fraction] | None, kept: float, *, samp
 
 
 def kept_classes(method: str, start: str) -> str:
-    """Say which classes a method kept that considers those of other methods, too; a start per group of rows at most.
+    """Say which classes a method kept that considers those of other methods, too: one start for each group of rows.
 
     >>> kept_classes("weave", "own, refined mondrian:strict")
-    'weave compared its own classes with those of other methods and kept its own, and those of mondrian:strict, refined.'
+    'weave compared its own classes with those of other methods and kept its own; those of mondrian:strict, refined.'
     """
-    listed = ", and ".join(_KEPT.get(name) or _classes_of(name) for name in start.split(", "))
+    names = start.split(", ")
+    listed = "; ".join(map(_classes_of, names[:_LISTED])) + ("; and others" if len(names) > _LISTED else "")
     return f"{method} compared its own classes with those of other methods and kept {listed}."
 
 
+_LISTED = 3  # starts that a sentence names
 _KEPT = {
     "own": "its own",
     "equality classes": "those of equal rows",

@@ -104,7 +104,9 @@ def _quasi(name: str, rows: int, random: np.random.Generator, *, means: bool) ->
 
 def _sensitive(rows: int, random: np.random.Generator) -> tuple[list[Any], dict[str, Any]]:
     """Return the cells of a sensitive attribute and what is asked of it."""
-    distance = str(random.choice(["ordered", "value", "equal", "hierarchical", "matrix"], p=[0.4, 0.1, 0.3, 0.15, 0.05]))
+    distance = str(
+        random.choice(["ordered", "value", "equal", "hierarchical", "matrix"], p=[0.4, 0.1, 0.3, 0.15, 0.05])
+    )
     spec: dict[str, Any] = {"distance": distance}
     if distance in ("ordered", "value"):
         cells: list[Any] = random.integers(0, int(random.choice([2, 5, 40])), rows).tolist()

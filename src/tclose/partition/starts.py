@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from tclose.errors import Infeasible, MissingExtra, Unsuited
-from tclose.partition import method_named
+from tclose.partition import METHODS, method_named
 from tclose.partition.problem import Problem
 from tclose.partition.shared.alike import equality_classes
 from tclose.partition.shared.axes import NumberAxis
@@ -21,6 +22,7 @@ from tclose.partition.shared.start import Start
 from tclose.types import Ints, Progress, stretch
 
 EQUALITY, ONE_CLASS, EXACT = "equality classes", "one class", "exact"
+FAST = "fast"  # the effort that considers the fewest
 ANY = 2**62  # rows
 QUADRATIC = 19_999
 LARGE = 100_000  # rows, above which n log n with a large factor is no longer cheap
@@ -48,7 +50,7 @@ class Rival:
 
     def is_cheap(self, problem: Problem, effort: str) -> bool:
         """Tell whether an effort can afford it on a table."""
-        rows = self.fast_rows if effort == "fast" else self.rows
+        rows = self.fast_rows if effort == FAST else self.rows
         has_models = any(attribute.models for attribute in problem.sensitive)
         return problem.rows <= (min(rows, self.model_rows) if has_models else rows)
 
@@ -70,6 +72,15 @@ RIVALS = (
 )
 
 
+def methods_considered(method: str, options: Mapping[str, Any]) -> list[str]:
+    """Return the methods whose classes a method may consider."""
+    about = METHODS[method]
+    if not about.takes_starts:
+        return []
+    is_fast = options.get(about.option) == FAST
+    return [EXACT, *dict.fromkeys(rival.method for rival in RIVALS if rival.fast_rows or not is_fast)]
+
+
 class _TooLong(Exception):
     """A rival has used up its steps."""
 
@@ -88,11 +99,13 @@ def starts_of(problem: Problem, effort: str, seed: int, exact_rows: int, progres
     if problem.rows <= exact_rows:
         chosen = [Rival(EXACT, fast_rows=ANY), *chosen]
     for number, rival in enumerate(chosen):
-        part = stretch(progress, number / len(chosen), (number + 1) / len(chosen), "considering other methods", only=True)
+        part = stretch(
+            progress, number / len(chosen), (number + 1) / len(chosen), "considering other methods", only=True
+        )
         labels = _labels(rival, problem, seed, part)
         if labels is not None:
             optimal = rival.method == EXACT and _loses_ranges(problem)
-            yield Start(rival.name, labels, rival.is_cheap(problem, "fast"), optimal)
+            yield Start(rival.name, labels, rival.is_cheap(problem, FAST), optimal)
 
 
 def most_exact_rows(sizes: Ints) -> int:

@@ -67,8 +67,8 @@ def best_partition(
     efforts = list(EFFORTS)[: list(EFFORTS).index(effort) + 1]
     ends = np.cumsum([0.0, *(SHARES[name] for name in efforts)])
     for name, part in zip(efforts, pairwise((STARTED + (1 - STARTED) * ends / ends[-1]).tolist()), strict=True):
-        usable = [start for start in considered if start.fast or name != "fast"]
-        _consider(candidates, usable, EFFORTS[name], seed, stretch(progress, *part))
+        new = [start for start in considered if name == ("fast" if start.fast else "balanced")]
+        _consider(candidates, new, EFFORTS[name], seed, stretch(progress, *part))
     progress(1.0, "merging classes")
     if (best := candidates.best) is None:
         return None
@@ -86,17 +86,18 @@ def _finisher(problem: Problem) -> Finish:
 
 
 def _consider(candidates: Candidates, starts: Sequence[Start], effort: Effort, seed: int, progress: Progress) -> None:
-    """Add the starts, weave's own classes, and the best start refined if it comes near."""
+    """Add the starts, weave's own classes, and the best starts refined."""
     for start in starts:
-        candidates.add(start.name, start.labels)
+        candidates.add(start.name, start.labels, is_start=True)
     if candidates.lose_nothing:
         return
     for labels in _own(candidates.table, effort, seed, stretch(progress, 0.0, WOVEN)):
         candidates.add(OWN, labels)
-    best, table = candidates.best_of([start.name for start in starts]), candidates.table
-    if best is not None and candidates.comes_near(best) and not table.wide:
-        part = stretch(progress, WOVEN, 1.0)
-        candidates.add(f"refined {best.name}", _improved(table, best.labels, effort, effort.passes[1:], seed, part))
+    chosen = candidates.worth_refining
+    for each, part in zip(chosen, pairwise(np.linspace(WOVEN, 1.0, len(chosen) + 1).tolist()), strict=True):
+        refining = stretch(progress, *part)
+        labels = _improved(candidates.table, each.labels, effort, effort.passes[1:], seed, refining)
+        candidates.add(f"refined {each.name}", labels)
 
 
 def _own(table: WeaveTable, effort: Effort, seed: int, progress: Progress) -> Iterator[Ints]:

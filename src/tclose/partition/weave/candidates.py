@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tclose.partition.problem import Problem
@@ -12,7 +11,8 @@ from tclose.partition.weave.table import WeaveTable
 from tclose.types import Ints
 
 OWN = "own"
-FEW_ROWS = 100  # of a table on which refining costs almost nothing
+FEW_ROWS = 200  # of a table on which refining costs almost nothing
+REFINED = 3  # starts, on such a table
 NEAR = 1.1  # times the least loss, up to which a start is refined
 
 
@@ -23,6 +23,7 @@ class Candidate:
     name: str
     labels: Ints
     loss: float
+    is_start: bool  # whether another method made the classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +35,17 @@ class Candidates:
     finish: Finish
     all: dict[str, Candidate] = field(default_factory=dict)
 
-    def add(self, name: str, labels: Ints) -> None:
-        """Consider a partition; of two with the same name, the better one is kept."""
-        finished = self._finished(labels)
-        if finished is not None:
-            candidate = Candidate(name, finished, self.table.loss(finished))
-            self.all[name] = min(self.all.get(name, candidate), candidate, key=lambda each: each.loss)
+    def add(self, name: str, labels: Ints, *, is_start: bool = False) -> None:
+        """Consider a partition; of two with the same name, the better one is kept.
+
+        Classes that publish the same text are merged after the partition is finished, as in a release, and before it,
+        which sometimes spares a merge.
+        """
+        seen = merged_alike(self.problem.all_axes, labels)
+        for each in (labels, seen) if seen.max() < labels.max() else (labels,):
+            if (finished := self._finished(each)) is not None:
+                candidate = Candidate(name, finished, self.table.loss(finished), is_start)
+                self.all[name] = min(self.all.get(name, candidate), candidate, key=lambda each: each.loss)
 
     @property
     def best(self) -> Candidate | None:
@@ -51,21 +57,22 @@ class Candidates:
         """Whether one of them cannot be improved."""
         return (best := self.best) is not None and best.loss == 0
 
-    def best_of(self, names: Iterable[str]) -> Candidate | None:
-        """Return the best of some candidates; nothing where none of them could be finished."""
-        named = (self.all[name] for name in names if name in self.all)
-        return min(named, key=lambda each: each.loss, default=None)
-
-    def comes_near(self, candidate: Candidate) -> bool:
-        """Tell whether a candidate is worth refining: little work on a small table, or a loss near the least."""
+    @property
+    def worth_refining(self) -> list[Candidate]:
+        """The best start if it comes near the best of all; on a small table, the best few starts."""
         best = self.best
-        return len(self.table) <= FEW_ROWS or (best is not None and candidate.loss <= NEAR * best.loss)
+        if best is None or self.table.wide:
+            return []
+        starts = sorted((each for each in self.all.values() if each.is_start), key=lambda each: each.loss)
+        different = list({each.loss: each for each in reversed(starts)}.values())[::-1]
+        if len(self.table) <= FEW_ROWS:
+            return different[:REFINED]
+        return [each for each in different[:1] if each.loss <= NEAR * best.loss]
 
     def _finished(self, labels: Ints) -> Ints | None:
-        """Merge classes that publish the same text, then those that a model does not admit, until both are done."""
-        while True:
-            seen = merged_alike(self.problem.all_axes, labels)
-            finished = self.finish(seen)
-            if finished is None or finished.max() == seen.max():
+        """Merge classes that a model does not admit, then those that publish the same text, until both are done."""
+        while (finished := self.finish(labels)) is not None:
+            labels = merged_alike(self.problem.all_axes, finished)
+            if labels.max() == finished.max():
                 return finished
-            labels = finished
+        return None
