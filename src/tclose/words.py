@@ -310,10 +310,10 @@ def kept_classes(method: str, start: str) -> str:
     """Say which classes a method kept that considers those of other methods, too: one start for each group of rows.
 
     >>> kept_classes("weave", "own, refined mondrian:strict")
-    'weave compared its own classes with those of other methods and kept its own; those of mondrian:strict, refined.'
+    'weave compared its own classes with those of other methods and kept its own, those of mondrian:strict (refined).'
     """
     names = start.split(", ")
-    listed = "; ".join(map(_classes_of, names[:_LISTED])) + ("; and others" if len(names) > _LISTED else "")
+    listed = ", ".join(map(_classes_of, names[:_LISTED])) + (" and others" if len(names) > _LISTED else "")
     return f"{method} compared its own classes with those of other methods and kept {listed}."
 
 
@@ -329,7 +329,7 @@ _KEPT = {
 def _classes_of(start: str) -> str:
     name = start.removeprefix("refined ")
     classes = _KEPT.get(name) or f"those of {name}"
-    return classes if name == start else f"{classes}, refined"
+    return classes if name == start else f"{classes} (refined)"
 
 
 def compiling(seconds: float, *, each_run: bool = False) -> str:

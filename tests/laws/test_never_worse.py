@@ -21,6 +21,7 @@ from tclose.partition.registry import METHODS
 AREAS = [["a1", "a", "*"], ["a2", "a", "*"], ["b1", "b", "*"], ["b2", "b", "*"], ["b3", "b", "*"]]
 ILL = [["flu", "lung", "*"], ["cold", "lung", "*"], ["ulcer", "belly", "*"], ["colic", "belly", "*"]]
 COSTS = {"values": ["flu", "cold", "ulcer", "colic"], "costs": [[0, 1, 3, 3], [1, 0, 2, 3], [3, 2, 0, 1], [3, 3, 1, 0]]}
+DISTANCES = {"ordered": 0.4, "value": 0.1, "equal": 0.3, "hierarchical": 0.15, "matrix": 0.05}  # how often each
 T = ["0.05", "0.1", "0.2", "0.3", "0.4", "0.5", "0.7", "1"]
 MODELS: dict[str, list[Any]] = {
     "l": [2, 3],
@@ -104,9 +105,7 @@ def _quasi(name: str, rows: int, random: np.random.Generator, *, means: bool) ->
 
 def _sensitive(rows: int, random: np.random.Generator) -> tuple[list[Any], dict[str, Any]]:
     """Return the cells of a sensitive attribute and what is asked of it."""
-    distance = str(
-        random.choice(["ordered", "value", "equal", "hierarchical", "matrix"], p=[0.4, 0.1, 0.3, 0.15, 0.05])
-    )
+    distance = str(random.choice(list(DISTANCES), p=list(DISTANCES.values())))
     spec: dict[str, Any] = {"distance": distance}
     if distance in ("ordered", "value"):
         cells: list[Any] = random.integers(0, int(random.choice([2, 5, 40])), rows).tolist()

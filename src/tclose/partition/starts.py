@@ -22,6 +22,7 @@ from tclose.partition.shared.start import Start
 from tclose.types import Ints, Progress, stretch
 
 EQUALITY, ONE_CLASS, EXACT = "equality classes", "one class", "exact"
+CONSIDERING = "considering other methods"
 FAST = "fast"  # the effort that considers the fewest
 ANY = 2**62  # rows
 QUADRATIC = 19_999
@@ -99,9 +100,7 @@ def starts_of(problem: Problem, effort: str, seed: int, exact_rows: int, progres
     if problem.rows <= exact_rows:
         chosen = [Rival(EXACT, fast_rows=ANY), *chosen]
     for number, rival in enumerate(chosen):
-        part = stretch(
-            progress, number / len(chosen), (number + 1) / len(chosen), "considering other methods", only=True
-        )
+        part = stretch(progress, number / len(chosen), (number + 1) / len(chosen), CONSIDERING, only=True)
         labels = _labels(rival, problem, seed, part)
         if labels is not None:
             optimal = rival.method == EXACT and _loses_ranges(problem)

@@ -30,7 +30,7 @@ def merged_alike(axes: tuple[Axis, ...], labels: Ints) -> Ints:
 
 
 def _numbered(keys: list[Ints], count: int) -> Ints:
-    """Number the different tuples of keys from 0."""
+    """Return a number from 0 for each tuple of keys, the same for equal ones."""
     number = np.zeros(count, dtype=np.int64)
     for key in keys:
         dense = np.unique(key, return_inverse=True)[1].astype(np.int64)
@@ -63,7 +63,7 @@ def _shown(axis: Axis, codes: Ints, starts: Ints) -> list[Ints]:
 
 
 def _number(places: Floats, codes: Ints) -> Ints:
-    """Number the places of these codes; no place has the number -1."""
+    """Return a number for the place of each code; -1 where no value is known."""
     return np.append(np.unique(places, return_inverse=True)[1].astype(np.int64), -1)[codes]
 
 
