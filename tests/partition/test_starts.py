@@ -109,8 +109,8 @@ def test_a_method_that_takes_too_long_or_lacks_its_extra_is_left_out(monkeypatch
 
 
 def test_a_start_beyond_t_is_never_published() -> None:
-    problem = some_problem(60)
-    nearest = np.argsort(np.lexsort(problem.points.T[::-1])) // 2  # pairs of rows, whatever their sensitive values
+    problem = some_problem(60, sensitive={"s": {"t": 0.05}})
+    nearest = np.argsort(np.lexsort(problem.points.T)) // 2  # pairs of rows, whatever their sensitive values
     beyond = Start("broken", nearest, fast=True)
     with pytest.raises(InternalError, match="not within t"):
         weave.best_partition(problem, [beyond], finish=lambda labels: labels)
