@@ -20,7 +20,7 @@ from tclose.partition.problem import Problem
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import STARTED, Finish, Split, Start
 from tclose.partition.weave.candidates import OWN, Candidates
-from tclose.partition.weave.effort import EFFORTS, Effort, EffortName, Pass
+from tclose.partition.weave.effort import EFFORTS, Effort, EffortName, Pass, effort_for
 from tclose.partition.weave.table import WeaveTable
 from tclose.types import Ints, Progress, silent, stretch
 
@@ -28,6 +28,8 @@ __all__ = ["EffortName", "best_partition", "partition"]
 
 FEW_ROWS = 100  # of a table on which several runs cost almost nothing
 RUNS = 4
+REFINING, REFINING_HEAT = 0.25, 0.1  # of the steps and of the first temperature of a pass, where a start is refined
+REFINING_PRICE = (30.0, 1000.0)
 WOVEN = 0.9  # of the progress of one effort, when its own classes are formed; then the best start is refined
 SHARES = {"fast": 1.0, "balanced": 3.0, "best": 12.0}  # of the work, by effort; each effort repeats those before it
 
@@ -64,11 +66,11 @@ def best_partition(
         considered.append(start)
     table = WeaveTable.of(problem, stretch(progress, STARTED, STARTED, "forming cells"))
     candidates = Candidates(problem, table, finished)
-    efforts = list(EFFORTS)[: list(EFFORTS).index(effort) + 1]
+    efforts = EFFORTS[: EFFORTS.index(effort) + 1]
     ends = np.cumsum([0.0, *(SHARES[name] for name in efforts)])
     for name, part in zip(efforts, pairwise((STARTED + (1 - STARTED) * ends / ends[-1]).tolist()), strict=True):
         new = [start for start in considered if name == ("fast" if start.fast else "balanced")]
-        _consider(candidates, new, EFFORTS[name], seed, stretch(progress, *part))
+        _consider(candidates, new, name, seed, stretch(progress, *part))
     progress(1.0, "merging classes")
     if (best := candidates.best) is None:
         return None
@@ -85,27 +87,34 @@ def _finisher(problem: Problem) -> Finish:
     return finish
 
 
-def _consider(candidates: Candidates, starts: Sequence[Start], effort: Effort, seed: int, progress: Progress) -> None:
-    """Add the starts, weave's own classes, and the best starts refined."""
+def _consider(candidates: Candidates, starts: Sequence[Start], name: EffortName, seed: int, progress: Progress) -> None:
+    """Add the starts of an effort, weave's own classes, and the best starts refined."""
     for start in starts:
         candidates.add(start.name, start.labels, is_start=True)
     if candidates.lose_nothing:
         return
-    for labels in _own(candidates.table, effort, seed, stretch(progress, 0.0, WOVEN)):
+    table, effort = candidates.table, effort_for(name, len(candidates.table))
+    runs = RUNS if len(table) <= FEW_ROWS and name != "fast" else 1
+    for labels in _own(table, effort, runs, seed, stretch(progress, 0.0, WOVEN)):
         candidates.add(OWN, labels)
     chosen = candidates.worth_refining
     for each, part in zip(chosen, pairwise(np.linspace(WOVEN, 1.0, len(chosen) + 1).tolist()), strict=True):
         refining = stretch(progress, *part)
-        labels = _improved(candidates.table, each.labels, effort, effort.passes[1:], seed, refining)
+        labels = _improved(table, each.labels, effort, [_cooler(plan) for plan in effort.passes[:1]], seed, refining)
         candidates.add(f"refined {each.name}", labels)
 
 
-def _own(table: WeaveTable, effort: Effort, seed: int, progress: Progress) -> Iterator[Ints]:
-    """Yield weave's own classes; those of several runs on a small table."""
+def _cooler(plan: Pass) -> Pass:
+    """Return a shorter pass, which keeps most of the classes that it begins with."""
+    first, last = plan.heat
+    return replace(plan, steps=REFINING * plan.steps, heat=(REFINING_HEAT * first, last), price=REFINING_PRICE)
+
+
+def _own(table: WeaveTable, effort: Effort, runs: int, seed: int, progress: Progress) -> Iterator[Ints]:
+    """Yield weave's own classes of each of several runs."""
     if len(table) < 2 * table.k:
         yield np.zeros(len(table), dtype=np.int64)
         return
-    runs = RUNS if len(table) <= FEW_ROWS and len(effort.shares) > 1 else 1
     for number in range(runs):
         yield _run(table, effort, seed + number, stretch(progress, number / runs, (number + 1) / runs))
 
@@ -142,8 +151,7 @@ def _best_share(table: WeaveTable, effort: Effort, seed: int, progress: Progress
     for number, share in enumerate(effort.shares):
         before, between, after = bounds[2 * number : 2 * number + 3]
         labels = table.form_classes(share, effort, stretch(progress, before, between))
-        plan = replace(effort.passes[0], steps=effort.trial, rounds=0.5)
-        labels = table.improve(labels, effort, plan, _mixed(seed, 0), stretch(progress, between, after))
+        labels = table.improve(labels, effort, effort.trial, _mixed(seed, 0), stretch(progress, between, after))
         losses.append(table.loss(labels))
     return effort.shares[int(np.argmin(losses))]
 

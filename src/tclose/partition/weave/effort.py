@@ -1,11 +1,14 @@
-"""How much time weave spends: `fast`, `balanced` or `best`."""
+"""How much time weave spends: `fast`, `balanced` or `best`, each by the number of rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 EffortName = Literal["fast", "balanced", "best"]
+EFFORTS: tuple[EffortName, ...] = get_args(EffortName)
+
+MANY_ROWS = 200_000  # from which on steps per row are few, and cells hardly need slack below t
 
 
 @dataclass(frozen=True)
@@ -15,12 +18,9 @@ class Pass:
     steps: float  # per row
     heat: tuple[float, float] = (0.3, 0.003)  # the first and the last temperature, in loss
     price: tuple[float, float] = (3.0, 1000.0)  # of one row·distance beyond a limit, the first and the last
-    candidates: int = 8  # classes that a row chooses from
-    rounds: float = 2.0  # carvings for each class
-
-    def scaled(self, share: float) -> Pass:
-        """Return a pass with a share of the steps."""
-        return replace(self, steps=share * self.steps, rounds=share * self.rounds)
+    candidates: int = 8  # classes that a row chooses from, at most
+    rounds: float = 1.0  # carvings for each class
+    slices: int = 6  # of the steps; the groups change after each
 
 
 @dataclass(frozen=True)
@@ -32,35 +32,34 @@ class Effort:
     cell: int  # rows of a cell, out of which classes are carved
     group: int  # rows of a group, within which classes exchange rows
     passes: tuple[Pass, ...]
+    trial: Pass  # the short pass after which the starts are compared
+    sample: int  # rows on which the starts of a larger table are compared
     joined: int = 4  # classes carved again together
-    sample: int = 20_000  # rows on which the starts of a larger table are compared
-    trial: float = 6.0  # steps per row for which each start is improved before the starts are compared
     chosen: float = 0.0  # progress when the start has been chosen
     started: float = 0.0  # progress when its classes have been formed
 
 
-SHARES = (0.5, 0.7, 0.9, 1.0)
-AGAIN = Pass(0.0, heat=(0.1, 0.003), price=(10.0, 1000.0))
-LAST = Pass(0.0)
-EFFORTS: dict[str, Effort] = {
-    "fast": Effort((0.9,), (1.0,), cell=100, group=4000, passes=(Pass(10.0), LAST), started=0.6),
-    "balanced": Effort(
-        SHARES,
-        (1.0,),
-        cell=100,
-        group=8000,
-        passes=(Pass(33.0), replace(AGAIN, steps=33.0), LAST),
-        sample=10_000,
-        chosen=0.25,
-        started=0.4,
-    ),
-    "best": Effort(
-        SHARES,
-        (0.5, 2.0),
-        cell=200,
-        group=8000,
-        passes=(Pass(150.0), replace(AGAIN, steps=150.0), LAST),
-        chosen=0.1,
-        started=0.2,
-    ),
-}
+def effort_for(name: EffortName, rows: int) -> Effort:
+    """Return what an effort means for a table of so many rows; a large table gets fewer steps for each of its rows."""
+    many = rows >= MANY_ROWS
+    if name == "fast":
+        steps = _steps(rows, least=2.5, shared=4e5, most=20)
+        effort = Effort((0.5, 0.9), (1.0,), 100, 8000, (steps,), Pass(3.0, rounds=0.5), 4000)
+        return replace(effort, shares=(1.0,) if many else effort.shares, chosen=0.0 if many else 0.2, started=0.5)
+    shares = (0.9, 1.0) if many else (0.5, 0.7, 0.9, 1.0)
+    if name == "balanced":
+        steps = _steps(rows, least=10, shared=4e6, most=250)
+        effort = Effort(shares, (1.0,), 100, 16_000, (steps,), Pass(6.0, rounds=0.5), 10_000)
+        effort = replace(effort, chosen=0.2, started=0.3)
+    else:
+        steps = _steps(rows, least=50, shared=1.4e7, most=1000)
+        again = replace(steps, steps=steps.steps / 4, heat=(0.1 * steps.heat[0], steps.heat[1]), price=(30.0, 1000.0))
+        effort = Effort(shares, (0.5, 2.0), 200, 40_000, (steps, again), Pass(6.0, rounds=0.5), 20_000)
+        effort = replace(effort, chosen=0.1, started=0.2)
+    return replace(effort, group=8000, sample=40_000) if many else effort
+
+
+def _steps(rows: int, *, least: float, shared: float, most: float) -> Pass:
+    """Return a pass with some steps for each row, and others that all rows share."""
+    steps = min(most, least + shared / max(rows, 1))
+    return Pass(steps, heat=(0.1, 0.001), rounds=0.0) if rows >= MANY_ROWS else Pass(steps)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,14 @@ from tclose.partition.problem import Problem
 from tclose.partition.shared.loss import LossTable, loss_table, total_loss
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.workers import Flag, in_parallel, lowered_flag
-from tclose.partition.weave.bisection import cells_of, orders_of, ranks_of
+from tclose.partition.weave.bisection import cells_of, orders_of
 from tclose.partition.weave.carving import carve, carving_room
 from tclose.partition.weave.effort import Effort, Pass
-from tclose.partition.weave.exchange import anneal, mend, sampled_costs, schedule, step_room
+from tclose.partition.weave.exchange import Schedule, schedule
+from tclose.partition.weave.group import Group
 from tclose.partition.weave.groups import groups_of
 from tclose.partition.weave.limits import Limits, limits_of
-from tclose.partition.weave.recarving import recarve, recarving_room
-from tclose.partition.weave.splitmix import seeded
-from tclose.partition.weave.state import ClassState, state_of
+from tclose.partition.weave.state import state_of
 from tclose.partition.weave.transport import smallest_class_size
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
 
@@ -30,10 +30,9 @@ Rows = NDArray[np.signedinteger[Any]]
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
 MOST_EDGES = 4096  # of an attribute whose classes are still carved and improved
 USUAL_SIZE = 4  # times k, of a class to begin with
-SAMPLED_SWAPS = 512  # whose costs tell where to begin the temperature
-MENDING = 20  # steps per row that are tried at most to mend classes beyond a limit
+CANDIDATES = 2  # classes that a row chooses from in one order, at most
+CARVED = 0.1  # of the progress of an improvement, made when classes have been carved again
 SQUARED_PRICE = 10.0  # times the price, where the loss is a squared distance
-MENDING_PRICE = (1e3, 1e6)  # the first and the last
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,18 +97,82 @@ class WeaveTable:
         return labels
 
     def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
-        """Exchange rows between neighbouring classes, group by group; return the new labels, within every limit."""
-        groups = groups_of(labels, self.losses, effort.group, np.random.default_rng([seed, 1]))
-        seeds = np.random.default_rng([seed, 2]).integers(2**31, size=len(groups))
+        """Carve some classes again, then exchange rows; return the new labels, within every limit."""
+        plan = replace(plan, candidates=min(plan.candidates, CANDIDATES * len(self.losses.columns)))
+        random, carved = np.random.default_rng(seed), CARVED if plan.rounds else 0.0
+        if plan.rounds:
+            carving = stretch(progress, 0.0, carved, "carving classes")
+            labels = self._recarved(labels, effort, plan, random, carving)
+        if plan.steps:
+            exchanging = stretch(progress, carved, 1.0, "exchanging rows")
+            labels = self._annealed(labels, effort, plan, random, exchanging)
+        return labels
 
-        def improved(job: tuple[Ints, int]) -> SmallInts:
-            rows, group_seed = job
-            return self.part(rows)._improved(labels[rows], effort, plan, group_seed)
+    def _recarved(
+        self, labels: Ints, effort: Effort, plan: Pass, random: np.random.Generator, progress: Progress
+    ) -> Ints:
+        """Join a few classes at a time and carve them again."""
+
+        def recarve(group: Group, seed: int) -> None:
+            group.recarve(plan.rounds, effort.joined, self.usual_size, seed)
+
+        return self._in_groups(labels, effort, random, recarve, progress)
+
+    def _annealed(
+        self, labels: Ints, effort: Effort, plan: Pass, random: np.random.Generator, progress: Progress
+    ) -> Ints:
+        """Exchange rows while temperature falls and price rises; the groups change several times on the way."""
+        heat, price = self._heat(labels, effort, plan, random), self._price(plan)
+        slices = 1 if len(self) <= effort.group else plan.slices
+        bounds = np.linspace(0.0, 1.0, slices + 1).tolist()
+        for start, end in pairwise(bounds):
+            course = schedule(_between(heat, start, end), _between(price, start, end), plan.candidates)
+
+            def exchange(group: Group, seed: int, course: Schedule = course, end: float = end) -> None:
+                group.anneal(plan.steps / slices, course, seed)
+                if end == 1.0:
+                    group.mend(heat[1], seed + 1)
+
+            labels = self._in_groups(labels, effort, random, exchange, stretch(progress, start, end))
+        return merged(labels, np.zeros_like(labels), self.points, self.beyond)
+
+    def _in_groups(
+        self,
+        labels: Ints,
+        effort: Effort,
+        random: np.random.Generator,
+        work: Callable[[Group, int], None],
+        progress: Progress,
+    ) -> Ints:
+        """Do some work on every group of neighbouring classes, each with a seed; return the new labels."""
+        groups = groups_of(labels, self.losses, effort.group, random)
+        seeds = random.integers(2**31, size=len(groups))
+
+        def worked(job: tuple[Ints, int]) -> SmallInts:
+            rows, seed = job
+            group = self._group(labels, rows)
+            work(group, seed)
+            return group.state.label
 
         jobs = list(zip(groups, seeds.tolist(), strict=True))
-        exchanging = stretch(progress, 0.0, 1.0, "exchanging rows")
-        labels = _numbered(len(self), groups, in_parallel(improved, jobs, exchanging, self.stop))
-        return merged(labels, np.zeros_like(labels), self.points, self.beyond)
+        return _numbered(len(self), groups, in_parallel(worked, jobs, progress, self.stop))
+
+    def _group(self, labels: Ints, rows: Rows) -> Group:
+        part = self.part(rows)
+        return Group.of(part.losses, part.limits, labels[rows], self.k, self.stop)
+
+    def _price(self, plan: Pass) -> tuple[float, float]:
+        """Return the first and the last price; squared distances of far rows cost more than any range can."""
+        factor = SQUARED_PRICE if self.losses.squared else 1.0
+        return factor * plan.price[0], factor * plan.price[1]
+
+    def _heat(self, labels: Ints, effort: Effort, plan: Pass, random: np.random.Generator) -> tuple[float, float]:
+        """Return the first and the last temperature: a pass begins hot, but not where random swaps cost little."""
+        rows = groups_of(labels, self.losses, effort.group, random)[0]
+        costs = self._group(labels, rows).swap_costs(plan.candidates, int(random.integers(2**31)))
+        dear = costs[costs > 0]
+        first = min(plan.heat[0], 2.0 * float(np.median(dear))) if len(dear) else plan.heat[0]
+        return first, first * plan.heat[1] / plan.heat[0]
 
     def beyond(self, labels: Ints) -> Bools:
         """Tell which classes are beyond a limit."""
@@ -119,38 +182,11 @@ class WeaveTable:
         free = state.size[:, None] >= attributes["free_size"]
         return np.asarray(((state.work > most) & ~free).any(axis=1), dtype=bool)
 
-    def _improved(self, labels: Ints, effort: Effort, plan: Pass, seed: int) -> SmallInts:
-        """Return better classes of all rows, which are one group."""
-        numbers, labels = np.unique(labels, return_inverse=True)
-        orders = orders_of(self.losses)
-        ranks, classes = ranks_of(orders), len(numbers)
-        state = state_of(self.losses, self.limits, labels, classes // 2 + 8)
-        common = (self.losses, self.limits, state, orders, ranks, self.k)
-        room = recarving_room(self.losses, self.limits, effort.joined, len(state.size))
-        recarve(*common, self.usual_size, int(plan.rounds * classes), room, seeded(seed), self.stop)
-        steps, spare = int(plan.steps * len(self)), step_room(self.limits, len(state.size))
-        if steps:
-            heat = self._heat(state, orders, ranks, plan, seed)
-            course = schedule(heat, self._price(plan), plan.candidates)
-            anneal(*common, steps, course, spare, seeded(seed), self.stop)
-            focus = schedule((heat[1], heat[1]), MENDING_PRICE, 1)
-            mend(*common, MENDING * len(self), focus, spare, seeded(seed + 1), self.stop)
-        return state.label
 
-    def _price(self, plan: Pass) -> tuple[float, float]:
-        """Return the first and the last price; squared distances of far rows cost more than any range can."""
-        factor = SQUARED_PRICE if self.losses.squared else 1.0
-        return factor * plan.price[0], factor * plan.price[1]
-
-    def _heat(
-        self, state: ClassState, orders: SmallInts, ranks: SmallInts, plan: Pass, seed: int
-    ) -> tuple[float, float]:
-        """Return the first and the last temperature: a pass begins hot, but not where random swaps cost little."""
-        costs = np.empty(SAMPLED_SWAPS)
-        count = sampled_costs(self.losses, state, orders, ranks, plan.candidates, costs, seeded(seed))
-        dear = costs[:count][costs[:count] > 0]
-        first = min(plan.heat[0], 2.0 * float(np.median(dear))) if len(dear) else plan.heat[0]
-        return first, first * plan.heat[1] / plan.heat[0]
+def _between(ends: tuple[float, float], start: float, end: float) -> tuple[float, float]:
+    """Return the part of a geometric course from one share of its way to another."""
+    first, last = ends
+    return first * (last / first) ** start, first * (last / first) ** end
 
 
 def _numbered(rows: int, parts: Sequence[Rows], labels: Iterator[SmallInts]) -> Ints:
