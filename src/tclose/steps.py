@@ -20,7 +20,7 @@ from tclose.measure.kept import DETAIL_MEASURES
 from tclose.measure.learning import Prediction
 from tclose.measure.lost import LostDetail
 from tclose.measure.utility import MEASURES, Measure
-from tclose.partition import DEFAULT_METHOD, METHODS, Method
+from tclose.partition import DEFAULT_METHOD, METHODS, Method, check_temper
 from tclose.partition.options import from_texts
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy import Policy, PolicyLike
@@ -145,6 +145,7 @@ def anonymize(
     from tclose.engine.estimate import losses_with_estimates
 
     asked, told = Policy.of(policy), Repeating(progress)
+    check_temper(method, asked)
     extra, sources, attributes = (certificate, record, report), sources_of(table, policy, asked), len(asked.sensitive)
     check_release_targets(Path(out), extra, sources, method=method, attributes=attributes, force=force)
     if report is not None:
@@ -156,7 +157,8 @@ def anonymize(
     about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
     prepared = memory.prepare(original, asked, **about, progress=part, options=settings)
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
-    notes: list[str] = []
+    unused = memory.unused_loss(asked, method, settings)
+    notes: list[str] = [] if unused is None else [unused]
     page = None if report is None else partial(_page, original, lost, public=public, notes=notes, progress=told)
     del original  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
@@ -232,7 +234,7 @@ def trial_figures(comparison: Comparison) -> tuple[TrialFigure, ...]:
     """Return the figures that people see of each method that was compared, with their headings and spelling."""
     from tclose.compare.figures import figures_of
 
-    return figures_of(comparison.released)
+    return figures_of(comparison.released, comparison.policy)
 
 
 def method_options(method: str, texts: Mapping[str, str]) -> dict[str, Any]:

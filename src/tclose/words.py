@@ -150,6 +150,30 @@ def direction(better: str, low: float, high: float | None) -> str:
     return f"from {number(low)}{to}, {better} is better"
 
 
+LOSSES = {
+    "gcp": "detail lost (GCP)",
+    "sse": "information loss (squared error)",
+    "discernibility": "discernibility (sum of the squared class sizes)",
+    "queries": "rows cut by random ranges of queries",
+}
+
+
+def lowered_loss(loss: Mapping[str, Any]) -> str:
+    """Say which loss was chosen, with which weights, and which columns lose their squared error all the same.
+
+    >>> lowered_loss({"name": "gcp", "weights": {"age": 2, "sex": 1}})
+    'detail lost (GCP); with the weights age 2, sex 1'
+    """
+    weights = loss.get("weights") or {}
+    listed = ", ".join(f"{legible(str(name))} {weight}" for name, weight in weights.items())
+    means = ", ".join(legible(str(name)) for name in loss.get("means") or ())
+    return (
+        LOSSES[loss["name"]]
+        + (f"; squared error of {means}, published as class means" if means else "")
+        + (f"; with the weights {listed}" if weights else "")
+    )
+
+
 def rows_in_classes(rows: int, classes: int, *, smallest: int, withheld: int = 0, published: bool = False) -> str:
     """Say how many rows there are, in how many classes, and how many are left out.
 

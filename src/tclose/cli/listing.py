@@ -37,6 +37,9 @@ def show_comparison(comparison: Comparison) -> None:
     legend = (f"{figure.short}: {figure.meaning}" for figure in figures if figure.meaning != figure.short)
     console.print()
     console.print(Text(f"{'; '.join(legend)}."))
+    if not comparison.policy.loses_gcp:
+        ranking = ", ".join(trial.name for trial in comparison.ranked)
+        console.print(Text(f"Ranked by the policy's loss, the least first: {ranking}."))
 
 
 def _show_closeness(console: Console, comparison: Comparison) -> None:

@@ -18,6 +18,7 @@ from tclose.words import (
     direction,
     legible,
     level,
+    lowered_loss,
     number,
     percent,
     plain,
@@ -154,6 +155,11 @@ def show_release(publication: Publication) -> None:
     console.print()
     console.print("What it cost:")
     console.print(_costs(certificate.measures))
+    if certificate.loss is not None:
+        console.print(Text(f"The rows were split so as to lower this loss: {plain(lowered_loss(certificate.loss))}."))
+    if certificate.temper is not None:
+        console.print()
+        console.print(Text(certificate.temper.words))
     if certificate.scope is not None:
         console.print()
         console.print(Text(f"Note: {certificate.scope}.", "bold"))
@@ -210,7 +216,7 @@ def _show_closeness(console: Console, publication: Publication) -> None:
 def _costs(figures: Mapping[str, float | None]) -> Table:
     table = Table.grid(padding=(0, 2))
     for measure in steps.MEASURES:
-        if (figure := figures[measure.name]) is not None:
+        if (figure := figures.get(measure.name)) is not None:
             scale = direction(measure.better, measure.low, measure.high)
             table.add_row(f"  {measure.title}", number(figure), Text(scale, "dim"))
     return table

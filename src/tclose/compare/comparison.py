@@ -66,6 +66,11 @@ class Comparison:
         return tuple(trial for trial in self.trials if trial.outcome == "released")
 
     @property
+    def ranked(self) -> tuple[Trial, ...]:
+        """The methods that gave a release, the least loss by the policy first; those of several tables come last."""
+        return tuple(sorted(self.released, key=_rank))
+
+    @property
     def exit_status(self) -> int:
         """What `tclose compare` ends with: 0 where a method gave a release, else the gravest reason why none did."""
         outcomes = {trial.outcome for trial in self.trials}
@@ -109,12 +114,22 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
-        return {"methods": [trial.to_dict() for trial in self.trials]}
+        return {
+            "loss": self.policy.chosen_loss,
+            "ranking": [trial.name for trial in self.ranked],
+            "methods": [trial.to_dict() for trial in self.trials],
+        }
 
     def _repr_html_(self) -> str:
         caption = f"{counted(len(self.trials), 'method')} compared; detail lost (GCP) from 0 to 1, lower is better"
         headings = ("method", "outcome", "detail lost (GCP)", "classes", "rows withheld", "seconds")
         return html_table(caption, headings, [_cells(trial) for trial in self.trials])
+
+
+def _rank(trial: Trial) -> tuple[bool, float, float, str]:
+    """Rank a release by the policy's loss, then by the detail lost; those of several tables are not comparable."""
+    assert trial.loss is not None
+    return METHODS[trial.method].tables != "one", trial.loss, trial.gcp or 0.0, trial.name
 
 
 def _cells(trial: Trial) -> list[str]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from tclose.compare.trial import COMPARED, Trial
 from tclose.measure.utility import Measure
+from tclose.policy import Policy
+from tclose.words import lowered_loss
 
 Value = Callable[[Trial], float | int | None]
 
@@ -57,7 +59,21 @@ FIGURES = (
 )
 
 
-def figures_of(trials: tuple[Trial, ...]) -> tuple[TrialFigure, ...]:
-    """Return the figures that say something about these trials: without rows withheld where no trial withholds any."""
+def figures_of(trials: tuple[Trial, ...], policy: Policy) -> tuple[TrialFigure, ...]:
+    """Return the figures that say something about these trials.
+
+    Rows withheld are shown where some trial withholds any, an optional measure where some trial has it, and the loss
+    that the policy chooses where it is another figure than the detail lost.
+    """
     withholds = any(trial.withheld for trial in trials)
-    return tuple(figure for figure in FIGURES if figure.short != "withheld" or withholds)
+    absent = {m.short for m in COMPARED if m.optional and all(trial.measures.get(m.name) is None for trial in trials)}
+    absent |= set() if withholds else {"withheld"}
+    figures = tuple(figure for figure in FIGURES if figure.short not in absent)
+    return figures if policy.loses_gcp else (_chosen(policy), *figures)
+
+
+def _chosen(policy: Policy) -> TrialFigure:
+    """Return the loss that the policy chooses, by which methods are ranked."""
+    title, spelling = lowered_loss(policy.chosen_loss), ",.0f" if policy.loss == "discernibility" else ".4f"
+    meaning = f"the policy's loss: {title}, lower is better"
+    return TrialFigure("loss", "loss by the policy", meaning, lambda trial: trial.loss, spelling)

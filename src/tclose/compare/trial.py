@@ -80,6 +80,7 @@ class Trial:
     average_class: float | None = None
     smallest_class: int | None = None
     measures: Mapping[str, float | None] = field(default_factory=dict)  # of what the release costs, by name
+    loss: float | None = None  # by the policy's loss and weights: methods are ranked by it
     query_error: float | None = None
     query_errors: list[dict[str, float]] = field(default_factory=list)
     detail: Mapping[str, float | None] = field(default_factory=dict)  # kept for analysts, by measure, if asked for
@@ -180,6 +181,7 @@ def _figures(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
     return {
         "outcome": "released",
         **_cost(certificate),
+        "loss": trial.loss,
         **({} if error is None else error.to_dict()),
         "detail": trial.detail() if job.detail else {},
         "seconds": seconds,
@@ -196,6 +198,12 @@ class _Released:
     original: CodedTable
     release: Release
     judged: tuple[JudgedTable, ...]
+
+    @property
+    def loss(self) -> float:
+        """The loss that the policy chooses; of several tables, the mean."""
+        tables = self.release.layout.tables
+        return sum(table.chosen_loss for table in tables) / len(tables)
 
     def query_error(self, table: Any, seed: int) -> QueryError | None:
         """Return how wrong the counts are that a reader of the release would give."""
@@ -233,7 +241,7 @@ def _cost(certificate: Certificate) -> dict[str, Any]:
         "classes": claims.classes,
         "smallest_class": claims.smallest_class,
         "average_class": claims.rows / claims.classes,
-        "measures": {measure.name: certificate.measures[measure.name] for measure in COMPARED},
+        "measures": {measure.name: certificate.measures.get(measure.name) for measure in COMPARED},
         "closeness": {name: claim.closeness for name, claim in claims.sensitive.items()},
     }
 

@@ -16,7 +16,7 @@ from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
 from tclose.measure.kept import kept
 from tclose.measure.learning import Prediction, predict
-from tclose.partition import DEFAULT_METHOD
+from tclose.partition import DEFAULT_METHOD, check_temper, lowers_loss
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import k_alone
@@ -36,6 +36,7 @@ from tclose.table import CodedTable, encode, encode_quietly, to_polars
 from tclose.table.coded import check_columns
 from tclose.table.frames import kind_of, with_one_spelling
 from tclose.types import Beat, Progress, Repeating, silent, still, stretch
+from tclose.words import lowered_loss
 
 MAKING = "making a k-anonymous table"
 MOST_BINS = 20  # in which an explanation puts the values of a long domain
@@ -135,6 +136,9 @@ def anonymize(
     """
     policy, report = Policy.of(policy), progress or silent
     options = checked(method, options)  # before any work
+    if note := unused_loss(policy, method, options):
+        warnings.warn(note, UserWarning, 2)
+    check_temper(method, policy)
     report(0.0, "reading")
     kind, table = read_for_release(frame, policy)
     splitting = stretch(report, 0.1, 0.9, "splitting")
@@ -152,6 +156,16 @@ def read_for_release(frame: Any, policy: Policy) -> tuple[str, CodedTable]:
     whole = with_one_spelling(to_polars(frame), spellings)
     check_columns(whole, policy, identifiers_too=True)
     return kind_of(frame), encode(whole, policy)
+
+
+def unused_loss(policy: Policy, method: str, options: Mapping[str, Any]) -> str | None:
+    """Say that a method does not lower the loss that the policy chooses; None where it does, or none is chosen."""
+    if (policy.loss == "gcp" and not policy.weights) or lowers_loss(method, options):
+        return None
+    return (
+        f"the method '{method}' follows its own rule: only weave lowers the loss that the policy chooses "
+        f"({lowered_loss(policy.chosen_loss)})"
+    )
 
 
 def prepare(
@@ -172,6 +186,7 @@ def prepare(
     phases that a method has; that kernels are compiled is said in any case. `name` is what the table is called.
     """
     settings, begun = checked(method, options), created()
+    check_temper(method, policy)
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
     leaks = tuple(columns_of_own_values(rows.table, policy, exact_quasi=layout_of(method).exact_quasi))
@@ -190,6 +205,7 @@ def prepare(
         tool=tool(),
         created=begun,
         table=name,
+        loss=policy.chosen_loss if lowers_loss(method, settings) else None,
     )
     return PreparedRelease(layout, about, policy, kind, random_seed, leaks)
 

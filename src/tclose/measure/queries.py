@@ -19,10 +19,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.table.random_ranges import MOST_PREDICATES, SELECTIVITIES
 from tclose.types import Floats, Ints
 
-SELECTIVITIES = (0.01, 0.05, 0.2)  # the share of rows that a query would find, were its columns independent
-MOST_PREDICATES = 3  # on quasi-identifiers
 EACH = 50  # queries of one number of predicates and one selectivity
 FLOOR = 0.001  # of the rows
 

@@ -5,7 +5,7 @@ A new measure is a function and an entry of `MEASURES`. Certificate, terminal, p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ class MeasuredPartition:
     k: int
     labels: Ints  # class of every published row
     points: Floats  # rows × numeric quasi-identifiers; may have no columns
+    weights: Sequence[float] = ()  # of the quasi-identifiers, where the policy gives them different ones
 
     @property
     def rows(self) -> int:
@@ -39,6 +40,7 @@ class Measure(Declaration):
     spelling: str = ".4f"  # of a figure in a narrow column
     compared: bool = True  # whether a comparison of methods shows it
     of_sizes: bool = False  # whether it looks at the sizes of classes alone
+    optional: bool = False  # whether a release goes without it where there is nothing to measure
 
 
 def gcp(partition: MeasuredPartition) -> float:
@@ -47,6 +49,18 @@ def gcp(partition: MeasuredPartition) -> float:
         return 0.0
     per_row = sum(float(partition.sizes @ loss) for loss in partition.losses) / len(partition.losses)
     return (per_row + partition.withheld) / partition.rows
+
+
+def weighted_gcp(partition: MeasuredPartition) -> float | None:
+    """Return the weighted mean of the NCP, Σw·NCP/Σw, where quasi-identifiers have different weights."""
+    if not partition.weights:
+        return None
+    weighted = (weight * float(partition.sizes @ loss) for weight, loss in _weighted(partition))
+    return (sum(weighted) / sum(partition.weights) + partition.withheld) / partition.rows
+
+
+def _weighted(partition: MeasuredPartition) -> Iterator[tuple[float, Floats]]:
+    return zip(partition.weights, partition.losses, strict=True)
 
 
 def discernibility(partition: MeasuredPartition) -> float:
@@ -82,6 +96,17 @@ MEASURES = (
         low=0.0,
         high=1.0,
         compute=gcp,
+    ),
+    Measure(
+        name="weighted_gcp",
+        title="detail lost, weighted",
+        short="weighted",
+        meaning="The same with the policy's weights: the sum of weight times share lost, over the sum of the weights.",
+        better="lower",
+        low=0.0,
+        high=1.0,
+        compute=weighted_gcp,
+        optional=True,
     ),
     Measure(
         name="sse",
@@ -122,8 +147,9 @@ MEASURES = (
 
 
 def measured(partition: MeasuredPartition) -> dict[str, float | None]:
-    """Return every measure by its name; None where a table has nothing to measure it on."""
-    return {measure.name: rounded(measure.compute(partition)) for measure in MEASURES}
+    """Return every measure by its name; None where a table has nothing to measure it on, unless it is optional."""
+    figures = {measure: rounded(measure.compute(partition)) for measure in MEASURES}
+    return {measure.name: figure for measure, figure in figures.items() if figure is not None or not measure.optional}
 
 
 def class_sizes(partition: MeasuredPartition) -> dict[str, float]:

@@ -7,11 +7,12 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from tclose.errors import PolicyError, did_you_mean
+from tclose.errors import PolicyError, Unsuited, did_you_mean
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.registry import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import STARTED, Finish, Split, Start
+from tclose.policy import Policy
 from tclose.types import Ints, Progress, silent, stretch
 
 __all__ = [
@@ -21,10 +22,13 @@ __all__ = [
     "Method",
     "Problem",
     "Split",
+    "check_temper",
+    "lowers_loss",
     "merged",
     "method_called",
     "method_named",
     "partitioned",
+    "tempering_of",
 ]
 
 
@@ -34,6 +38,12 @@ def method_called(name: str) -> Method:
         hint = did_you_mean(name, METHODS) or f"; known are {', '.join(METHODS)}"
         raise PolicyError(f"there is no method '{name}'{hint}")
     return METHODS[name]
+
+
+def lowers_loss(name: str, options: Mapping[str, Any]) -> bool:
+    """Tell whether a method lowers the loss that the policy chooses; projections leave that to their base method."""
+    base = options.get("base") or DEFAULT_METHOD
+    return method_called(base if name == "projections" else name).lowers_loss
 
 
 def method_named(name: str) -> Callable[..., Ints]:
@@ -50,6 +60,7 @@ def partitioned(
     *,
     seed: int,
     options: Mapping[str, Any],
+    rival_problem: Problem | None = None,
     exact_rows: int = 0,
     finish: Finish | None = None,
     first: Sequence[Start] = (),
@@ -57,9 +68,10 @@ def partitioned(
 ) -> Split | None:
     """Return the classes that a method makes; a method that takes starts is given those of the cheap rivals.
 
-    `finish` merges classes for models that the problem does not know. With starts, it is called for each of them, so
-    that finished partitions are compared; the result is finished, or None where nothing could be. Without starts, the
-    result is still to be finished. At most `exact_rows` rows are solved exactly; `first` are further starts.
+    `rival_problem` is the problem as rivals see it, without persons, if it differs. `finish` merges classes for models
+    that the problem does not know. With starts, it is called for each of them, so that finished partitions are
+    compared; the result is finished, or None where nothing could be. Without starts, the result is still to be
+    finished. At most `exact_rows` rows are solved exactly; `first` are further starts.
     """
     partition = method_named(method)
     if not METHODS[method].takes_starts:
@@ -67,7 +79,23 @@ def partitioned(
     from tclose.partition.starts import starts_of
 
     effort = str(options.get("effort", METHODS[method].choices[0]))
-    starts = chain(first, starts_of(problem, effort, seed, exact_rows, stretch(progress, 0.0, STARTED)))
+    starts = chain(
+        first, starts_of(rival_problem or problem, effort, seed, exact_rows, stretch(progress, 0.0, STARTED))
+    )
     best: Any = import_module(f"tclose.partition.{method}").best_partition
     split: Split | None = best(problem, starts, seed=seed, finish=finish, progress=progress, **options)
     return split
+
+
+def check_temper(name: str, policy: Policy) -> None:
+    """Refuse a policy with `temper` for a method that has no such stage."""
+    if policy.temper is not None and not method_called(name).tempers:
+        able = " or ".join(f"'{other}'" for other, method in METHODS.items() if method.tempers)
+        raise Unsuited(f"temper is a last stage of method {able}, not of '{name}': choose {able}, or leave temper out")
+
+
+def tempering_of(name: str) -> Callable[..., Ints]:
+    """Return a method's `tempered(problem, labels, share, seed, progress)`, imported on use."""
+    module: Any = import_module(f"tclose.partition.{name}.temper")
+    tempered: Callable[..., Ints] = module.tempered
+    return tempered

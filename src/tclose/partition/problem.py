@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance, Geometry
 from tclose.errors import Infeasible, InternalError
-from tclose.partition.shared.axes import Axis, NumberAxis, part_of
+from tclose.partition.shared.axes import Axis, NumberAxis, is_plain, part_of
 from tclose.privacy.base import Model
 from tclose.privacy.rule import Rule, combined
 from tclose.types import Floats, Ints
@@ -89,13 +89,17 @@ class Attribute:
 class Problem:
     """The rows as points (each quasi-identifier scaled to [0, 1]), what is sensitive, and the smallest class.
 
-    `axes` tell what a class loses on each quasi-identifier; without them, the points are numbers.
+    `axes` tell what a class loses on each quasi-identifier; without them, the points are numbers. With `by_size`, what
+    a class loses is its size (discernibility), and the axes break ties. With `persons`, the person of each row, k
+    counts persons instead of rows.
     """
 
     points: Floats
     sensitive: tuple[Attribute, ...]
     k: int = 1
     axes: tuple[Axis, ...] = ()
+    by_size: bool = False
+    persons: Ints | None = None
 
     def __post_init__(self) -> None:
         if self.points.ndim != 2 or any(len(attribute.codes) != self.rows for attribute in self.sensitive):
@@ -113,24 +117,47 @@ class Problem:
         if len(rows) == self.rows:
             return self
         sensitive = tuple(replace(attribute, codes=attribute.codes[rows]) for attribute in self.sensitive)
-        return Problem(self.points[rows], sensitive, self.k, tuple(part_of(axis, rows) for axis in self.axes))
+        axes = tuple(part_of(axis, rows) for axis in self.axes)
+        persons = None if self.persons is None else self.persons[rows]
+        return Problem(self.points[rows], sensitive, self.k, axes, self.by_size, persons)
 
     @property
     def all_axes(self) -> tuple[Axis, ...]:
         """The quasi-identifiers with their losses."""
         return self.axes or tuple(NumberAxis.of_points(column) for column in self.points.T)
 
+    @property
+    def loses_gcp(self) -> bool:
+        """Whether the loss is the mean NCP of all quasi-identifiers, which weigh the same."""
+        return not self.by_size and all(is_plain(axis) for axis in self.axes)
+
+    @property
+    def repeated_persons(self) -> Ints | None:
+        """The person of each row, numbered from 0; None where every row counts as a person of its own."""
+        if self.persons is None:
+            return None
+        different, numbers = np.unique(self.persons, return_inverse=True)
+        return numbers.astype(np.int64) if len(different) < self.rows else None
+
+    def members(self, labels: Ints) -> Ints:
+        """Return how many rows each class 0, 1, 2, … has; where persons are known, how many persons."""
+        if (persons := self.repeated_persons) is None:
+            return np.bincount(labels).astype(np.int64)
+        return persons_per_class(labels, persons)
+
     def admitted(self, labels: Ints) -> NDArray[np.bool_]:
-        """Tell, per class 0, 1, 2, …, whether it has k rows and every attribute admits it, exactly."""
-        admitted = np.bincount(labels) >= self.k
+        """Tell, per class 0, 1, 2, …, whether it has k rows, or persons, and every attribute admits it, exactly."""
+        admitted = self.members(labels) >= self.k
         for attribute in self.sensitive:
             admitted &= attribute.admitted(labels)
         return admitted
 
     def check_feasible(self) -> None:
         """Raise `Infeasible` unless one class of all rows is within k, every t and every further model."""
-        if self.rows < self.k:
-            raise Infeasible(f"k = {self.k} cannot be reached: there are {self.rows} rows; k can be {self.rows}")
+        most = int(self.members(np.zeros(self.rows, dtype=np.int64)).sum())
+        if most < self.k:
+            counted = "rows" if self.persons is None else "persons"
+            raise Infeasible(f"k = {self.k} cannot be reached: there are {most} {counted}; k can be {most}")
         for number, attribute in enumerate(self.sensitive):
             if (
                 attribute.t is not None
@@ -145,3 +172,10 @@ class Problem:
                         f"{model.name} = {model.required} of sensitive attribute {number} cannot be reached: "
                         f"all rows reach {judged.reached}"
                     )
+
+
+def persons_per_class(labels: Ints, persons: Ints) -> Ints:
+    """Return how many different persons the rows of each class 0, 1, 2, … are of."""
+    people = int(persons.max()) + 1
+    present = np.unique(labels * people + persons)
+    return np.bincount(present // people).astype(np.int64)

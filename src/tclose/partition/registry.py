@@ -28,6 +28,9 @@ class Method:
     compare_all: bool = False  # whether its choices are published algorithms of their own, each worth comparing
     takes_starts: bool = False  # whether it considers the classes of other methods, too (partition/starts.py)
     needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
+    lowers_loss: bool = False  # whether every step of it lowers the loss that the policy chooses
+    counts_persons: bool = False  # whether it counts persons itself; for the others, classes are merged afterwards
+    tempers: bool = False  # whether it has the last stage that the policy's `temper` asks for
 
 
 METHODS = {
@@ -38,6 +41,9 @@ METHODS = {
         option="effort",
         choices=("balanced", "fast", "best"),
         takes_starts=True,
+        lowers_loss=True,
+        counts_persons=True,
+        tempers=True,
     ),
     "fragmentation": Method(
         "cuts the sensitive values into fragments and gives every class its share of each",

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.errors import InternalError
-from tclose.partition import METHODS, Attribute, Problem, Split, merged, partitioned
-from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
+from tclose.errors import InternalError, PolicyError
+from tclose.partition import METHODS, Attribute, Problem, Split, merged, method_called, partitioned, tempering_of
+from tclose.partition.chosen_axes import axes_of
 from tclose.partition.shared.dividing import best_division, merged_with_care
-from tclose.partition.shared.start import Finish, Start
+from tclose.partition.shared.start import Start
 from tclose.partition.starts import EQUALITY, ONE_CLASS, most_exact_rows
 from tclose.policy import Policy
 from tclose.policy import Sensitive as Asked
-from tclose.privacy import NTCloseness, TCloseness, models_of
+from tclose.privacy import DistinctL, NTCloseness, TCloseness, models_of
 from tclose.privacy.feasibility import NoPartition, Publishable
-from tclose.privacy.judge import distance_of, verdicts
+from tclose.privacy.judge import distance_of, values_recur, verdicts
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
-from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
 from tclose.types import Bools, Floats, Ints, Progress, still, stretch
 
 ENSURED = (TCloseness.name, NTCloseness.name)  # by every method; the rest is ensured by merging
@@ -32,24 +32,25 @@ FEW_ROWS = 10  # of a group: every division of so few rows can be tried
 EVERY_DIVISION = "every division"
 
 
-Make = Callable[..., Split | None]  # (problem, finish=, first=, progress=): the classes of one group of rows
+Make = Callable[..., Split | None]  # (problem, progress=): the classes of one group of rows
 
 
 def split(
     rows: Publishable, policy: Policy, method: str, seed: int, progress: Progress, options: Mapping[str, Any]
 ) -> Split:
     """Return the class of every row, counted from 0; `NoPartition` says for which rows no classes were found."""
-    table, problem, groups = rows.table, problem_of(rows.table, policy), rows.table.groups
-    exact_rows = most_exact_rows(groups.sizes)
-    make = partial(partitioned, method, seed=seed, options=options, exact_rows=exact_rows)
-    divisions = _divisions(rows, policy, make, stretch(progress, 0.0, 0.0, "splitting"))
+    table, groups = rows.table, rows.table.groups
+    problem, rival_problem = problem_of(table, policy, method), problem_of(table, policy)
+    make = partial(partitioned, method, seed=seed, options=options, exact_rows=most_exact_rows(groups.sizes))
+    divisions = _divisions(rows, policy, problem, make, stretch(progress, 0.0, 0.0, "splitting"))
     labels, rows_of_start = np.empty(problem.rows, dtype=np.int64), Counter[str]()
     classes = done = 0
     for group in range(len(groups)):
         members = groups.members(group)
         share = stretch(progress, done / problem.rows, (done + len(members)) / problem.rows, "splitting")
         finish = None if table.persons is None else partial(_joined_within, members, table, policy)
-        parts = divisions[group] if group in divisions else _parts(problem.part(members), make, finish, share)
+        made = partial(make, rival_problem=rival_problem.part(members), finish=finish)
+        parts = divisions[group] if group in divisions else _parts(problem.part(members), made, share)
         labels[members] = classes + parts.labels
         rows_of_start[parts.start or ""] += len(members)
         classes, done = classes + int(parts.labels.max()) + 1, done + len(members)
@@ -57,23 +58,46 @@ def split(
     return Split(join_failing(labels, rows, policy), start if METHODS[method].takes_starts else None)
 
 
-def _parts(
-    problem: Problem, make: Make, finish: Finish | None, progress: Progress, first: Sequence[Start] = ()
-) -> Split:
+def tempered(
+    labels: Ints, share: Fraction, rows: Publishable, policy: Policy, method: str, seed: int, progress: Progress
+) -> Ints:
+    """Return the classes after the random swaps that `temper` asks for, made within each group of rows.
+
+    Where the swaps break a model that they do not know, classes are merged. So groups that must not stay one class,
+    which merging might not mend, are refused.
+    """
+    if rows.undecided_groups.any():
+        raise PolicyError(
+            "some rows cannot stay one class, and random swaps might leave them without admitted classes: "
+            "leave temper out, or ask for other models",
+            place="temper",
+        )
+    problem, groups, swapped = problem_of(rows.table, policy, method), rows.table.groups, np.empty_like(labels)
+    classes = done = 0
+    for group in range(len(groups)):
+        members = groups.members(group)
+        part = stretch(progress, done / problem.rows, (done + len(members)) / problem.rows, "tempering")
+        own = np.unique(labels[members], return_inverse=True)[1].astype(np.int64)
+        swapped[members] = classes + tempering_of(method)(problem.part(members), own, float(share), seed + group, part)
+        classes, done = classes + int(own.max()) + 1, done + len(members)
+    return join_failing(swapped, rows, policy)
+
+
+def _parts(problem: Problem, make: Make, progress: Progress) -> Split:
     """Return the classes of one group as a method makes them; all rows as one class where it finds none."""
     whole = Split(np.zeros(problem.rows, dtype=np.int64), ONE_CLASS)
     if not _within_t(problem):  # large enough for (n,t), which admits it as it is
         return whole
-    made = make(problem, finish=finish, first=first, progress=progress)
+    made = make(problem, progress=progress)
     return whole if made is None else replace(made, labels=_checked(made.labels, problem.rows))
 
 
-def _divisions(rows: Publishable, policy: Policy, make: Make, progress: Progress) -> dict[int, Split]:
+def _divisions(rows: Publishable, policy: Policy, problem: Problem, make: Make, progress: Progress) -> dict[int, Split]:
     """Return classes of each group that cannot stay one class."""
     table, failed, divisions = rows.table, [], {}
     for group in np.flatnonzero(rows.undecided_groups).tolist():
         members = table.groups.members(group)
-        division = _division(members, table, policy, make, progress)
+        division = _division(members, table, policy, problem.part(members), make, progress)
         if division is None:
             failed.append(members)
         else:
@@ -83,9 +107,11 @@ def _divisions(rows: Publishable, policy: Policy, make: Make, progress: Progress
     return divisions
 
 
-def _division(members: Ints, table: CodedTable, policy: Policy, make: Make, progress: Progress) -> Split | None:
+def _division(
+    members: Ints, table: CodedTable, policy: Policy, problem: Problem, make: Make, progress: Progress
+) -> Split | None:
     """Try the classes that the table has already, every division of a few rows, and the classes of a method."""
-    problem, admitted = problem_of(table, policy).part(members), partial(_admitted, members, table, policy)
+    admitted = partial(_admitted, members, table, policy)
     own = Split(np.unique(table.classes.labels_by_row()[members], return_inverse=True)[1], EQUALITY)
     if admitted([np.flatnonzero(own.labels == label) for label in range(own.labels.max() + 1)]).all():
         return own
@@ -96,8 +122,9 @@ def _division(members: Ints, table: CodedTable, policy: Policy, make: Make, prog
     def mended(labels: Ints) -> Ints | None:
         return merged_with_care(labels, problem.points, admitted, partial(progress, 0.0))
 
-    first = [Start(EQUALITY, own.labels, fast=True)]
-    for candidate in (_parts(problem, make, mended, progress, first), own):
+    rival_problem, first = problem_of(table, policy).part(members), [Start(EQUALITY, own.labels, fast=True)]
+    made = partial(make, rival_problem=rival_problem, finish=mended, first=first)
+    for candidate in (_parts(problem, made, progress), own):
         if (labels := mended(candidate.labels)) is not None:
             return replace(candidate, labels=labels)
     return None
@@ -157,46 +184,41 @@ def _numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return different, np.arange(len(different))
 
 
-def problem_of(table: CodedTable, policy: Policy) -> Problem:
-    """Return what a method is given: codes and losses, no texts."""
-    by_rows = table.persons is None
+def problem_of(table: CodedTable, policy: Policy, method: str | None = None) -> Problem:
+    """Return what a method is given: codes and losses, no texts; persons only where the method counts them itself."""
+    by_persons = table.persons is not None and method is not None and method_called(method).counts_persons
+    specs = ((column, policy.sensitive[name]) for name, column in table.sensitive.items())
+    sensitive = tuple(_sensitive(column, spec, table.persons, by_persons=by_persons) for column, spec in specs)
     return Problem(
         points=_points(table),
-        sensitive=tuple(
-            _sensitive(column, policy.sensitive[name], by_rows=by_rows) for name, column in table.sensitive.items()
-        ),
-        k=policy.k,
-        axes=tuple(_axis(column) for column in table.quasi.values()),
+        sensitive=sensitive,
+        k=max([policy.k, *(map(_least_persons, sensitive) if by_persons else ())]),
+        axes=axes_of(table, policy),
+        by_size=policy.loss == "discernibility",
+        persons=table.persons if by_persons else None,
     )
 
 
-def _sensitive(column: SensitiveColumn, spec: Asked, *, by_rows: bool) -> Attribute:
-    """Return an attribute with its models; those that count persons are left to the merging."""
+def _sensitive(column: SensitiveColumn, spec: Asked, persons: Ints | None, *, by_persons: bool) -> Attribute:
+    """Return an attribute with its models; those that count persons as no method does are left to the merging."""
     distance = distance_of(column)
-    models = tuple(
-        model
-        for model in models_of(spec, distance)
-        if model.name not in ENSURED and (by_rows or not model.counts_persons)
-    )
-    return Attribute(column.codes, column.reference, distance, spec.t, spec.n, models)
+    asked = [model for model in models_of(spec, distance) if model.name not in ENSURED]
+    if persons is not None and not by_persons:
+        asked = [model for model in asked if not model.counts_persons]
+    elif values_recur(column, persons):  # or else a class has as many rows with a value as persons with it
+        asked = [model for model in asked if isinstance(model, DistinctL) or not model.counts_persons]
+    return Attribute(column.codes, column.reference, distance, spec.t, spec.n, tuple(asked))
+
+
+def _least_persons(attribute: Attribute) -> int:
+    """Return how many persons an attribute asks for: l values must be those of l persons."""
+    return max((model.required for model in attribute.models if isinstance(model, DistinctL)), default=1)
 
 
 def _points(table: CodedTable) -> Floats:
     if not table.quasi:
         return np.zeros((len(table), 1))
     return np.stack([column.points() for column in table.quasi.values()], axis=1)
-
-
-def _axis(column: QuasiColumn) -> Axis:
-    """Return what a class loses on a quasi-identifier, without its texts."""
-    if isinstance(column, NumberColumn):
-        ends = column.ends()
-        deviation = float(column.points().std()) or 1.0 if column.spec.publish == "mean" else None
-        return NumberAxis(column.codes, ends.low, ends.high, deviation)
-    if isinstance(column, LabelColumn):
-        return LabelAxis(column.codes, column.hierarchy.levels)
-    missing = bool((column.codes < 0).any())
-    return SetAxis(column.codes + missing, max(column.domain, len(column.values.texts) + missing))
 
 
 def _failing(classes: Classes, table: CodedTable, policy: Policy) -> Bools:

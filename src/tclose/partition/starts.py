@@ -16,7 +16,6 @@ from tclose.errors import Infeasible, MissingExtra, Unsuited
 from tclose.partition import METHODS, method_named
 from tclose.partition.problem import Problem
 from tclose.partition.shared.alike import equality_classes
-from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import Start
 from tclose.types import Ints, Progress, stretch
@@ -103,7 +102,7 @@ def starts_of(problem: Problem, effort: str, seed: int, exact_rows: int, progres
         part = stretch(progress, number / len(chosen), (number + 1) / len(chosen), CONSIDERING, only=True)
         labels = _labels(rival, problem, seed, part)
         if labels is not None:
-            optimal = rival.method == EXACT and _loses_ranges(problem)
+            optimal = rival.method == EXACT and problem.loses_gcp
             yield Start(rival.name, labels, rival.is_cheap(problem, FAST), optimal)
 
 
@@ -142,8 +141,3 @@ def _limited(progress: Progress, steps: int) -> Progress:
         progress(share, phase)
 
     return report
-
-
-def _loses_ranges(problem: Problem) -> bool:
-    """Tell whether the loss is GCP, of which `exact` finds the optimum; a published mean loses a squared distance."""
-    return not any(isinstance(axis, NumberAxis) and axis.deviation is not None for axis in problem.all_axes)

@@ -1,13 +1,14 @@
 """What is asked: the policy, from TOML or from Python, validated once."""
 
 from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_settings
-from tclose.policy.model import LEVELS, MODELS, Policy, PolicyLike, Quasi, Sensitive
+from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
 from tclose.policy.parts import DATE_UNITS, Bins, Builder, CostTable, Recursive
 
 __all__ = [
     "DATE_UNITS",
     "DISTANCES",
     "LEVELS",
+    "LOSSES",
     "MODELS",
     "Bins",
     "Builder",

@@ -13,14 +13,20 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 from tclose.errors import Mistakes, PolicyError
 from tclose.policy import parts, settings
 from tclose.policy.distances import DISTANCES, distances_that_take
 from tclose.policy.parts import Bins, Builder, CostTable, Recursive
 from tclose.policy.paths import check_readable
-from tclose.policy.settings import Reader, above, at_least, between, join, kind_of, one_of, whole
+from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, whole
+
+HOTTEST = 10  # times the mean loss of a class; swaps are all but random long before
+
+
+LossName = Literal["gcp", "sse", "discernibility", "queries"]
+LOSSES: tuple[LossName, ...] = get_args(LossName)  # what a method may lower
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,7 @@ class Quasi:
     top: Annotated[Fraction | None, Setting(settings.number)] = None
     bottom: Annotated[Fraction | None, Setting(settings.number)] = None
     publish: Annotated[Literal["mean"] | None, Setting(one_of("mean"))] = None
+    weight: Annotated[Fraction, Setting(settings.weight)] = Fraction(1)  # in the loss, compared with the others
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -192,6 +199,8 @@ class Policy:
     k: Annotated[int, Setting(whole(1))] = 1
     suppress: Annotated[Fraction, Setting(between(0, 1))] = Fraction(0)
     missing: Annotated[tuple[str, ...], Setting(settings.names)] = ("",)
+    loss: Annotated[LossName, Setting(one_of(*LOSSES))] = "gcp"
+    temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -242,6 +251,27 @@ class Policy:
         """Return the policy shaped as the TOML file is, ready for JSON; settings at their default are left out."""
         plain: dict[str, Any] = _plain(self)
         return plain
+
+    @property
+    def weights(self) -> dict[str, Fraction]:
+        """How much each quasi-identifier counts; empty where all count the same."""
+        weights = {name: spec.weight for name, spec in self.quasi.items()}
+        return weights if len(set(weights.values())) > 1 else {}
+
+    @property
+    def chosen_loss(self) -> dict[str, Any]:
+        """The loss that is to be lowered, the weights in it, and the class means, which lose their squared error."""
+        weights = {name: settings.spelled(weight) for name, weight in self.weights.items()}
+        means = [name for name, spec in self.quasi.items() if spec.publish == "mean"] if self.loss != "sse" else []
+        name = "sse" if self.loss == "gcp" and means == list(self.quasi) else self.loss
+        chosen = {"name": name, "weights": weights, "means": means if name == self.loss else []}
+        return {key: value for key, value in chosen.items() if value}
+
+    @property
+    def loses_gcp(self) -> bool:
+        """Whether the loss that is to be lowered is the GCP: no other one, no weights and no class means."""
+        means = any(spec.publish == "mean" for spec in self.quasi.values())
+        return self.loss == "gcp" and not self.weights and not means
 
     @property
     def visible(self) -> tuple[str, ...]:

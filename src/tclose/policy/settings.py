@@ -23,6 +23,7 @@ T = TypeVar("T")
 Reader = Callable[[object, str], T]
 
 MOST_DIGITS = 300  # of a level, before the point, and twice as many after it; floats hold no larger ones
+MOST_WEIGHT = 1_000_000  # and the reciprocal at least
 CELL_DIGITS = 2000  # of a number made of cells, which have an exponent of 999 at most; Python spells up to 4,300
 
 
@@ -78,6 +79,20 @@ def between(low: int, high: int) -> Reader[Fraction]:
 def above(low: int) -> Reader[Fraction]:
     """Return the reader of a number above `low`."""
     return _number_that(lambda given: given > low, f"expected a number above {low}, not {{value}}")
+
+
+def weight(value: object, place: str) -> Fraction:
+    """Read how much something counts: a number above 0; one beyond a million is a typing slip."""
+    given = number(value, place)
+    if not Fraction(1, MOST_WEIGHT) <= given <= MOST_WEIGHT:
+        raise PolicyError(f"expected a number above 0, up to {MOST_WEIGHT:,}, not {value}", place=place)
+    return given
+
+
+def above_up_to(low: int, high: int) -> Reader[Fraction]:
+    """Return the reader of a number above `low` and at most `high`."""
+    expected = f"expected a number above {low} and at most {high}, not {{value}}"
+    return _number_that(lambda given: low < given <= high, expected)
 
 
 def at_least(low: int) -> Reader[Fraction]:

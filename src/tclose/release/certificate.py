@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tclose.errors import InputError, PolicyError
-from tclose.policy import Policy
+from tclose.policy import LOSSES, Policy
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.recode.guard import GUARDS
 from tclose.release.files import check_targets, pending, publish
+from tclose.release.tempering import Tempering
 from tclose.table.sources import read_bytes
 from tclose.words import legible
 
@@ -217,6 +218,8 @@ class Certificate:
     tool: str | None = None  # what made the release, with its version; older certificates do not say
     created: str | None = None  # when, in UTC
     table: str | None = None  # the name of the table that was published, without its path
+    loss: Mapping[str, Any] | None = None  # that the method lowered: its name, the weights, its value; None if none
+    temper: Tempering | None = None  # of a release whose rows were swapped at random
 
     @property
     def guard_formulas(self) -> bool:
@@ -270,6 +273,8 @@ class Certificate:
         }
         content |= {} if self.identity_protected else {"identity_protected": False}
         content |= _given({"base": self.base, "scope": self.scope, "group": self.group})
+        content |= _given({"loss": self.loss})
+        content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
         content |= {"measures": self.measures, **self.claims.to_dict()}
         if self.layout == "one table":
             content |= _given({"file": self.files[0].name}) | {"sha256": self.files[0].sha256}
@@ -307,6 +312,8 @@ class Certificate:
             tool=content.get("tool"),
             created=content.get("created"),
             table=content.get("table"),
+            loss=_loss(content),
+            temper=Tempering.from_dict(content.get("temper")),
         )
 
     def to_bytes(self) -> bytes:
@@ -380,6 +387,14 @@ def _guard(content: Mapping[str, Any]) -> int:
     if guard and (isinstance(guard, bool) or guard not in GUARDS):
         raise ValueError("not a rule of the guard")
     return int(guard)
+
+
+def _loss(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what is said of the loss that was lowered; older certificates say nothing."""
+    loss = content.get("loss")
+    if loss is not None and not (isinstance(loss, Mapping) and loss.get("name") in LOSSES):
+        raise ValueError("not a loss")
+    return loss
 
 
 def _given(optional: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,17 @@ from tclose.release.certificate import AttributeClaim, Certificate, Claims, Mode
 from tclose.types import Ints
 from tclose.words import counted
 
-DESCRIPTIONS = ("version", "tool", "created", "table", "file", "method", "base", "withheld")  # of how it was made
+DESCRIPTIONS = (
+    "version",
+    "tool",
+    "created",
+    "table",
+    "file",
+    "method",
+    "base",
+    "withheld",
+    "loss",
+)  # of how it was made
 OF_SIZES = tuple(measure for measure in MEASURES if measure.of_sizes)
 COMPARED = (*(measure.name for measure in OF_SIZES), "class_sizes", "reconstruction_error")
 COUNTED = ("rows", "persons")
@@ -36,9 +46,12 @@ WORDS = {
     "file": "the name of the release",
     "method": "the method",
     "base": "the base method",
+    "loss": "the loss that was lowered",
     "withheld": "the number of withheld rows",
     "policy.suppress": "the share of rows that may be withheld",
     "counted": "that persons were counted",
+    "temper.share": "how much rows were swapped at random (temper)",
+    "temper.gcp_before": "detail lost (GCP) before rows were swapped at random",
     **{f"measures.{measure.name}": measure.title for measure in MEASURES},
 }
 
@@ -163,12 +176,13 @@ def not_verifiable(promised: Certificate, unknown_keys: tuple[str, ...]) -> tupl
     """List the keys of a certificate about which the release alone says nothing."""
     described = [name for name in DESCRIPTIONS if name in promised.to_dict()]
     suppress = ["policy.suppress"] if "suppress" in promised.settings else []
+    tempering = [] if promised.temper is None else ["temper.share", "temper.gcp_before"]
     persons = ["counted", *_by_persons("", promised.claims)] if promised.counted == "persons" else []
     measures = list(_measures("", promised.measures))
     for file in promised.files:
         persons += _by_persons(f"{file.name}: ", file.claims) if file.claims and promised.counted == "persons" else []
         measures += _measures(f"{file.name}: ", file.measures or {})
-    return (*described, *suppress, *persons, *measures, *unknown_keys)
+    return (*described, *suppress, *tempering, *persons, *measures, *unknown_keys)
 
 
 def in_words(key: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,17 @@ import polars as pl
 
 from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
+from tclose.measure.chosen_loss import chosen_loss
 from tclose.measure.utility import MeasuredPartition, class_sizes, gcp, measured
 from tclose.partition import METHODS, Split
-from tclose.partition.split import join_failing, split
+from tclose.partition.split import join_failing, split, tempered
 from tclose.partition.starts import EQUALITY
 from tclose.policy import Policy
 from tclose.privacy.feasibility import Publishable
 from tclose.privacy.judge import JudgedTable, judge
 from tclose.recode.frame import ordered, recoded
 from tclose.release.reader import reader_policy
+from tclose.release.tempering import Tempering
 from tclose.table import CodedTable, encode_quietly
 from tclose.table.classes import Classes, classes_of
 from tclose.table.quasi import NumberColumn
@@ -27,6 +30,7 @@ from tclose.types import Ints, Progress, silent, stretch
 
 Options = Mapping[str, Any]
 SPLIT = 0.9  # share of the work after which all rows have their classes
+FORMED = 0.7  # the same, where random swaps follow
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,13 @@ class ReleaseInput:
         may_hold = starts and self.table.classes.sizes.min(initial=self.policy.k) >= self.policy.k
         if (self.publishable.undecided or may_hold) and (finest := self._finest_classes()) is not None:
             return Split(finest, EQUALITY if starts else None)
-        return split(self.publishable, self.policy, method, self.seed, stretch(self.progress, 0.0, SPLIT), options)
+        end = SPLIT if self.policy.temper is None else FORMED
+        return split(self.publishable, self.policy, method, self.seed, stretch(self.progress, 0.0, end), options)
+
+    def tempered(self, labels: Ints, share: Fraction, method: str) -> Ints:
+        """Return the classes after the random swaps that the policy asks for."""
+        progress = stretch(self.progress, FORMED, SPLIT)
+        return tempered(labels, share, self.publishable, self.policy, method, self.seed, progress)
 
     def _finest_classes(self) -> Ints | None:
         """Return the classes of rows that publish the same values by themselves, if everything holds for them."""
@@ -105,20 +115,29 @@ class PublishedTable:
     judge: Judge
     measures: Mapping[str, Any]
     losses: Mapping[str, float]  # the mean NCP of each quasi-identifier; GCP is the mean of these
+    chosen_loss: float  # by the policy's loss; that of queries is for the steward only
+    tempering: Tempering | None = None  # what the random swaps of the policy's `temper` cost
     start: str | None = None  # where the classes come from, if the method considers those of other methods, too
 
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
     """Split the rows by a method, and publish one common value per class."""
-    split = given.split(method, options)
-    rows = _recoded(given, split.labels)
+    split, share = given.split(method, options), given.policy.temper
+    rows = _recoded(given, split.labels if share is None else given.tempered(split.labels, share, method))
     given.recoding()
     frame, order = ordered(rows)
     given.recoding()
-    partition = partition_of(given, classes_of(rows[list(given.policy.visible)]))
+    classes = classes_of(rows[list(given.policy.visible)])
+    partition = partition_of(given, classes)
     measures = {**measured(partition), "class_sizes": class_sizes(partition)}
+    loss = round(chosen_loss(given.table, given.policy, classes, partition), DIGITS)
+    tempering = None if share is None else Tempering.of(share, gcp(_partition(given, split.labels)), gcp(partition))
     confirming = Judge(given.own_policy, given.persons(order))
-    return PublishedTable(frame, confirming, measures, losses_of(given, partition), split.start)
+    return PublishedTable(frame, confirming, measures, losses_of(given, partition), loss, tempering, split.start)
+
+
+def _partition(given: ReleaseInput, labels: Ints) -> MeasuredPartition:
+    return partition_of(given, Classes.from_labels(labels))
 
 
 def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
@@ -148,6 +167,7 @@ def partition_of(given: ReleaseInput, classes: Classes) -> MeasuredPartition:
         k=given.policy.k,
         labels=classes.labels_by_row(),
         points=np.stack(numeric, axis=1) if numeric else np.zeros((len(classes.rows), 0)),
+        weights=[float(weight) for weight in given.policy.weights.values()],
     )
 
 

@@ -71,7 +71,8 @@ def _layout_problems(promised: Certificate) -> list[str]:
         ),
         "what each table holds is not what the certificate says": held == entry.holds,
     }
-    return [problem for problem, holds in statements.items() if not holds]
+    tempering = [] if promised.temper is None else promised.temper.problems(method, promised.measures.get("gcp"))
+    return [*(problem for problem, holds in statements.items() if not holds), *tempering]
 
 
 def _siblings(release: Path, files: tuple[CertifiedFile, ...]) -> tuple[list[str], dict[str | None, bytes]]:

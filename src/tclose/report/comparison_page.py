@@ -16,7 +16,7 @@ from tclose.report import charts
 from tclose.report.glossary import COMPARED, terms
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, key, listing, origin_line, words
-from tclose.words import counted, kept_classes, nt_closeness, number, percent
+from tclose.words import counted, kept_classes, lowered_loss, nt_closeness, number, percent
 
 SEVERAL = "each table is judged on its own, and anatomy publishes quasi-identifiers as they are."
 EXPLAINED = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row", "(n,t)-closeness")
@@ -25,8 +25,8 @@ EXPLAINED = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row"
 def comparison_page(comparison: Comparison, curve: Curve, table: str | None = None) -> str:
     """Return the page; `table` is what the table is called."""
     charts.libraries()
-    canvas, released = Canvas(), sorted(comparison.released, key=_rank)
-    sections = [_methods(released, canvas)] if released else []
+    canvas, released = Canvas(), comparison.ranked
+    sections = [_methods(released, comparison.policy, canvas)] if released else []
     if len(curve.levels) > 1:
         sections.insert(0, _curve(curve, released[0].name, canvas))
     if released and comparison.policy.sensitive:
@@ -38,7 +38,7 @@ def comparison_page(comparison: Comparison, curve: Curve, table: str | None = No
     sections.append(Section("glossary", "Glossary", [words(chosen)], "Glossary"))
     footer = f"Made by {tool()}. {NO_NETWORK}"
     origin = origin_line(Origin((), table, created(), tool()))
-    header = [origin, *_header(comparison.trials, released)]
+    header = [origin, *_header(comparison, released)]
     return assembled(title="Methods compared", header=header, sections=sections, footer=footer, canvas=canvas)
 
 
@@ -52,18 +52,18 @@ def _several_tables(trial: Trial) -> bool:
     return METHODS[trial.method].tables != "one"
 
 
-def _rank(trial: Trial) -> tuple[bool, float, str]:
-    """Put the method that loses least first; releases of several tables are not comparable and come last."""
-    return _several_tables(trial), _lost(trial), trial.name
-
-
-def _header(trials: Sequence[Trial], released: Sequence[Trial]) -> list[Html]:
+def _header(comparison: Comparison, released: Sequence[Trial]) -> list[Html]:
+    trials = comparison.trials
     kicker = element("p", "tclose · methods compared", class_="kicker")
     if not released:
         return [kicker, element("h1", "No method can publish this table under its policy.")]
     best, quickest = released[0], min(released, key=lambda trial: trial.seconds or 0.0)
     among = " of the methods that publish one table" if any(map(_several_tables, released)) else " of this table"
     title = f"{best.name} keeps the most detail{among}."
+    if not comparison.policy.loses_gcp:
+        title = (
+            f"{best.name} has the least loss{among}. The policy's loss: {lowered_loss(comparison.policy.chosen_loss)}."
+        )
     lead = (
         f"{len(released)} of {counted(len(trials), 'method')} gave a release that meets the policy. {best.name} loses "
         f"{number(_lost(best))} of the detail (0 is nothing, 1 is everything) in {counted(best.classes or 0, 'class')}."
@@ -95,14 +95,14 @@ def _curve(curve: Curve, best: str, canvas: Canvas) -> Section:
     return Section("tradeoff", "What protection costs", [element("p", lead), chart], "Trade-off")
 
 
-def _methods(released: Sequence[Trial], canvas: Canvas) -> Section:
+def _methods(released: Sequence[Trial], policy: Policy, canvas: Canvas) -> Section:
     label = "the share of detail that each method keeps"
     shares = [(trial.name, 1 - _lost(trial)) for trial in released]
     rows = [(name, percent(share)) for name, share in shares]
     figures = listing(label, ("method", "kept"), rows, numbers=1)
     caption = ["How much detail of the quasi-identifiers each method keeps under the policy; higher is better."]
     spec = charts.shares(shares, title="share of detail kept")
-    parts = [canvas.figure(spec, label=label, caption=caption, rows=figures), *_figures(released)]
+    parts = [canvas.figure(spec, label=label, caption=caption, rows=figures), *_figures(released, policy)]
     parts += [element("p", kept_classes(trial.name, trial.start)) for trial in released if trial.start is not None]
     if several := [trial.name for trial in released if _several_tables(trial)]:
         note = (
@@ -112,9 +112,9 @@ def _methods(released: Sequence[Trial], canvas: Canvas) -> Section:
     return Section("methods", "The methods side by side", parts, "Methods")
 
 
-def _figures(released: Sequence[Trial]) -> list[Html]:
+def _figures(released: Sequence[Trial], policy: Policy) -> list[Html]:
     """Return a table of every figure of every release, and what the figures are."""
-    figures = figures_of(tuple(released))
+    figures = figures_of(tuple(released), policy)
     rows = [(trial.name, *(figure.spelled(trial) or "–" for figure in figures)) for trial in released]
     titles = ("method", *(figure.title for figure in figures))
     table = listing("Every release", titles, rows, numbers=len(figures))

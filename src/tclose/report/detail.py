@@ -17,7 +17,7 @@ from tclose.report.before_after import MOST_PAIRS, BeforeAfter
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import Canvas, Section, key, listing, tag
 from tclose.types import Progress, silent
-from tclose.words import counted, number, percent
+from tclose.words import counted, lowered_loss, number, percent
 
 MOST_SECONDS = 20.0  # that one measure of detail kept may take before a page leaves it out
 NO_CHART = "The release shows nothing of them, or publishes means, or they have too many different values."
@@ -63,6 +63,7 @@ class DetailSection:
 
     losses: Sequence[Mapping[str, float]]  # per table, the mean NCP of each quasi-identifier
     measures: Mapping[str, Any]  # of the certificate
+    loss: Mapping[str, Any] | None  # that the method lowered, as the certificate says
     before_after: Sequence[BeforeAfter] | None
     kept: Sequence[DetailFigure]
 
@@ -70,6 +71,7 @@ class DetailSection:
         """Return the section."""
         shares = self._shares_kept()
         parts = [self._shares(shares, canvas)] if shares else []
+        parts += [element("p", sentence) for sentence in self._lowered()]
         parts.append(self._costs())
         if self.kept:
             parts.append(self._kept())
@@ -91,6 +93,14 @@ class DetailSection:
         caption = ["How exact each quasi-identifier still is: 100 % means unchanged, 0 % means that nothing is left."]
         spec = charts.shares(list(shares.items()), title="share of detail kept")
         return canvas.figure(spec, label=label, caption=caption, rows=figures)
+
+    def _lowered(self) -> list[str]:
+        """Say which loss was lowered, and how low it is."""
+        if self.loss is None:
+            return []
+        value = self.loss.get("value")
+        reached = "" if value is None else f" It is {number(value)}; lower is better."
+        return [f"The rows were split so as to lower this loss: {lowered_loss(self.loss)}.{reached}"]
 
     def _costs(self) -> Html:
         rows = [

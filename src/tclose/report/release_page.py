@@ -70,6 +70,7 @@ def release_page(
         detail=DetailSection(
             losses=[table.losses for table in tables],
             measures=certificate.measures,
+            loss=certificate.loss,
             before_after=None if compared is None else before_and_after(compared),
             kept=() if compared is None else detail_figures(compared, stretch(progress, 0.3, 0.8)),
         ),
@@ -186,7 +187,8 @@ class ReleasePage:
         sentence = f"Every class must have at least k = {policy.k} {certificate.counted}; "
         sentence += f"{withheld}." if policy.suppress else "no row may be withheld."
         table = listing("Every column, its role and what is required", ("column", "role", "required"), rows, numbers=0)
-        return Section("policy", "What the policy requires", [element("p", sentence), table], "Policy")
+        tempering = [] if certificate.temper is None else [element("p", certificate.temper.words)]
+        return Section("policy", "What the policy requires", [element("p", sentence), *tempering, table], "Policy")
 
     def _certificate(self) -> Section:
         certificate = self.certificate

@@ -10,6 +10,8 @@ import numpy as np
 from tclose.partition.shared.kernels import kernel, part
 from tclose.partition.warm import warm
 from tclose.partition.weave import partition
+from tclose.partition.weave.temper import tempered
+from tclose.types import silent
 
 
 @part
@@ -35,7 +37,7 @@ def main(folder: str) -> None:
 
     for problem in every_kind():
         for effort in ("fast", "best"):
-            partition(problem, effort=effort, seed=1)
+            tempered(problem, partition(problem, effort=effort, seed=1), 0.2, 1, silent)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Quasi-identifiers as a method sees them: codes per row, and what a class loses that shows some of them (NCP).
 
-They mirror `table/quasi.py` without its texts, so that the loss which a method lowers is the one a release pays.
+They mirror `table/quasi.py` without its texts, so that the loss which a method lowers is the one a release pays. The
+policy may choose another loss than NCP, and weights: every axis says what it loses by (`shared/loss.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tclose.table.random_ranges import RangeChances
 from tclose.types import Floats, Ints
 
 
@@ -17,13 +19,16 @@ from tclose.types import Floats, Ints
 class NumberAxis:
     """A number: its rank (-1 where missing), and where each rank begins and ends a range, between 0 and 1.
 
-    With a `deviation` the class mean is published: what counts is the squared distance to it, on z-scores.
+    With a `deviation`, what counts is the squared distance to the class mean, on z-scores; a missing value lies in the
+    middle. With `chances`, what counts is how likely a random range cuts the published range.
     """
 
     codes: Ints
     low: Floats
     high: Floats
     deviation: float | None = None
+    weight: float = 1.0
+    chances: RangeChances | None = None
 
     @classmethod
     def of_points(cls, points: Floats) -> NumberAxis:
@@ -38,14 +43,19 @@ class LabelAxis:
 
     codes: Ints
     levels: tuple[Ints, ...]
+    weight: float = 1.0
+    chances: RangeChances | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class SetAxis:
-    """Text: one of `domain_size` values, a missing one among them."""
+    """Text: one of `domain_size` values, a missing one among them, as the first."""
 
     codes: Ints
     domain_size: int
+    weight: float = 1.0
+    chances: RangeChances | None = None
+    missing: bool = False  # whether code 0 is the missing value, which no range covers
 
 
 Axis: TypeAlias = NumberAxis | LabelAxis | SetAxis
@@ -54,6 +64,12 @@ Axis: TypeAlias = NumberAxis | LabelAxis | SetAxis
 def part_of(axis: Axis, rows: Ints) -> Axis:
     """Return the same axis for some rows only."""
     return replace(axis, codes=axis.codes[rows])
+
+
+def is_plain(axis: Axis) -> bool:
+    """Tell whether an axis loses its NCP, unweighted."""
+    squared = isinstance(axis, NumberAxis) and axis.deviation is not None
+    return not squared and axis.weight == 1.0 and axis.chances is None
 
 
 def range_loss(axis: NumberAxis | LabelAxis, low: Ints, high: Ints) -> Floats:

@@ -88,6 +88,24 @@ class _PartLibrary(JITCodeLibrary):
         return _NoEnvironments()
 
 
+class RarePartCompiler(Compiler):
+    """Compiles a function that kernels call rarely: it stays a function of its own, so that the others stay small."""
+
+    def define_pipelines(self) -> Any:
+        """Give the function a library of its own kind; all passes are numba's."""
+        self.state.library = _RarePartLibrary(self.state.targetctx.codegen(), "part")
+        return super().define_pipelines()
+
+
+class _RarePartLibrary(_PartLibrary):
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Take the code of the function, which is not to be copied into its callers."""
+        for function in ir_module.functions:
+            if not function.is_declaration:
+                function.attributes.add("noinline")
+        super().add_ir_module(ir_module)
+
+
 class _NoEnvironments:
     def set_env(self, name: str, environment: Any) -> None:
         pass

@@ -17,7 +17,7 @@ import numba
 from numba.core import event
 
 from tclose.partition.shared.code_folder import code_folder
-from tclose.partition.shared.compiler import KeptCode, PartCompiler, widen_arguments
+from tclose.partition.shared.compiler import Compiler, KeptCode, PartCompiler, RarePartCompiler, widen_arguments
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -57,13 +57,22 @@ def slow_kernel(seconds: float) -> Callable[[Function], Function]:
 
 def part(function: Function) -> Function:
     """Compile a function that only kernels call; Python cannot call it."""
+    return _part(function, PartCompiler)
+
+
+def rare_part(function: Function) -> Function:
+    """Compile a function that few tables need: it is not copied into the kernels that call it, which slows them down."""
+    return _part(function, RarePartCompiler)
+
+
+def _part(function: Function, pipeline: type[Compiler]) -> Function:
     compile_: Any = numba.njit
     compiled: Function = compile_(
         nogil=True,
         error_model="numpy",
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
-        pipeline_class=PartCompiler,
+        pipeline_class=pipeline,
     )(function)
     widen_arguments(compiled)
     return compiled

@@ -1,9 +1,13 @@
-"""The information loss (NCP) of classes, compiled: the one implementation that every method uses.
+"""The information loss of classes, compiled: the one implementation that every method uses.
 
 A class publishes an extent on every quasi-identifier. Of numbers and labels the extent is the two smallest and the two
-largest codes, of texts the set of values that occur and of those that occur once, and of numbers published as means
-their count, sum and sum of squares. So the loss after one row leaves and another joins follows without a look at the
-other rows.
+largest codes, of texts the set of values that occur and of those that occur once, and where squared distances count,
+the count, sum and sum of squares of the numbers. So the loss after one row leaves and another joins follows without a
+look at the other rows.
+
+The loss per row of a class is a sum over quasi-identifiers, each with its weight. It is the NCP, the squared distance
+to the class mean, or the chance that a random range cuts the extent (`table/random_ranges.py`). Where the size of
+classes is the loss, a last column without values adds it.
 """
 
 from __future__ import annotations
@@ -11,42 +15,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis
-from tclose.partition.shared.kernels import kernel, part
+from tclose.partition.shared.kernels import kernel, part, rare_part
+from tclose.partition.shared.loss_table import CUT, CUT_SET, LINE, MEAN, SET, TREE, LossTable, loss_table
 from tclose.partition.shared.structs import array, kernel_struct
 from tclose.types import Floats, Ints, SmallInts
 
+__all__ = [
+    "Extents",
+    "LossTable",
+    "class_loss",
+    "clear_extent",
+    "empty_extents",
+    "extend",
+    "loss_change",
+    "loss_growth",
+    "loss_of_classes",
+    "loss_table",
+    "total_loss",
+    "update_extent",
+]
+
 Bits = NDArray[np.uint64]
-Records = NDArray[np.void]
 
-LINE, TREE, SET, MEAN = 0, 1, 2, 3
 NO_CODE = 2**31 - 1  # as the smallest code of a class that publishes none
-
-COLUMN = np.dtype(
-    [("kind", "i8"), ("start", "i8"), ("leaves", "i8"), ("depth", "i8"), ("steps", "f8")], align=True
-)  # start: in places, nodes or set words; depth: levels of a tree, words of a set; steps: of a set, its values − 1
-PLACE = np.dtype([("low", "f8"), ("high", "f8")], align=True)
-NODE = np.dtype([("node", "i4"), ("share", "f8")], align=True)  # share: of the leaves, below the node
-
-
-@kernel_struct
-class LossTable:
-    """The quasi-identifiers of all rows as kernels read them."""
-
-    columns: Records = array(COLUMN)  # per quasi-identifier
-    codes: SmallInts = array(np.int32, 2)  # rows × quasi-identifiers
-    places: Records = array(PLACE)  # per value of a number
-    nodes: Records = array(NODE)  # per level and leaf of a hierarchy
-
-    @property
-    def squared(self) -> bool:
-        """Whether some quasi-identifier loses the squared distance to its class's mean."""
-        return bool((self.columns["kind"] == MEAN).any())
-
-    @property
-    def words(self) -> int:
-        """The numbers of 64 bits that hold the sets of one class."""
-        return int(self.columns["depth"][self.columns["kind"] == SET].sum())
 
 
 @kernel_struct
@@ -56,38 +47,6 @@ class Extents:
     ends: SmallInts = array(np.int32, 3)  # classes × quasi-identifiers × (two smallest codes, two largest codes)
     sets: Bits = array(np.uint64, 3)  # classes × words × (values that occur, values that occur once)
     sums: Floats = array(np.float64, 3)  # classes × quasi-identifiers × (count, sum, sum of squares)
-
-
-def loss_table(axes: tuple[Axis, ...], rows: int) -> LossTable:
-    """Lay all quasi-identifiers out in arrays."""
-    columns, places, nodes, words = np.zeros(len(axes), COLUMN), [np.zeros(0, PLACE)], [np.zeros(0, NODE)], 0
-    codes = np.empty((rows, len(axes)), dtype=np.int32)
-    for q, axis in enumerate(axes):
-        codes[:, q] = axis.codes
-        if isinstance(axis, NumberAxis):
-            kind = LINE if axis.deviation is None else MEAN
-            columns[q] = (kind, sum(map(len, places)), len(axis.low), 0, 1.0)
-            places.append(_places(axis))
-        elif isinstance(axis, LabelAxis):
-            columns[q] = (TREE, sum(map(len, nodes)), len(axis.levels[0]), len(axis.levels), 1.0)
-            nodes += [_nodes(level) for level in axis.levels]
-        else:
-            used = (axis.domain_size + 63) // 64
-            columns[q] = (SET, words, axis.domain_size, used, max(axis.domain_size - 1, 1))
-            words += used
-    return LossTable(columns, codes, np.concatenate(places), np.concatenate(nodes))
-
-
-def _places(axis: NumberAxis) -> Records:
-    places = np.empty(len(axis.low), PLACE)
-    places["low"], places["high"] = axis.low / (axis.deviation or 1.0), axis.high
-    return places
-
-
-def _nodes(level: Ints) -> Records:
-    nodes = np.empty(len(level), NODE)
-    nodes["node"], nodes["share"] = level, np.bincount(level)[level] / len(level)
-    return nodes
 
 
 def empty_extents(table: LossTable, classes: int) -> Extents:
@@ -100,10 +59,28 @@ def empty_extents(table: LossTable, classes: int) -> Extents:
 
 
 def total_loss(table: LossTable, labels: Ints) -> float:
-    """Return the loss of all classes 0, 1, 2, …, summed over rows and quasi-identifiers."""
+    """Return the loss of all classes 0, 1, 2, …, summed over rows and quasi-identifiers.
+
+    Where the size of classes is the loss, the squares of the sizes; the loss of the quasi-identifiers, as a share of
+    one, breaks ties.
+    """
     classes = int(labels.max(initial=-1)) + 1
     rows, small, sizes = np.arange(len(labels)), labels.astype(np.int32), np.empty(classes, dtype=np.int64)
-    return float(loss_of_classes(table, empty_extents(table, classes), rows, small, len(labels), sizes, classes))
+    loss = float(loss_of_classes(table, empty_extents(table, classes), rows, small, len(labels), sizes, classes))
+    if table.size_loss == 0.0:
+        return loss
+    squares = float((sizes**2).sum())
+    ties = max(loss - table.size_loss * squares, 0.0) / (1.0 + len(labels) * float(_most(table)))
+    return squares + ties
+
+
+def _most(table: LossTable) -> float:
+    """Return a loss per row that no class exceeds, all quasi-identifiers together."""
+    numbers, squared = [0.0], table.columns["kind"] == MEAN
+    for column in table.columns[squared]:
+        places = table.places["low"][column["start"] : column["start"] + column["leaves"]]
+        numbers.append(float(np.ptp(places)) ** 2 if len(places) else 0.0)
+    return sum(numbers) + float(table.quasi)
 
 
 @part
@@ -126,18 +103,28 @@ def clear_extent(extents: Extents, c: int) -> None:
 def extend(table: LossTable, extents: Extents, c: int, row: int) -> None:
     """Add a row to the extent of a class."""
     for q in range(len(table.columns)):
-        column = table.columns[q]
-        x = int(table.codes[row, q])
-        if column.kind == SET:
-            _extend_set(extents.sets, c, column.start + x // 64, x % 64)
-        elif column.kind == MEAN:
-            if x >= 0:
-                place = table.places[column.start + x].low
-                extents.sums[c, q, 0] += 1.0
-                extents.sums[c, q, 1] += place
-                extents.sums[c, q, 2] += place * place
-        elif x >= 0:
+        _extend_column(table, extents, c, q, int(table.codes[row, q]))
+
+
+@part
+def _extend_column(table: LossTable, extents: Extents, c: int, q: int, x: int) -> None:
+    column = table.columns[q]
+    if column.kind <= TREE or column.kind == CUT:
+        if x >= 0:
             _extend_range(extents.ends, c, q, x)
+    elif column.kind <= CUT_SET:
+        _extend_set(extents.sets, c, column.start + x // 64, x % 64)
+    else:
+        _extend_sums(table, extents.sums, c, q, x)
+
+
+@part
+def _extend_sums(table: LossTable, sums: Floats, c: int, q: int, x: int) -> None:
+    sums[c, q, 0] += 1.0
+    if table.columns[q].kind == MEAN:
+        place = table.places[table.columns[q].start + x].low
+        sums[c, q, 1] += place
+        sums[c, q, 2] += place * place
 
 
 @part
@@ -189,7 +176,29 @@ def _range_loss(table: LossTable, q: int, low: int, high: int) -> float:
         level = start + h * column.leaves
         if nodes[level + low].node == nodes[level + high].node:
             return float(nodes[level + low].share)
-    return 1.0
+    return float(column.steps)
+
+
+@part
+def _cut_range_loss(table: LossTable, ends: SmallInts, c: int, q: int, leaving: int, joining: int) -> float:
+    """Return the chance that a random range cuts the range of a class that one code leaves and another joins."""
+    low, high = _changed_ends(ends, c, q, leaving, joining)
+    if high < 0 or low == high:
+        return 0.0
+    low, high = table.chance_start[q] + low, table.chance_start[q] + high
+    return float(table.chances[high, 0] - table.chances[low, 1] - _covered(table, low, high))
+
+
+@part
+def _covered(table: LossTable, low: int, high: int) -> float:
+    """Return the chance that a random range covers two values, given by their places among all chances."""
+    chances, covered = table.chances, 0.0
+    kinds = (chances.shape[1] - 2) // 2
+    for kind in range(2, 2 + kinds):
+        chance = chances[low, kind] - chances[high, kind + kinds]
+        if chance > 0.0:
+            covered += chance
+    return covered
 
 
 @part
@@ -198,13 +207,42 @@ def _set_loss(table: LossTable, sets: Bits, c: int, q: int, leaving: int, joinin
     column = table.columns[q]
     start, different = column.start, 0
     for word in range(start, start + column.depth):
-        bits = sets[c, word, 0]
-        if leaving >= 0 and start + leaving // 64 == word:
-            bits &= ~(sets[c, word, 1] & (np.uint64(1) << np.uint64(leaving % 64)))
-        if joining >= 0 and start + joining // 64 == word:
-            bits |= np.uint64(1) << np.uint64(joining % 64)
-        different += _bits_set(bits)
+        different += _bits_set(_changed_word(sets, c, start, word, leaving, joining))
     return float((different - 1 if different > 1 else 0) / column.steps)
+
+
+@part
+def _cut_set_loss(table: LossTable, sets: Bits, c: int, q: int, leaving: int, joining: int) -> float:
+    """Return the chance that a random range covers some but not all values of a set; see `RangeChances.cut_set`."""
+    column, start = table.columns[q], table.chance_start[q]
+    loss, first, last = 0.0, -1, -1
+    for word in range(column.start, column.start + column.depth):
+        bits = _changed_word(sets, c, column.start, word, leaving, joining)
+        if word == column.start and column.steps > 0.0:
+            bits &= ~np.uint64(1)  # the missing value, which no range covers
+        while bits != np.uint64(0):
+            x = start + (word - column.start) * 64 + _bits_set((bits & (~bits + np.uint64(1))) - np.uint64(1))
+            bits &= bits - np.uint64(1)
+            loss += table.chances[x, 0] - table.chances[x, 1]
+            if last >= 0:
+                loss -= _covered(table, last, x)
+            else:
+                first = x
+            last = x
+    if first == last:
+        return 0.0
+    return float(loss - _covered(table, first, last))
+
+
+@part
+def _changed_word(sets: Bits, c: int, start: int, word: int, leaving: int, joining: int) -> np.uint64:
+    """Return 64 values of a set that one value leaves (where it occurs once) and another joins."""
+    bits = sets[c, word, 0]
+    if leaving >= 0 and start + leaving // 64 == word:
+        bits &= ~(sets[c, word, 1] & (np.uint64(1) << np.uint64(leaving % 64)))
+    if joining >= 0 and start + joining // 64 == word:
+        bits |= np.uint64(1) << np.uint64(joining % 64)
+    return bits
 
 
 @part
@@ -237,13 +275,27 @@ def class_loss(table: LossTable, extents: Extents, c: int, leaving: int, joining
         kind = table.columns[q].kind
         old = int(table.codes[leaving, q]) if leaving >= 0 else -1
         new = int(table.codes[joining, q]) if joining >= 0 else -1
-        if kind == SET:
-            loss += _set_loss(table, extents.sets, c, q, old, new)
-        elif kind == MEAN:
-            loss += _mean_loss(table, extents.sums, c, q, old, new)
-        else:
+        if kind <= TREE:
             loss += _changed_range_loss(table, extents.ends, c, q, old, new)
+        elif kind == SET:
+            loss += _set_loss(table, extents.sets, c, q, old, new)
+        else:
+            loss += _other_loss(table, extents, c, q, old, new)
     return loss
+
+
+@rare_part
+def _other_loss(table: LossTable, extents: Extents, c: int, q: int, leaving: int, joining: int) -> float:
+    """Return the loss of a class on a column that does not lose its NCP."""
+    kind = table.columns[q].kind
+    if kind == MEAN:
+        return _mean_loss(table, extents.sums, c, q, leaving, joining)
+    if kind == CUT:
+        return _cut_range_loss(table, extents.ends, c, q, leaving, joining)
+    if kind == CUT_SET:
+        return _cut_set_loss(table, extents.sets, c, q, leaving, joining)
+    change = (1.0 if joining >= 0 else 0.0) - (1.0 if leaving >= 0 else 0.0)
+    return float(table.columns[q].steps * (extents.sums[c, q, 0] + change))
 
 
 @part
@@ -256,12 +308,12 @@ def loss_change(table: LossTable, extents: Extents, c: int, leaving: int, joinin
         if old == new:
             continue
         kind = table.columns[q].kind
-        if kind == SET:
-            change += _set_change(table, extents.sets, c, q, old, new)
-        elif kind == MEAN:
-            change += _mean_loss(table, extents.sums, c, q, old, new) - _mean_loss(table, extents.sums, c, q, -1, -1)
-        else:
+        if kind <= TREE:
             change += _range_change(table, extents.ends, c, q, old, new)
+        elif kind == SET:
+            change += _set_change(table, extents.sets, c, q, old, new)
+        else:
+            change += _other_loss(table, extents, c, q, old, new) - _other_loss(table, extents, c, q, -1, -1)
     return change
 
 
@@ -311,7 +363,7 @@ def update_extent(
         if old == new:
             continue
         kind = table.columns[q].kind
-        if kind < SET:  # LINE or TREE
+        if kind <= TREE or kind == CUT:
             ends = extents.ends
             if old >= 0 and (old <= ends[c, q, 1] or old >= ends[c, q, 2]):
                 _rescan(table, extents, c, members, size, q)
@@ -325,31 +377,42 @@ def update_extent(
 def _rescan(table: LossTable, extents: Extents, c: int, members: SmallInts, size: int, q: int) -> None:
     """Make the extent of a class on one quasi-identifier anew from its members."""
     column = table.columns[q]
-    if column.kind == SET:
+    if column.kind <= TREE or column.kind == CUT:
+        for i in range(4):
+            extents.ends[c, q, i] = NO_CODE if i < 2 else -1
+        for i in range(size):
+            x = int(table.codes[members[c, i], q])
+            if x >= 0:
+                _extend_range(extents.ends, c, q, x)
+    elif column.kind <= CUT_SET:
         for word in range(column.start, column.start + column.depth):
             extents.sets[c, word, 0] = 0
             extents.sets[c, word, 1] = 0
-    for i in range(4):
-        extents.ends[c, q, i] = NO_CODE if i < 2 else -1
+        for i in range(size):
+            x = int(table.codes[members[c, i], q])
+            _extend_set(extents.sets, c, column.start + x // 64, x % 64)
+    else:
+        _rescan_sums(table, extents, c, members, size, q)
+
+
+@rare_part
+def _rescan_sums(table: LossTable, extents: Extents, c: int, members: SmallInts, size: int, q: int) -> None:
     for i in range(3):
         extents.sums[c, q, i] = 0.0
     for i in range(size):
-        x = int(table.codes[members[c, i], q])
-        if column.kind == SET:
-            _extend_set(extents.sets, c, column.start + x // 64, x % 64)
-        elif column.kind == MEAN:
-            if x >= 0:
-                place = table.places[column.start + x].low
-                extents.sums[c, q, 0] += 1.0
-                extents.sums[c, q, 1] += place
-                extents.sums[c, q, 2] += place * place
-        elif x >= 0:
-            _extend_range(extents.ends, c, q, x)
+        _extend_sums(table, extents.sums, c, q, int(table.codes[members[c, i], q]))
 
 
 @part
 def _changed_range_loss(table: LossTable, ends: SmallInts, c: int, q: int, leaving: int, joining: int) -> float:
     """Return the loss of a range that one code leaves and another joins."""
+    low, high = _changed_ends(ends, c, q, leaving, joining)
+    return _range_loss(table, q, low, high)
+
+
+@part
+def _changed_ends(ends: SmallInts, c: int, q: int, leaving: int, joining: int) -> tuple[int, int]:
+    """Return the smallest and the largest code of a class that one code leaves and another joins."""
     low, high = int(ends[c, q, 0]), int(ends[c, q, 3])
     if leaving >= 0 and leaving == low:
         low = int(ends[c, q, 1])
@@ -360,7 +423,7 @@ def _changed_range_loss(table: LossTable, ends: SmallInts, c: int, q: int, leavi
             low = joining
         if joining > high:
             high = joining
-    return _range_loss(table, q, low, high)
+    return low, high
 
 
 @part
@@ -374,11 +437,8 @@ def loss_growth(table: LossTable, extents: Extents, c: int, row: int, bound: flo
             bit = np.uint64(1) << np.uint64(x % 64)
             if not extents.sets[c, column.start + x // 64, 0] & bit:
                 growth += 1.0 / column.steps
-        elif column.kind == MEAN:
-            count = extents.sums[c, q, 0]
-            if x >= 0 and count != 0.0:
-                away = table.places[column.start + x].low - extents.sums[c, q, 1] / count
-                growth += away * away * count / ((count + 1.0) * (count + 1.0))
+        elif column.kind > SET:
+            growth += _other_growth(table, extents, c, q, x)
         elif x >= 0:
             low, high = int(extents.ends[c, q, 0]), int(extents.ends[c, q, 3])
             if x < low:
@@ -388,6 +448,18 @@ def loss_growth(table: LossTable, extents: Extents, c: int, row: int, bound: flo
         if growth > bound:
             break
     return growth
+
+
+@rare_part
+def _other_growth(table: LossTable, extents: Extents, c: int, q: int, joining: int) -> float:
+    """Return by how much the loss grows on a column that does not lose its NCP; the mean of squares never falls here."""
+    if table.columns[q].kind == MEAN:
+        count = extents.sums[c, q, 0]
+        if count == 0.0:
+            return 0.0
+        away = table.places[table.columns[q].start + joining].low - extents.sums[c, q, 1] / count
+        return float(away * away * count / ((count + 1.0) * (count + 1.0)))
+    return float(_other_loss(table, extents, c, q, -1, joining) - _other_loss(table, extents, c, q, -1, -1))
 
 
 @kernel

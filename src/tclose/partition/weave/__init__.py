@@ -32,6 +32,7 @@ REFINING, REFINING_HEAT = 0.25, 0.1  # of the steps and of the first temperature
 REFINING_PRICE = (30.0, 1000.0)
 WOVEN = 0.9  # of the progress of one effort, when its own classes are formed; then the best start is refined
 SHARES = {"fast": 1.0, "balanced": 3.0, "best": 12.0}  # of the work, by effort; each effort repeats those before it
+FEW_PERSON_ROWS = 5000  # of a table in which a person has several rows
 
 
 def partition(problem: Problem, *, effort: EffortName = "balanced", seed: int = 0, progress: Progress = silent) -> Ints:
@@ -64,13 +65,14 @@ def best_partition(
         if start.optimal and (labels := finished(start.labels)) is not None and np.array_equal(labels, start.labels):
             return Split(start.labels, start.name)
         considered.append(start)
-    table = WeaveTable.of(problem, stretch(progress, STARTED, STARTED, "forming cells"))
-    candidates = Candidates(problem, table, finished)
+    forming = stretch(progress, STARTED, STARTED, "forming cells")
+    tables = [WeaveTable.of(each, forming) for each in _views(problem)]
+    candidates = Candidates(problem, tables[0], finished)
     efforts = EFFORTS[: EFFORTS.index(effort) + 1]
     ends = np.cumsum([0.0, *(SHARES[name] for name in efforts)])
     for name, part in zip(efforts, pairwise((STARTED + (1 - STARTED) * ends / ends[-1]).tolist()), strict=True):
         new = [start for start in considered if name == ("fast" if start.fast else "balanced")]
-        _consider(candidates, new, name, seed, stretch(progress, *part))
+        _consider(candidates, tables, new, name, seed, stretch(progress, *part))
     progress(1.0, "merging classes")
     if (best := candidates.best) is None:
         return None
@@ -87,7 +89,21 @@ def _finisher(problem: Problem) -> Finish:
     return finish
 
 
-def _consider(candidates: Candidates, starts: Sequence[Start], name: EffortName, seed: int, progress: Progress) -> None:
+def _views(problem: Problem) -> list[Problem]:
+    """Return the problem, and the same without persons: where hardly a class holds a person twice, it may do better."""
+    if problem.repeated_persons is None or problem.rows > FEW_PERSON_ROWS:
+        return [problem]
+    return [problem, replace(problem, persons=None)]
+
+
+def _consider(
+    candidates: Candidates,
+    tables: Sequence[WeaveTable],
+    starts: Sequence[Start],
+    name: EffortName,
+    seed: int,
+    progress: Progress,
+) -> None:
     """Add the starts of an effort, weave's own classes, and the best starts refined."""
     for start in starts:
         candidates.add(start.name, start.labels, is_start=True)
@@ -95,13 +111,14 @@ def _consider(candidates: Candidates, starts: Sequence[Start], name: EffortName,
         return
     table, effort = candidates.table, effort_for(name, len(candidates.table))
     runs = RUNS if len(table) <= FEW_ROWS and name != "fast" else 1
-    for labels in _own(table, effort, runs, seed, stretch(progress, 0.0, WOVEN)):
-        candidates.add(OWN, labels)
+    for each, part in zip(tables, pairwise(np.linspace(0.0, WOVEN, len(tables) + 1).tolist()), strict=True):
+        for labels in _own(each, effort, runs, seed, stretch(progress, *part)):
+            candidates.add(OWN, labels)
     chosen = candidates.worth_refining
-    for each, part in zip(chosen, pairwise(np.linspace(WOVEN, 1.0, len(chosen) + 1).tolist()), strict=True):
+    for best, part in zip(chosen, pairwise(np.linspace(WOVEN, 1.0, len(chosen) + 1).tolist()), strict=True):
         refining = stretch(progress, *part)
-        labels = _improved(table, each.labels, effort, [_cooler(plan) for plan in effort.passes[:1]], seed, refining)
-        candidates.add(f"refined {each.name}", labels)
+        labels = _improved(table, best.labels, effort, [_cooler(plan) for plan in effort.passes[:1]], seed, refining)
+        candidates.add(f"refined {best.name}", labels)
 
 
 def _cooler(plan: Pass) -> Pass:
@@ -117,6 +134,30 @@ def _own(table: WeaveTable, effort: Effort, runs: int, seed: int, progress: Prog
         return
     for number in range(runs):
         yield _run(table, effort, seed + number, stretch(progress, number / runs, (number + 1) / runs))
+
+
+def _best_run(table: WeaveTable, effort: EffortName, seed: int, progress: Progress) -> Ints:
+    """Return the best of several runs, or the only one where the table is large."""
+    runs, plan = RUNS if len(table) <= FEW_ROWS and effort != "fast" else 1, effort_for(effort, len(table))
+    results = [
+        _run(table, plan, seed + number, stretch(progress, number / runs, (number + 1) / runs))
+        for number in range(runs)
+    ]
+    return min(results, key=table.loss)
+
+
+def _persons_may_not_matter(table: WeaveTable) -> bool:
+    """Tell whether the classes by rows are worth a look as well: persons have several rows, which are not many."""
+    return len(table.limits.persons) > 0 and len(table) <= FEW_PERSON_ROWS
+
+
+def _by_rows(problem: Problem, effort: EffortName, seed: int, progress: Progress) -> Ints:
+    """Return classes that were formed without a look at persons, and then merged until each has k of them.
+
+    Where hardly a class holds a person twice, chance may make these the better ones.
+    """
+    labels = partition(replace(problem, persons=None), effort=effort, seed=seed, progress=progress)
+    return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
 
 
 def _run(table: WeaveTable, effort: Effort, seed: int, progress: Progress) -> Ints:
@@ -163,8 +204,8 @@ def _mixed(seed: int, number: int) -> int:
 
 def _check(problem: Problem, labels: Ints) -> None:
     """Judge every class by the distances themselves."""
-    if len(labels) and np.bincount(labels).min() < problem.k:
-        raise InternalError("weave made a class with fewer than k rows")
+    if len(labels) and problem.members(labels).min() < problem.k:
+        raise InternalError("weave made a class with fewer than k rows or persons")
     for attribute in problem.sensitive:
         if not replace(attribute, models=()).admitted(labels).all():
             raise InternalError("weave made a class that is not within t")

@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.partition.shared.kernels import kernel, part, slow_kernel
-from tclose.partition.shared.loss import MEAN, SET, TREE, LossTable
+from tclose.partition.shared.loss_table import CUT_SET, MEAN, SET, SIZE, TREE, LossTable
 from tclose.partition.shared.structs import array, kernel_struct
 from tclose.partition.shared.workers import Flag, in_parallel, raised
 from tclose.partition.weave.limits import Limits
+from tclose.partition.weave.persons import enough_persons_on_side
 from tclose.partition.weave.transport import allowed_work, class_work, count_beyond_edges
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts
 
@@ -23,7 +24,7 @@ STRATA_STEP = 2  # halvings that are added when no cut passes
 
 def orders_of(table: LossTable) -> SmallInts:
     """Return the rows in the order of each quasi-identifier in turn; the quasi-identifiers after it break ties."""
-    columns = len(table.columns)
+    columns = table.quasi
     keys = [table.codes[:, q] for q in range(columns)]
     orders = [np.lexsort([keys[(q + step) % columns] for step in range(columns)][::-1]) for q in range(columns)]
     return np.array(orders or [np.arange(len(table.codes))], dtype=np.int32)
@@ -236,7 +237,7 @@ def _changed_height(table: LossTable, q: int, row: int, next_row: int) -> int:
 
 @part
 def _passes(limits: Limits, orders: SmallInts, right: Bools, k: int, share: float, room: CutRoom) -> bool:
-    """Tell whether both sides have k rows and are within their share of every limit."""
+    """Tell whether both sides have k rows (of enough persons) and are within their share of every limit."""
     values, sizes = room.values, room.sizes
     for side in range(2):
         sizes[side] = 0
@@ -251,6 +252,8 @@ def _passes(limits: Limits, orders: SmallInts, right: Bools, k: int, share: floa
     if sizes[0] < k or sizes[1] < k:
         return False
     for side in range(2):
+        if not enough_persons_on_side(limits, orders, right, side):
+            return False
         count_beyond_edges(limits, values, room.counts, side)
         for a in range(len(limits.attributes)):
             work = class_work(limits, room.counts, side, sizes[side], a)
@@ -265,14 +268,16 @@ def _scatter(table: LossTable, orders: SmallInts, right: Bools, room: CutRoom) -
     scatter = 0.0
     for q in range(len(table.columns)):
         column = table.columns[q]
+        if column.kind == SIZE:
+            continue
         _share_values(table, orders, right, q, room.shares)
         for side in range(2):
             size = room.sizes[side]
-            if column.kind == SET:
+            if column.kind == SET or column.kind == CUT_SET:
                 same = 0.0
                 for v in range(column.leaves):
                     same += room.shares[side, v] * room.shares[side, v]
-                scatter += size * (1.0 - same) / column.steps
+                scatter += size * (1.0 - same) / (column.steps if column.kind == SET else 1.0)
             elif column.kind == TREE:
                 scatter += size * _label_scatter(table, q, room.shares, side)
             elif column.kind == MEAN:

@@ -20,6 +20,7 @@ from tclose.partition.shared.loss import (
 from tclose.partition.shared.structs import array, kernel_struct, structure
 from tclose.partition.shared.workers import Flag, raised
 from tclose.partition.weave.limits import Limits
+from tclose.partition.weave.persons import enough_persons
 from tclose.partition.weave.transport import add_excess, count_row, within_limits
 from tclose.types import Bools, Floats, Ints, SmallInts
 
@@ -170,7 +171,7 @@ def _grow(
         count_row(limits, counts, CLASS, row, 1)
         count_row(limits, counts, REST, row, -1)
         size = left - alive
-        if _is_complete(limits, counts, size, alive, k):
+        if _is_complete(limits, counts, rest, left, alive, k):
             break
         if alive <= k or size >= largest or raised(stop):
             size = 0
@@ -183,9 +184,12 @@ def _grow(
 
 
 @part
-def _is_complete(limits: Limits, counts: SmallInts, size: int, alive: int, k: int) -> bool:
-    """Tell whether the class and the rows that are left have k rows and are within every limit."""
+def _is_complete(limits: Limits, counts: SmallInts, rest: Ints, left: int, alive: int, k: int) -> bool:
+    """Tell whether the class and the rows that are left have k rows of enough persons and are within every limit."""
+    size = left - alive
     if size < k or alive < k or not within_limits(limits, counts, CLASS, size):
+        return False
+    if not enough_persons(limits, rest, alive, left) or not enough_persons(limits, rest, 0, alive):
         return False
     return bool(within_limits(limits, counts, REST, alive))
 

@@ -15,6 +15,7 @@ from tclose.partition.shared.loss import LossTable, loss_change, loss_growth
 from tclose.partition.shared.structs import array, kernel_struct
 from tclose.partition.shared.workers import Flag, raised
 from tclose.partition.weave.limits import Limits
+from tclose.partition.weave.persons import keeps_persons
 from tclose.partition.weave.splitmix import Generator, integer_below, uniform
 from tclose.partition.weave.state import ClassState, exchange, move
 from tclose.partition.weave.transport import allowed_work, work_after_exchange, work_after_move
@@ -267,7 +268,7 @@ def _move(
     if size_x <= k or size_y >= state.members.shape[1]:
         return
     cost = (size_x - 1) * loss_change(table, state.extents, x, row, -1) - state.loss[x]
-    if cost + state.loss[y] > bound:
+    if cost + table.rising[0] * state.loss[y] > bound:
         return
     cost += (size_y + 1) * loss_change(table, state.extents, y, -1, row) + state.loss[y]
     for a in range(len(limits.attributes)):
@@ -280,7 +281,7 @@ def _move(
         cost += _excess_charge(limits, work_y, size_y + 1, a, price)
         room.work[0, a] = work_x
         room.work[1, a] = work_y
-    if cost <= bound:
+    if cost <= bound and keeps_persons(limits, state.members, x, size_x, row, -1):
         move(table, limits, state, row, y, room.work)
 
 
@@ -314,7 +315,9 @@ def _swap(
         cost += _excess_charge(limits, work_y, size_y, a, price)
         room.work[0, a] = work_x
         room.work[1, a] = work_y
-    if cost > bound:
+    if cost > bound or not keeps_persons(limits, state.members, x, size_x, row, other):
+        return False
+    if not keeps_persons(limits, state.members, y, size_y, other, row):
         return False
     exchange(table, limits, state, row, other, room.work)
     return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from tclose.partition.problem import Attribute
 from tclose.partition.shared.structs import array, kernel_struct
 from tclose.partition.weave.trees import LimitTree, limit_trees
 from tclose.privacy.rule import Rule
-from tclose.types import SmallInts
+from tclose.types import Ints, SmallInts
 
 Records = NDArray[np.void]
 
@@ -61,10 +62,17 @@ class Limits:
     edges: Records = array(EDGE)
     shares: Records = array(SHARE)  # per edge: the largest and smallest share of a class that a rule allows
     above: SmallInts = array(np.int32)  # the edges above each value, those of a path left out
+    persons: SmallInts = array(np.int32)  # the person of each row; empty where no person has several rows
+    least_persons: Ints = array(np.int64)  # one number: of a class, where persons are counted
+
+    def part(self, rows: NDArray[np.signedinteger]) -> Limits:
+        """Return the limits with the codes of some rows, in this order."""
+        persons = self.persons[rows] if len(self.persons) else self.persons
+        return replace(self, codes=np.ascontiguousarray(self.codes[rows]), persons=persons)
 
 
-def limits_of(sensitive: tuple[Attribute, ...], rows: int) -> Limits:
-    """Lay the limits of all attributes out in arrays."""
+def limits_of(sensitive: tuple[Attribute, ...], rows: int, persons: Ints | None = None, k: int = 1) -> Limits:
+    """Lay the limits of all attributes out in arrays; with the persons of the rows, a class must have k of them."""
     trees = limit_trees(sensitive)
     attributes, above = np.zeros(len(trees), ATTRIBUTE), [np.zeros(0, np.int32)]
     codes = np.empty((rows, len(trees)), dtype=np.int32)
@@ -77,7 +85,15 @@ def limits_of(sensitive: tuple[Attribute, ...], rows: int) -> Limits:
         value += len(tree.above)
     edges = [pair for tree in trees for pair in zip(tree.reference, _scaled(tree, rows).weights, strict=True)]
     shares = [bounds for tree in trees for bounds in _share_bounds(tree, rows)]
-    return Limits(attributes, codes, np.array(edges, EDGE), np.array(shares, SHARE), np.concatenate(above))
+    return Limits(
+        attributes,
+        codes,
+        np.array(edges, EDGE),
+        np.array(shares, SHARE),
+        np.concatenate(above),
+        np.zeros(0, np.int32) if persons is None else persons.astype(np.int32),
+        np.array([k]),
+    )
 
 
 def _attribute(tree: LimitTree, edge: int, value: int, above: int, rows: int) -> tuple[float, ...]:

@@ -33,6 +33,7 @@ USUAL_SIZE = 4  # times k, of a class to begin with
 CANDIDATES = 2  # classes that a row chooses from in one order, at most
 CARVED = 0.1  # of the progress of an improvement, made when classes have been carved again
 SQUARED_PRICE = 10.0  # times the price, where the loss is a squared distance
+SIZE_LOSS = 1.0  # per row of a class as small as can be, where the size of classes is the loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +50,12 @@ class WeaveTable:
     @classmethod
     def of(cls, problem: Problem, progress: Progress) -> WeaveTable:
         """Lay a problem out in arrays; where t is strict, small classes are ruled out at once."""
-        limits, stop = limits_of(problem.sensitive, problem.rows), lowered_flag()
+        limits = limits_of(problem.sensitive, problem.rows, problem.repeated_persons, problem.k)
+        stop = lowered_flag()
         end = max(problem.rows // 2 + 1, problem.k)
         [smallest] = in_parallel(lambda k: int(smallest_class_size(limits, k, end, stop)), [problem.k], progress, stop)
-        losses = loss_table(problem.all_axes, problem.rows)
+        size_loss = SIZE_LOSS / smallest if problem.by_size else 0.0
+        losses = loss_table(problem.all_axes, problem.rows, size_loss)
         return cls(losses, limits, problem.points, smallest, USUAL_SIZE * problem.k, stop)
 
     def __len__(self) -> int:
@@ -67,8 +70,7 @@ class WeaveTable:
     def part(self, rows: Rows) -> WeaveTable:
         """Return some of the rows, in this order."""
         losses = replace(self.losses, codes=np.ascontiguousarray(self.losses.codes[rows]))
-        limits = replace(self.limits, codes=np.ascontiguousarray(self.limits.codes[rows]))
-        return WeaveTable(losses, limits, self.points[rows], self.k, self.usual_size, self.stop)
+        return WeaveTable(losses, self.limits.part(rows), self.points[rows], self.k, self.usual_size, self.stop)
 
     def loss(self, labels: Ints) -> float:
         """Return the loss of the classes, summed over rows and quasi-identifiers."""

@@ -18,6 +18,7 @@ import polars as pl
 from tclose.errors import InputError, InternalError, LeakWarning, PolicyError, Unsuited
 from tclose.measure.anatomy import reconstruction_error
 from tclose.measure.base import DIGITS
+from tclose.measure.chosen_loss import chosen_loss
 from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes, measured
 from tclose.policy import Policy
 from tclose.policy.derived import group_policy
@@ -35,6 +36,7 @@ from tclose.types import Ints, Progress
 MARKS = ("", "-sensitive")
 HOLDS = ("quasi-identifiers", "sensitive values")
 ERROR = "reconstruction_error"
+OF_SIZES = {measure.name for measure in MEASURES if measure.of_sizes}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +49,13 @@ class Anatomy:
     group: str
     measures: Mapping[str, Any]
     losses: Mapping[str, float]
+    chosen_loss: float
     marks = MARKS
 
     @property
     def tables(self) -> tuple[PublishedTable, ...]:
         """The sensitive table, whose classes are the groups."""
-        return (PublishedTable(self.frames[1], self.judge_of_groups, self.measures, self.losses),)
+        return (PublishedTable(self.frames[1], self.judge_of_groups, self.measures, self.losses, self.chosen_loss),)
 
     def judge(self, frames: Sequence[pl.DataFrame], progress: Progress) -> tuple[JudgedTable, ...]:
         """Judge the groups, and that the tables fit together."""
@@ -89,9 +92,12 @@ def make(given: ReleaseInput, method: str, options: Options) -> Anatomy:
     first, _ = ordered(rows[others].hstack([numbers]))
     second, order = ordered(numbers.to_frame().hstack(rows[sensitive]))
     judge = Judge(group_policy(given.own_policy, group), given.persons(order))
-    partition = partition_of(given, classes_of(rows[list(policy.quasi) or list(policy.visible)]))
+    cells = classes_of(rows[list(policy.quasi) or list(policy.visible)])
+    partition = partition_of(given, cells)
     measures = _measures(given, partition, labels)
-    return Anatomy((first, second), judge, given.own_policy, group, measures, losses_of(given, partition))
+    loss = chosen_loss(given.table, policy, cells, partition)
+    loss = measures["discernibility"] if policy.loss == "discernibility" else round(loss, DIGITS)  # of the groups
+    return Anatomy((first, second), judge, given.own_policy, group, measures, losses_of(given, partition), loss)
 
 
 def _renumbered(labels: Ints, seed: int) -> Ints:
@@ -111,10 +117,10 @@ def _new_name(columns: Sequence[str]) -> str:
 
 def _measures(given: ReleaseInput, partition: MeasuredPartition, labels: Ints) -> dict[str, Any]:
     """Measure detail on quasi-identifiers as they stand, sizes on groups, and what the parting itself costs."""
-    groups = replace(partition, sizes=np.bincount(labels), labels=labels, losses=[])
+    groups = replace(partition, sizes=np.bincount(labels), labels=labels, losses=[], weights=())
     of_cells, of_groups = measured(partition), measured(groups)
     return {
-        **{measure.name: (of_groups if measure.of_sizes else of_cells)[measure.name] for measure in MEASURES},
+        **{name: (of_groups if name in OF_SIZES else of_cells)[name] for name in of_cells},
         "class_sizes": class_sizes(groups),
         ERROR: _mean_error(labels, given.table),
     }

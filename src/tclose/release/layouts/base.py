@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import polars as pl
 
 from tclose.errors import InputError
+from tclose.measure.base import DIGITS
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
@@ -38,6 +39,17 @@ class About:
     tool: str
     created: str
     table: str | None
+    loss: Mapping[str, Any] | None  # that was lowered, if the method lowers the policy's
+
+
+def with_value(loss: Mapping[str, Any] | None, values: Sequence[float]) -> Mapping[str, Any] | None:
+    """Return what a certificate says of the loss that was lowered: also its mean over tables, if that may be published.
+
+    How likely queries cut rows depends on cells that are not published (decision 023).
+    """
+    if loss is None or loss["name"] == "queries":
+        return loss
+    return {**loss, "value": round(sum(values) / len(values), DIGITS)}
 
 
 class Layout(Protocol):

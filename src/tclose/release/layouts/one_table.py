@@ -11,7 +11,7 @@ import polars as pl
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
-from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
+from tclose.release.layouts.base import About, LayoutEntry, WrittenFile, with_value
 from tclose.release.naming import file_name
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
 from tclose.release.verification import FilesOf, Verified, examined
@@ -43,8 +43,9 @@ class OneTable:
         """Say what was found, and the fingerprint."""
         name = files[0].name
         return Certificate(
-            **vars(about),
+            **{**vars(about), "loss": with_value(about.loss, [self.table.chosen_loss])},
             measures=self.table.measures,
+            temper=self.table.tempering,
             claims=Claims.of(results[0]),
             files=(CertifiedFile(None if name is None else file_name(name), files[0].sha256),),
         )

@@ -23,7 +23,7 @@ from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult, ModelFinding
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.comparing import claim_problems, count_problems
-from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
+from tclose.release.layouts.base import About, LayoutEntry, WrittenFile, with_value
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
 from tclose.release.verification import FilesOf, Verified, examined, prefixed
 from tclose.types import Progress, stretch
@@ -72,7 +72,7 @@ class Projections:
             for table, result, file in zip(self.tables, results, files, strict=True)
         ]
         return Certificate(
-            **vars(about),
+            **{**vars(about), "loss": with_value(about.loss, [table.chosen_loss for table in self.tables])},
             layout="projections",
             base=self.base,
             scope=EACH_ALONE,
@@ -121,6 +121,8 @@ def mean_measures(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return each measure's mean over tables, all of which publish every row; of sizes the ends, and the middle."""
     means: dict[str, Any] = {}
     for measure in MEASURES:
+        if measure.optional and not any(measure.name in table for table in tables):
+            continue
         figures = [table[measure.name] for table in tables if table[measure.name] is not None]
         means[measure.name] = round(float(np.mean(figures)), 4) if figures else None
     sizes = [table["class_sizes"] for table in tables]
