@@ -143,6 +143,14 @@ def test_a_table_that_holds_n_t_closeness_by_a_superset_is_published_as_it_is() 
     assert kept(frame, policy)[0] == 0
 
 
+def test_equal_rows_may_be_in_two_classes_where_sizes_are_the_loss() -> None:
+    frame = pl.DataFrame({"x": [0] * 6 + [1] * 6 + [2] * 2})
+    policy = {"quasi": ["x"], "k": 2}
+    assert kept(frame, policy)[0] == 0
+    split = tclose.anonymize(frame, {**policy, "loss": "discernibility"}, seed=1).certificate.content["measures"]
+    assert split["discernibility"] < 36 + 36 + 4
+
+
 @pytest.mark.parametrize("effort", EFFORTS)
 @pytest.mark.parametrize("rows", [4, 11, 18])
 def test_a_few_rows_are_solved_exactly(rows: int, effort: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from tclose.errors import Infeasible, MissingExtra, Unsuited
 from tclose.partition import METHODS, method_named
 from tclose.partition.problem import Problem
 from tclose.partition.shared.alike import equality_classes
+from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import Start
 from tclose.types import Ints, Progress, stretch
@@ -115,10 +116,13 @@ def most_exact_rows(sizes: Ints) -> int:
 
 
 def _equality(problem: Problem) -> Start:
-    """Return one class for all rows that publish the same values, merged where classes are not admitted."""
+    """Return one class for all rows that publish the same values, merged where classes are not admitted.
+
+    If all of them are admitted, nothing has a smaller GCP. By other losses, two classes of equal rows may be better.
+    """
     labels = equality_classes(problem.all_axes, problem.rows)
     mended = merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
-    return Start(EQUALITY, mended, fast=True, optimal=mended.max() == labels.max())
+    return Start(EQUALITY, mended, fast=True, optimal=mended.max() == labels.max() and _loses_ranges(problem))
 
 
 def _labels(rival: Rival, problem: Problem, seed: int, progress: Progress) -> Ints | None:
@@ -141,3 +145,9 @@ def _limited(progress: Progress, steps: int) -> Progress:
         progress(share, phase)
 
     return report
+
+
+def _loses_ranges(problem: Problem) -> bool:
+    """Tell whether the loss is GCP, weighted or not, which only grows where classes are merged or publish more."""
+    squared = any(isinstance(axis, NumberAxis) and axis.deviation is not None for axis in problem.all_axes)
+    return not problem.by_size and not squared and all(axis.chances is None for axis in problem.all_axes)

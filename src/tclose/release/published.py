@@ -51,10 +51,10 @@ class ReleaseInput:
         """Return the class of every row.
 
         Where the rows cannot stay one class per group, nothing is lost if the table can be published as it is. A method
-        that takes starts publishes it as it is in any case.
+        that takes starts publishes it as it is in any case, if GCP is the loss: nothing has a smaller one.
         """
-        starts = METHODS[method].takes_starts
-        may_hold = starts and self.table.classes.sizes.min(initial=self.policy.k) >= self.policy.k
+        starts, least = METHODS[method].takes_starts, self.table.classes.sizes.min(initial=self.policy.k)
+        may_hold = starts and self.policy.loss == "gcp" and least >= self.policy.k
         if (self.publishable.undecided or may_hold) and (finest := self._finest_classes()) is not None:
             return Split(finest, EQUALITY if starts else None)
         end = SPLIT if self.policy.temper is None else FORMED

@@ -24,17 +24,18 @@ PUBLISHED: list[dict[str, Any]] = [
     {"x": {"step": 4}, "area": {}},
     {"x": {"top": 7, "bottom": 2}},
     {"x": {"step": 4, "top": 8}},
+    {"x": {"step": 4, "top": 8, "bottom": 4}},
 ]
 
 
-def coded(quasi: dict[str, Any], seed: int) -> tuple[CodedTable, Policy]:
+def coded(quasi: dict[str, Any], seed: int, loss: str = "gcp") -> tuple[CodedTable, Policy]:
     random = np.random.default_rng(seed)
     cells: dict[str, list[Any]] = {
         "x": [None if value == 10 else value for value in random.integers(0, 11, 40).tolist()],
         "sex": random.choice(["f", "m", ""], 40).tolist(),
         "area": random.choice(["a1", "a2", "b1", "b2", ""], 40).tolist(),
     }
-    policy = Policy.of({"quasi": quasi, "k": 2, "others": "drop"})
+    policy = Policy.of({"quasi": quasi, "k": 2, "others": "drop", "loss": loss})
     return encode(pl.DataFrame(cells), policy, ignore_others=True), policy
 
 
@@ -56,16 +57,16 @@ def test_rows_that_publish_the_same_text_by_themselves(quasi: dict[str, Any], se
     assert same(equality_classes(problem_of(table, policy).all_axes, 40), texts(table, policy))
 
 
+@pytest.mark.parametrize("loss", ["gcp", "sse", "discernibility", "queries"])
 @pytest.mark.parametrize("quasi", PUBLISHED, ids=str)
-@pytest.mark.parametrize("seed", range(8))
-def test_classes_that_publish_the_same_text(quasi: dict[str, Any], seed: int) -> None:
-    table, policy = coded(quasi, seed)
+@pytest.mark.parametrize("seed", range(4))
+def test_classes_that_publish_the_same_text(quasi: dict[str, Any], seed: int, loss: str) -> None:
+    table, policy = coded(quasi, seed, loss)
     labels = np.random.default_rng(seed).permutation(np.arange(40) // 3)
     merged = merged_alike(problem_of(table, policy).all_axes, labels)
     seen = texts(table, policy, labels)
     assert same(texts(table, policy, merged), seen)  # merging changes no text
-    if "x" not in quasi or "step" not in quasi["x"]:  # 8 is the end of [4, 8] and of a number, which this keeps apart
-        assert same(merged, seen)
+    assert same(merged, seen)
 
 
 def test_classes_of_means_merge_only_where_their_rows_are_equal() -> None:

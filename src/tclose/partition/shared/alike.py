@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
-from tclose.types import Floats, Ints
+from tclose.types import Ints
 
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # of SplitMix64 (Steele et al. 2014)
 
 
 def equality_classes(axes: tuple[Axis, ...], rows: int) -> Ints:
-    """Return the classes of rows that publish the same values by themselves; no partition loses less than this one."""
+    """Return the classes of rows that publish the same values by themselves; no partition has a smaller GCP."""
     return _numbered([_value(axis) for axis in axes], rows)
 
 
@@ -40,10 +40,10 @@ def _numbered(keys: list[Ints], count: int) -> Ints:
 
 def _value(axis: Axis) -> Ints:
     """Return a number for what each row publishes by itself."""
-    if isinstance(axis, NumberAxis) and axis.deviation is None:
-        changes = (np.diff(axis.low) != 0) | (np.diff(axis.high) != 0)
-        return np.append(np.cumsum(np.append(0, changes))[: len(axis.low)], -1)[axis.codes]
-    return axis.codes
+    if not isinstance(axis, NumberAxis) or axis.shown is None or not len(axis.low):
+        return axis.codes
+    low, high = axis.shown
+    return np.append(low * (high.max() + 1) + high, -1)[axis.codes]
 
 
 def _shown(axis: Axis, codes: Ints, starts: Ints) -> list[Ints]:
@@ -55,16 +55,11 @@ def _shown(axis: Axis, codes: Ints, starts: Ints) -> list[Ints]:
     missing = (np.minimum.reduceat(codes, starts) < 0).astype(np.int64)
     if isinstance(axis, LabelAxis):
         return [missing, *_node(axis, low, high)]
-    if axis.deviation is not None:
-        own = np.where(low == high, low, np.arange(len(starts)) + len(axis.low))
-        return [missing, own]
-    is_point = np.append(axis.low == axis.high, False).astype(np.int64)  # sets the text of a tail apart from a number's
-    return [missing, _number(axis.low, low), is_point[low], _number(axis.high, high), is_point[high]]
-
-
-def _number(places: Floats, codes: Ints) -> Ints:
-    """Return a number for the place of each code; -1 where no value is known."""
-    return np.append(np.unique(places, return_inverse=True)[1].astype(np.int64), -1)[codes]
+    if axis.shown is None and axis.deviation is not None:
+        return [missing, np.where(low == high, low, np.arange(len(starts)) + len(axis.low))]
+    if axis.shown is None:
+        return [missing, low, high]
+    return [missing, np.append(axis.shown[0], -1)[low], np.append(axis.shown[1], -1)[high]]
 
 
 def _node(axis: LabelAxis, low: Ints, high: Ints) -> tuple[Ints, Ints]:
