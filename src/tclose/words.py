@@ -330,6 +330,32 @@ def level_that_keeps(levels: Mapping[str, Fraction] | None, kept: float, *, samp
     return f"{listed} would keep about {percent(kept)} of the detail ({how}). {draws}."
 
 
+def kept_classes(method: str, start: str) -> str:
+    """Say which classes a method kept that considers those of other methods, too: one start for each group of rows.
+
+    >>> kept_classes("weave", "own, refined mondrian:strict")
+    'weave compared its own classes with those of other methods and kept its own, those of mondrian:strict (refined).'
+    """
+    names = start.split(", ")
+    listed = ", ".join(map(_classes_of, names[:_LISTED])) + (" and others" if len(names) > _LISTED else "")
+    return f"{method} compared its own classes with those of other methods and kept {listed}."
+
+
+_LISTED = 3  # starts that a sentence names
+_KEPT = {
+    "own": "its own",
+    "equality classes": "those of equal rows",
+    "one class": "one class of all rows",
+    "every division": "the best of all divisions",
+}
+
+
+def _classes_of(start: str) -> str:
+    name = start.removeprefix("refined ")
+    classes = _KEPT.get(name) or f"those of {name}"
+    return classes if name == start else f"{classes} (refined)"
+
+
 def compiling(seconds: float, *, each_run: bool = False) -> str:
     """Say that the compiler runs, and about how long it takes.
 

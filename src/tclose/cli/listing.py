@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from tclose import steps
 from tclose.cli.terminal import Console, Table, Text
-from tclose.words import legible, nt_closeness, number, plain
+from tclose.words import kept_classes, legible, nt_closeness, number, plain
 
 if TYPE_CHECKING:
     from tclose.steps import Comparison, Method, Trial
@@ -29,6 +29,9 @@ def show_comparison(comparison: Comparison) -> None:
         console.print()
         console.print(Text("No method gave a release.", "bold red"))
         return
+    for trial in released:
+        if trial.start is not None:
+            console.print(Text(kept_classes(trial.name, trial.start)))
     _show_closeness(console, comparison)
     _show_detail(console, released)
     legend = (f"{figure.short}: {figure.meaning}" for figure in figures if figure.meaning != figure.short)

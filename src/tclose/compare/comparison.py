@@ -25,7 +25,13 @@ from tclose.types import Progress, silent
 from tclose.words import counted, html_table, number
 
 LIMIT_SECONDS = 30.0
-COLUMNS = {"str": str, "TrialOutcome": str, "int | None": int, "float | None": float}  # of the frame, by a field's type
+COLUMNS = {
+    "str": str,
+    "TrialOutcome": str,
+    "str | None": str,
+    "int | None": int,
+    "float | None": float,
+}  # of the frame, by a field's type
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ class Trial:
     seconds: float | None = None  # without those spent on compiling, which the next run is spared
     compile_seconds: float | None = None
     peak_megabytes: float | None = None
+    start: str | None = None  # the classes that were kept, of a method that considers those of other methods, too
 
     @property
     def gcp(self) -> float | None:
@@ -186,6 +187,7 @@ def _figures(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
         "seconds": seconds,
         "compile_seconds": compiling.seconds,
         "peak_megabytes": peak,
+        "start": trial.release.layout.tables[0].start,
     }
 
 

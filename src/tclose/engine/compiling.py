@@ -17,6 +17,7 @@ from tclose.errors import CacheWarning
 from tclose.partition import method_named
 from tclose.partition.options import base_of
 from tclose.partition.shared.code_folder import compiled_each_time
+from tclose.partition.starts import methods_considered
 from tclose.types import Progress
 from tclose.words import compiling as compiling_words
 
@@ -42,10 +43,10 @@ class Compiling:
 
 
 def load(method: str, options: Mapping[str, Any]) -> None:
-    """Load a method and the one that it builds on, with their kernels."""
-    for name in (method, base_of(method, options)):
-        if name is not None:
-            method_named(name)
+    """Load a method, the one that it builds on, and those whose classes it considers, with their kernels."""
+    base = base_of(method, options)
+    for name in (method, *([] if base is None else [base]), *methods_considered(base or method, options)):
+        method_named(name)
 
 
 def seconds_of_each_run() -> float:

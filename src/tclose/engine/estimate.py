@@ -111,7 +111,7 @@ def _kept(sample: CodedTable, policy: Policy, progress: Progress) -> float:
     """Return the share of detail that weave keeps on a sample; nothing where the sample cannot be published."""
     try:
         given = ReleaseInput(publishable(sample.under(policy), policy), policy, SEED, progress)
-        classes = Classes.from_labels(given.split(METHOD, OPTIONS))
+        classes = Classes.from_labels(given.split(METHOD, OPTIONS).labels)
     except Infeasible:
         return 0.0
     return 1 - gcp(partition_of(given, classes))

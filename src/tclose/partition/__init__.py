@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 from tclose.errors import PolicyError, Unsuited, did_you_mean
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.registry import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.shared.merging import merged
+from tclose.partition.shared.start import STARTED, Finish, Split, Start
 from tclose.policy import Policy
-from tclose.types import Ints
+from tclose.types import Ints, Progress, silent, stretch
 
 __all__ = [
     "DEFAULT_METHOD",
@@ -19,11 +21,13 @@ __all__ = [
     "Attribute",
     "Method",
     "Problem",
+    "Split",
     "check_temper",
     "lowers_loss",
     "merged",
     "method_called",
     "method_named",
+    "partitioned",
     "tempering_of",
 ]
 
@@ -48,6 +52,39 @@ def method_named(name: str) -> Callable[..., Ints]:
     method: Any = import_module(f"tclose.partition.{name}")
     partition: Callable[..., Ints] = method.partition
     return partition
+
+
+def partitioned(
+    method: str,
+    problem: Problem,
+    *,
+    seed: int,
+    options: Mapping[str, Any],
+    rival_problem: Problem | None = None,
+    exact_rows: int = 0,
+    finish: Finish | None = None,
+    first: Sequence[Start] = (),
+    progress: Progress = silent,
+) -> Split | None:
+    """Return the classes that a method makes; a method that takes starts is given those of the cheap rivals.
+
+    `rival_problem` is the problem as rivals see it, without persons, if it differs. `finish` merges classes for models
+    that the problem does not know. With starts, it is called for each of them, so that finished partitions are
+    compared; the result is finished, or None where nothing could be. Without starts, the result is still to be
+    finished. At most `exact_rows` rows are solved exactly; `first` are further starts.
+    """
+    partition = method_named(method)
+    if not METHODS[method].takes_starts:
+        return Split(partition(problem, seed=seed, progress=progress, **options))
+    from tclose.partition.starts import starts_of
+
+    effort = str(options.get("effort", METHODS[method].choices[0]))
+    starts = chain(
+        first, starts_of(rival_problem or problem, effort, seed, exact_rows, stretch(progress, 0.0, STARTED))
+    )
+    best: Any = import_module(f"tclose.partition.{method}").best_partition
+    split: Split | None = best(problem, starts, seed=seed, finish=finish, progress=progress, **options)
+    return split
 
 
 def check_temper(name: str, policy: Policy) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
 from tclose.policy import Policy
 from tclose.table import CodedTable
-from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
+from tclose.table.quasi import Ends, LabelColumn, NumberColumn, QuasiColumn
 from tclose.table.random_ranges import RangeChances, chances_of
+from tclose.types import Ints
 
 
 def axes_of(table: CodedTable, policy: Policy) -> tuple[Axis, ...]:
@@ -32,12 +35,21 @@ def loss_weights(policy: Policy) -> list[float]:
 
 def _axis(column: QuasiColumn, weight: float, chances: RangeChances | None, *, squared: bool) -> Axis:
     if isinstance(column, NumberColumn):
-        ends = column.ends()
-        if squared or column.spec.publish == "mean":
-            return NumberAxis(column.codes, ends.low, ends.high, float(column.points().std()) or 1.0, weight)
-        return NumberAxis(column.codes, ends.low, ends.high, None, weight, chances)
+        ends, mean = column.ends(), column.spec.publish == "mean"
+        deviation = float(column.points().std()) or 1.0 if squared or mean else None
+        shown = None if mean else _shown(ends)
+        return NumberAxis(column.codes, ends.low, ends.high, deviation, weight, None if deviation else chances, shown)
     if isinstance(column, LabelColumn):
         return LabelAxis(column.codes, column.hierarchy.levels, weight, chances)
     missing = bool((column.codes < 0).any())
     domain = max(column.domain, len(column.values.texts) + missing)
     return SetAxis(column.codes + missing, domain, weight, chances, missing)
+
+
+def _shown(ends: Ends) -> tuple[Ints, Ints]:
+    """Return numbers for the texts of the ends; with a step or a tail, several values share one."""
+    if ends.low_texts is ends.high_texts:
+        return np.arange(len(ends.low)), np.arange(len(ends.low))
+    number = {text: place for place, text in enumerate(dict.fromkeys((*ends.low_texts, *ends.high_texts)))}
+    low, high = ([number[text] for text in texts] for texts in (ends.low_texts, ends.high_texts))
+    return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)

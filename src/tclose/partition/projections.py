@@ -22,7 +22,7 @@ import numpy as np
 
 from tclose.distance import Line, LineWithLeaf
 from tclose.errors import PolicyError, Unsuited
-from tclose.partition import DEFAULT_METHOD, METHODS, method_named
+from tclose.partition import DEFAULT_METHOD, method_called, partitioned
 from tclose.partition.problem import Attribute, Problem
 from tclose.types import Floats, Ints, Progress, silent
 
@@ -41,10 +41,11 @@ def partition(
     **options: Any,
 ) -> Ints:
     """Return the classes of one projection, found by the base method."""
-    split = method_named(base)
-    if METHODS[base].tables != "one":
+    if method_called(base).tables != "one":
         raise Unsuited(f"'{base}' publishes several tables itself, so it cannot split a projection")
-    return split(problem, seed=seed, progress=progress or silent, **options)
+    split = partitioned(base, problem, seed=seed, options=options, progress=progress or silent)
+    assert split is not None
+    return split.labels
 
 
 def projections(sensitive: Sequence[Attribute], *, tables: int | None = None, related: float = RELATED) -> Groups:

@@ -26,6 +26,7 @@ class Method:
     option: str = ""  # the option that changes what it does, its values, the default first
     choices: tuple[str, ...] = ()
     compare_all: bool = False  # whether its choices are published algorithms of their own, each worth comparing
+    takes_starts: bool = False  # whether it considers the classes of other methods, too (partition/starts.py)
     needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
     lowers_loss: bool = False  # whether every step of it lowers the loss that the policy chooses
     counts_persons: bool = False  # whether it counts persons itself; for the others, classes are merged afterwards
@@ -39,6 +40,7 @@ METHODS = {
         2026,
         option="effort",
         choices=("balanced", "fast", "best"),
+        takes_starts=True,
         lowers_loss=True,
         counts_persons=True,
         tempers=True,

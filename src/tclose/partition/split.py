@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -11,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import InternalError, PolicyError
-from tclose.partition import Attribute, Problem, merged, method_called, method_named, tempering_of
+from tclose.partition import METHODS, Attribute, Problem, Split, merged, method_called, partitioned, tempering_of
 from tclose.partition.chosen_axes import axes_of
 from tclose.partition.shared.dividing import best_division, merged_with_care
+from tclose.partition.shared.start import Start
+from tclose.partition.starts import EQUALITY, ONE_CLASS, most_exact_rows
 from tclose.policy import Policy
 from tclose.policy import Sensitive as Asked
 from tclose.privacy import DistinctL, NTCloseness, TCloseness, models_of
@@ -25,24 +29,33 @@ from tclose.types import Bools, Floats, Ints, Progress, still, stretch
 
 ENSURED = (TCloseness.name, NTCloseness.name)  # by every method; the rest is ensured by merging
 FEW_ROWS = 10  # of a group: every division of so few rows can be tried
+EVERY_DIVISION = "every division"
+
+
+Make = Callable[..., Split | None]  # (problem, progress=): the classes of one group of rows
 
 
 def split(
     rows: Publishable, policy: Policy, method: str, seed: int, progress: Progress, options: Mapping[str, Any]
-) -> Ints:
+) -> Split:
     """Return the class of every row, counted from 0; `NoPartition` says for which rows no classes were found."""
-    table, problem = rows.table, problem_of(rows.table, policy, method)
-    partition, groups = partial(method_named(method), seed=seed, **options), table.groups
-    divisions = _divisions(rows, policy, problem, partition, stretch(progress, 0.0, 0.0, "splitting"))
-    labels = np.empty(problem.rows, dtype=np.int64)
+    table, groups = rows.table, rows.table.groups
+    problem, rival_problem = problem_of(table, policy, method), problem_of(table, policy)
+    make = partial(partitioned, method, seed=seed, options=options, exact_rows=most_exact_rows(groups.sizes))
+    divisions = _divisions(rows, policy, problem, make, stretch(progress, 0.0, 0.0, "splitting"))
+    labels, rows_of_start = np.empty(problem.rows, dtype=np.int64), Counter[str]()
     classes = done = 0
     for group in range(len(groups)):
         members = groups.members(group)
         share = stretch(progress, done / problem.rows, (done + len(members)) / problem.rows, "splitting")
-        parts = divisions[group] if group in divisions else _parts(problem.part(members), partition, share)
-        labels[members] = classes + parts
-        classes, done = classes + int(parts.max()) + 1, done + len(members)
-    return join_failing(labels, rows, policy)
+        finish = None if table.persons is None else partial(_joined_within, members, table, policy)
+        made = partial(make, rival_problem=rival_problem.part(members), finish=finish)
+        parts = divisions[group] if group in divisions else _parts(problem.part(members), made, share)
+        labels[members] = classes + parts.labels
+        rows_of_start[parts.start or ""] += len(members)
+        classes, done = classes + int(parts.labels.max()) + 1, done + len(members)
+    start = ", ".join(name for name, _ in rows_of_start.most_common() if name) or None
+    return Split(join_failing(labels, rows, policy), start if METHODS[method].takes_starts else None)
 
 
 def tempered(
@@ -70,21 +83,21 @@ def tempered(
     return join_failing(swapped, rows, policy)
 
 
-def _parts(problem: Problem, partition: Callable[..., Ints], progress: Progress) -> Ints:
-    """Return the classes of one group as a method makes them."""
-    if _within_t(problem):
-        return _checked(partition(problem, progress=progress), problem.rows)
-    return np.zeros(problem.rows, dtype=np.int64)  # large enough for (n,t), which admits it as it is
+def _parts(problem: Problem, make: Make, progress: Progress) -> Split:
+    """Return the classes of one group as a method makes them; all rows as one class where it finds none."""
+    whole = Split(np.zeros(problem.rows, dtype=np.int64), ONE_CLASS)
+    if not _within_t(problem):  # large enough for (n,t), which admits it as it is
+        return whole
+    made = make(problem, progress=progress)
+    return whole if made is None else replace(made, labels=_checked(made.labels, problem.rows))
 
 
-def _divisions(
-    rows: Publishable, policy: Policy, problem: Problem, partition: Callable[..., Ints], progress: Progress
-) -> dict[int, Ints]:
+def _divisions(rows: Publishable, policy: Policy, problem: Problem, make: Make, progress: Progress) -> dict[int, Split]:
     """Return classes of each group that cannot stay one class."""
     table, failed, divisions = rows.table, [], {}
     for group in np.flatnonzero(rows.undecided_groups).tolist():
         members = table.groups.members(group)
-        division = _division(members, table, policy, problem.part(members), partition, progress)
+        division = _division(members, table, policy, problem.part(members), make, progress)
         if division is None:
             failed.append(members)
         else:
@@ -95,24 +108,36 @@ def _divisions(
 
 
 def _division(
-    members: Ints,
-    table: CodedTable,
-    policy: Policy,
-    problem: Problem,
-    partition: Callable[..., Ints],
-    progress: Progress,
-) -> Ints | None:
+    members: Ints, table: CodedTable, policy: Policy, problem: Problem, make: Make, progress: Progress
+) -> Split | None:
     """Try the classes that the table has already, every division of a few rows, and the classes of a method."""
-    admitted, beat = partial(_admitted, members, table, policy), partial(progress, 0.0)
-    own = np.unique(table.classes.labels_by_row()[members], return_inverse=True)[1]
-    if admitted([np.flatnonzero(own == label) for label in range(own.max() + 1)]).all():
+    admitted = partial(_admitted, members, table, policy)
+    own = Split(np.unique(table.classes.labels_by_row()[members], return_inverse=True)[1], EQUALITY)
+    if admitted([np.flatnonzero(own.labels == label) for label in range(own.labels.max() + 1)]).all():
         return own
     if len(members) <= FEW_ROWS:
-        return best_division(problem.points, admitted)
-    for labels in (_parts(problem, partition, progress), own):
-        if (mended := merged_with_care(labels, problem.points, admitted, beat)) is not None:
-            return mended
+        best = best_division(problem.points, admitted)
+        return None if best is None else Split(best, EVERY_DIVISION)
+
+    def mended(labels: Ints) -> Ints | None:
+        return merged_with_care(labels, problem.points, admitted, partial(progress, 0.0))
+
+    rival_problem, first = problem_of(table, policy).part(members), [Start(EQUALITY, own.labels, fast=True)]
+    made = partial(make, rival_problem=rival_problem, finish=mended, first=first)
+    for candidate in (_parts(problem, made, progress), own):
+        if (labels := mended(candidate.labels)) is not None:
+            return replace(candidate, labels=labels)
     return None
+
+
+def _joined_within(members: Ints, table: CodedTable, policy: Policy, labels: Ints) -> Ints:
+    """Merge classes of one group until every model admits them all, as `join_failing` does."""
+
+    def failing(labels: Ints) -> Bools:
+        classes = Classes.from_labels(labels)
+        return _failing(Classes(members[classes.rows], classes.sizes), table, policy)
+
+    return merged(labels, np.zeros_like(labels), _points(table)[members], failing)
 
 
 def join_failing(labels: Ints, rows: Publishable, policy: Policy) -> Ints:
@@ -120,7 +145,7 @@ def join_failing(labels: Ints, rows: Publishable, policy: Policy) -> Ints:
     table, undecided = rows.table, rows.undecided_groups
     groups, points = table.groups.labels_by_row(), _points(table)
     if not undecided.any():
-        return merged(labels, groups, points, lambda labels: _failing(labels, table, policy))
+        return merged(labels, groups, points, lambda labels: _failing(Classes.from_labels(labels), table, policy))
     joined, classes = np.empty_like(labels), 0
     for group in range(len(table.groups)):
         members = table.groups.members(group)
@@ -196,7 +221,7 @@ def _points(table: CodedTable) -> Floats:
     return np.stack([column.points() for column in table.quasi.values()], axis=1)
 
 
-def _failing(labels: Ints, table: CodedTable, policy: Policy) -> Bools:
+def _failing(classes: Classes, table: CodedTable, policy: Policy) -> Bools:
     """Mark the classes that a model other than t-closeness does not admit."""
-    judged = verdicts(table, Classes.from_labels(labels), policy, without=ENSURED)
+    judged = verdicts(table, classes, policy, without=ENSURED)
     return np.asarray(np.any([~verdict.judgement.admitted for verdict in judged], axis=0))

@@ -14,7 +14,9 @@ from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
 from tclose.measure.chosen_loss import chosen_loss
 from tclose.measure.utility import MeasuredPartition, class_sizes, gcp, measured
+from tclose.partition import METHODS, Split
 from tclose.partition.split import join_failing, split, tempered
+from tclose.partition.starts import EQUALITY
 from tclose.policy import Policy
 from tclose.privacy.feasibility import Publishable
 from tclose.privacy.judge import JudgedTable, judge
@@ -45,13 +47,16 @@ class ReleaseInput:
         """The rows to publish, coded."""
         return self.publishable.table
 
-    def split(self, method: str, options: Options) -> Ints:
+    def split(self, method: str, options: Options) -> Split:
         """Return the class of every row.
 
-        Where the rows cannot stay one class per group, nothing is lost if the table can be published as it is.
+        Where the rows cannot stay one class per group, nothing is lost if the table can be published as it is. A method
+        that takes starts publishes it as it is in any case, if GCP is the loss: nothing has a smaller one.
         """
-        if self.publishable.undecided and (finest := self._finest_classes()) is not None:
-            return finest
+        starts, least = METHODS[method].takes_starts, self.table.classes.sizes.min(initial=self.policy.k)
+        may_hold = starts and self.policy.loss == "gcp" and least >= self.policy.k
+        if (self.publishable.undecided or may_hold) and (finest := self._finest_classes()) is not None:
+            return Split(finest, EQUALITY if starts else None)
         end = SPLIT if self.policy.temper is None else FORMED
         return split(self.publishable, self.policy, method, self.seed, stretch(self.progress, 0.0, end), options)
 
@@ -112,12 +117,13 @@ class PublishedTable:
     losses: Mapping[str, float]  # the mean NCP of each quasi-identifier; GCP is the mean of these
     chosen_loss: float  # by the policy's loss; that of queries is for the steward only
     tempering: Tempering | None = None  # what the random swaps of the policy's `temper` cost
+    start: str | None = None  # where the classes come from, if the method considers those of other methods, too
 
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
     """Split the rows by a method, and publish one common value per class."""
-    before, share = given.split(method, options), given.policy.temper
-    rows = _recoded(given, before if share is None else given.tempered(before, share, method))
+    split, share = given.split(method, options), given.policy.temper
+    rows = _recoded(given, split.labels if share is None else given.tempered(split.labels, share, method))
     given.recoding()
     frame, order = ordered(rows)
     given.recoding()
@@ -125,9 +131,9 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     partition = partition_of(given, classes)
     measures = {**measured(partition), "class_sizes": class_sizes(partition)}
     loss = round(chosen_loss(given.table, given.policy, classes, partition), DIGITS)
-    tempering = None if share is None else Tempering.of(share, gcp(_partition(given, before)), gcp(partition))
+    tempering = None if share is None else Tempering.of(share, gcp(_partition(given, split.labels)), gcp(partition))
     confirming = Judge(given.own_policy, given.persons(order))
-    return PublishedTable(frame, confirming, measures, losses_of(given, partition), loss, tempering)
+    return PublishedTable(frame, confirming, measures, losses_of(given, partition), loss, tempering, split.start)
 
 
 def _partition(given: ReleaseInput, labels: Ints) -> MeasuredPartition:

@@ -16,7 +16,7 @@ from tclose.report import charts
 from tclose.report.glossary import COMPARED, terms
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, key, listing, origin_line, words
-from tclose.words import counted, lowered_loss, nt_closeness, number, percent
+from tclose.words import counted, kept_classes, lowered_loss, nt_closeness, number, percent
 
 SEVERAL = "each table is judged on its own, and anatomy publishes quasi-identifiers as they are."
 EXPLAINED = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row", "(n,t)-closeness")
@@ -103,6 +103,7 @@ def _methods(released: Sequence[Trial], policy: Policy, canvas: Canvas) -> Secti
     caption = ["How much detail of the quasi-identifiers each method keeps under the policy; higher is better."]
     spec = charts.shares(shares, title="share of detail kept")
     parts = [canvas.figure(spec, label=label, caption=caption, rows=figures), *_figures(released, policy)]
+    parts += [element("p", kept_classes(trial.name, trial.start)) for trial in released if trial.start is not None]
     if several := [trial.name for trial in released if _several_tables(trial)]:
         note = (
             f"{', '.join(several)}: a release of several tables, listed last. Its figures are not comparable: {SEVERAL}"

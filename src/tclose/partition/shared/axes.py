@@ -20,7 +20,9 @@ class NumberAxis:
     """A number: its rank (-1 where missing), and where each rank begins and ends a range, between 0 and 1.
 
     With a `deviation`, what counts is the squared distance to the class mean, on z-scores; a missing value lies in the
-    middle. With `chances`, what counts is how likely a random range cuts the published range.
+    middle. With `chances`, what counts is how likely a random range cuts the published range. `shown` are numbers of
+    the texts that each rank shows as the low and as the high end of a range; without it, means are published where
+    there is a deviation, and otherwise every rank shows a text of its own.
     """
 
     codes: Ints
@@ -29,6 +31,7 @@ class NumberAxis:
     deviation: float | None = None
     weight: float = 1.0
     chances: RangeChances | None = None
+    shown: tuple[Ints, Ints] | None = None
 
     @classmethod
     def of_points(cls, points: Floats) -> NumberAxis:

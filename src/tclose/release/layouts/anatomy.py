@@ -84,7 +84,7 @@ def make(given: ReleaseInput, method: str, options: Options) -> Anatomy:
     if not policy.sensitive:
         raise Unsuited("anatomy parts sensitive values from the rest, and the policy names none")
     warnings.warn(NO_IDENTITY, LeakWarning, stacklevel=4)
-    labels = _renumbered(given.split(method, options), given.seed)
+    labels = _renumbered(given.split(method, options).labels, given.seed)
     rows = recoded(given.table, policy, beat=given.recoding)
     group = _new_name(given.table.frame.columns)
     numbers, sensitive = pl.Series(group, labels + 1), list(policy.sensitive)
