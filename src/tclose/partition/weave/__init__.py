@@ -136,30 +136,6 @@ def _own(table: WeaveTable, effort: Effort, runs: int, seed: int, progress: Prog
         yield _run(table, effort, seed + number, stretch(progress, number / runs, (number + 1) / runs))
 
 
-def _best_run(table: WeaveTable, effort: EffortName, seed: int, progress: Progress) -> Ints:
-    """Return the best of several runs, or the only one where the table is large."""
-    runs, plan = RUNS if len(table) <= FEW_ROWS and effort != "fast" else 1, effort_for(effort, len(table))
-    results = [
-        _run(table, plan, seed + number, stretch(progress, number / runs, (number + 1) / runs))
-        for number in range(runs)
-    ]
-    return min(results, key=table.loss)
-
-
-def _persons_may_not_matter(table: WeaveTable) -> bool:
-    """Tell whether the classes by rows are worth a look as well: persons have several rows, which are not many."""
-    return len(table.limits.persons) > 0 and len(table) <= FEW_PERSON_ROWS
-
-
-def _by_rows(problem: Problem, effort: EffortName, seed: int, progress: Progress) -> Ints:
-    """Return classes that were formed without a look at persons, and then merged until each has k of them.
-
-    Where hardly a class holds a person twice, chance may make these the better ones.
-    """
-    labels = partition(replace(problem, persons=None), effort=effort, seed=seed, progress=progress)
-    return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
-
-
 def _run(table: WeaveTable, effort: Effort, seed: int, progress: Progress) -> Ints:
     """Return the improved classes of the best share; on a wide table, the cells themselves."""
     if table.wide:

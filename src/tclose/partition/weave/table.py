@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -47,6 +47,7 @@ class WeaveTable:
     k: int
     usual_size: int  # rows of a class, to begin with
     stop: Flag
+    formed: dict[tuple[float, int, tuple[float, ...]], Ints] = field(default_factory=dict)  # classes, by how
 
     @classmethod
     def of(cls, problem: Problem, progress: Progress) -> WeaveTable:
@@ -78,7 +79,16 @@ class WeaveTable:
         return total_loss(self.losses, labels)
 
     def form_classes(self, share: float, effort: Effort, progress: Progress) -> Ints:
-        """Bisect the rows into cells that use up a share of t, and carve classes out of each cell."""
+        """Bisect the rows into cells that use up a share of t, and carve classes out of each cell.
+
+        A larger effort may begin with the same classes as a smaller one, so they are kept.
+        """
+        key = (share, effort.cell, effort.rates)
+        if key not in self.formed:
+            self.formed[key] = self._form(share, effort, progress)
+        return self.formed[key]
+
+    def _form(self, share: float, effort: Effort, progress: Progress) -> Ints:
         largest = 2 * self.k if self.wide else max(effort.cell, 2 * self.k)
         bisecting = stretch(progress, 0.0, BISECTED, "forming cells")
         cells = cells_of(self.losses, self.limits, orders_of(self.losses), self.k, largest, share, bisecting, self.stop)
