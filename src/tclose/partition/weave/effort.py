@@ -44,17 +44,17 @@ def effort_for(name: EffortName, rows: int) -> Effort:
     many = rows >= MANY_ROWS
     if name == "fast":
         steps = _steps(rows, least=2.5, shared=4e5, most=20)
-        effort = Effort((0.5, 0.9), (1.0,), 100, 8000, (steps,), Pass(3.0, rounds=0.5), 4000)
+        effort = Effort((0.5, 0.9), (1.0,), 100, 8000, (steps,), Pass(3.0, rounds=0.5, slices=1), 4000)
         return replace(effort, shares=(1.0,) if many else effort.shares, chosen=0.0 if many else 0.2, started=0.5)
     shares = (0.9, 1.0) if many else (0.5, 0.7, 0.9, 1.0)
     if name == "balanced":
-        steps = _steps(rows, least=10, shared=4e6, most=250)
-        effort = Effort(shares, (1.0,), 100, 16_000, (steps,), Pass(6.0, rounds=0.5), 10_000)
+        steps = _steps(rows, least=12 if many else 40, shared=1.2e6, most=250)
+        effort = Effort(shares, (1.0,), 100, 16_000, (steps,), Pass(6.0, rounds=0.5, slices=1), 10_000)
         effort = replace(effort, chosen=0.2, started=0.3)
     else:
         steps = _steps(rows, least=50, shared=1.4e7, most=1000)
         again = replace(steps, steps=steps.steps / 4, heat=(0.1 * steps.heat[0], steps.heat[1]), price=(30.0, 1000.0))
-        effort = Effort(shares, (0.5, 2.0), 200, 40_000, (steps, again), Pass(6.0, rounds=0.5), 20_000)
+        effort = Effort(shares, (0.5, 2.0), 200, 40_000, (steps, again), Pass(6.0, rounds=0.5, slices=1), 20_000)
         effort = replace(effort, chosen=0.1, started=0.2)
     return replace(effort, group=8000, sample=40_000) if many else effort
 

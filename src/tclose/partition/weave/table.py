@@ -136,13 +136,12 @@ class WeaveTable:
     ) -> Ints:
         """Exchange rows while temperature falls and price rises; the groups change several times on the way."""
         heat, price = self._heat(labels, effort, plan, random), self._price(plan)
-        slices = 1 if len(self) <= effort.group else plan.slices
-        bounds = np.linspace(0.0, 1.0, slices + 1).tolist()
+        bounds = np.linspace(0.0, 1.0, plan.slices + 1).tolist()
         for start, end in pairwise(bounds):
             course = schedule(_between(heat, start, end), _between(price, start, end), plan.candidates)
 
             def exchange(group: Group, seed: int, course: Schedule = course, end: float = end) -> None:
-                group.anneal(plan.steps / slices, course, seed)
+                group.anneal(plan.steps / plan.slices, course, seed)
                 if end == 1.0:
                     group.mend(heat[1], seed + 1)
 
