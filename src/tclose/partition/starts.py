@@ -29,6 +29,7 @@ QUADRATIC = 19_999
 LARGE = 100_000  # rows, above which n log n with a large factor is no longer cheap
 SMALL = 10_000  # rows, below which `fast` has time for a quadratic method
 SOLVED = 200  # rows, above which linear programmes are no longer cheap
+MANY_FAILING = 0.1  # of all equality classes
 MOST_STEPS = 1000  # of a search whose length depends on more than the rows
 MOST_SUBSETS = 4 * 3**18  # steps of `exact`, of all groups of rows together; 3^n for a group of n rows
 
@@ -64,7 +65,7 @@ RIVALS = (
     Rival("microaggregation", {"variant": "swap"}, QUADRATIC),
     Rival("clustering", rows=LARGE),
     Rival("pca", rows=LARGE),
-    Rival("fragmentation", rows=LARGE),
+    Rival("fragmentation", rows=QUADRATIC),
     Rival("sabre", {"near": "hilbert"}),
     Rival("sabre", {"near": "nearest"}, QUADRATIC),
     Rival("burel"),
@@ -95,7 +96,8 @@ def starts_of(problem: Problem, effort: str, seed: int, exact_rows: int, progres
     if problem.rows < 2 * problem.k:
         yield Start(ONE_CLASS, np.zeros(problem.rows, dtype=np.int64), fast=True, optimal=True)
         return
-    yield _equality(problem)
+    if (equality := _equality(problem)) is not None:
+        yield equality
     chosen = [rival for rival in RIVALS if rival.is_cheap(problem, effort)]
     if problem.rows <= exact_rows:
         chosen = [Rival(EXACT, fast_rows=ANY), *chosen]
@@ -115,12 +117,15 @@ def most_exact_rows(sizes: Ints) -> int:
     return 0
 
 
-def _equality(problem: Problem) -> Start:
+def _equality(problem: Problem) -> Start | None:
     """Return one class for all rows that publish the same values, merged where classes are not admitted.
 
     If all of them are admitted, nothing has a smaller GCP. By other losses, two classes of equal rows may be better.
+    Of a large table in which many are not admitted, merging them takes long and leaves little of them.
     """
     labels = equality_classes(problem.all_axes, problem.rows)
+    if problem.rows > QUADRATIC and np.mean(~problem.admitted(labels)) > MANY_FAILING:
+        return None
     mended = merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
     return Start(EQUALITY, mended, fast=True, optimal=mended.max() == labels.max() and _loses_ranges(problem))
 

@@ -9,6 +9,7 @@ EffortName = Literal["fast", "balanced", "best"]
 EFFORTS: tuple[EffortName, ...] = get_args(EffortName)
 
 MANY_ROWS = 200_000  # from which on steps per row are few, and cells hardly need slack below t
+SLICE, MOST_SLICES = 8, 6  # steps per row of one slice, about; slices of a pass
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Pass:
     price: tuple[float, float] = (3.0, 1000.0)  # of one row·distance beyond a limit, the first and the last
     candidates: int = 8  # classes that a row chooses from, at most
     rounds: float = 1.0  # carvings for each class
-    slices: int = 6  # of the steps; the groups change after each
+    slices: int = 1  # of the steps; the groups change after each
 
 
 @dataclass(frozen=True)
@@ -44,17 +45,17 @@ def effort_for(name: EffortName, rows: int) -> Effort:
     many = rows >= MANY_ROWS
     if name == "fast":
         steps = _steps(rows, least=2.5, shared=4e5, most=20)
-        effort = Effort((0.5, 0.9), (1.0,), 100, 8000, (steps,), Pass(3.0, rounds=0.5, slices=1), 4000)
+        effort = Effort((0.5, 0.9), (1.0,), 100, 8000, (steps,), Pass(3.0, rounds=0.5), 4000)
         return replace(effort, shares=(1.0,) if many else effort.shares, chosen=0.0 if many else 0.2, started=0.5)
     shares = (0.9, 1.0) if many else (0.5, 0.7, 0.9, 1.0)
     if name == "balanced":
         steps = _steps(rows, least=12 if many else 40, shared=1.2e6, most=250)
-        effort = Effort(shares, (1.0,), 100, 16_000, (steps,), Pass(6.0, rounds=0.5, slices=1), 10_000)
+        effort = Effort(shares, (1.0,), 100, 16_000, (steps,), Pass(6.0, rounds=0.5), 10_000)
         effort = replace(effort, chosen=0.2, started=0.3)
     else:
         steps = _steps(rows, least=50, shared=1.4e7, most=1000)
         again = replace(steps, steps=steps.steps / 4, heat=(0.1 * steps.heat[0], steps.heat[1]), price=(30.0, 1000.0))
-        effort = Effort(shares, (0.5, 2.0), 200, 40_000, (steps, again), Pass(6.0, rounds=0.5, slices=1), 20_000)
+        effort = Effort(shares, (0.5, 2.0), 200, 40_000, (steps, again), Pass(6.0, rounds=0.5), 20_000)
         effort = replace(effort, chosen=0.1, started=0.2)
     return replace(effort, group=8000, sample=40_000) if many else effort
 
@@ -62,4 +63,6 @@ def effort_for(name: EffortName, rows: int) -> Effort:
 def _steps(rows: int, *, least: float, shared: float, most: float) -> Pass:
     """Return a pass with some steps for each row, and others that all rows share."""
     steps = min(most, least + shared / max(rows, 1))
-    return Pass(steps, heat=(0.1, 0.001), rounds=0.0) if rows >= MANY_ROWS else Pass(steps)
+    slices = min(max(round(steps / SLICE), 1), MOST_SLICES)
+    plan = Pass(steps, slices=slices)
+    return replace(plan, heat=(0.1, 0.001), rounds=0.0) if rows >= MANY_ROWS else plan

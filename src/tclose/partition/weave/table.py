@@ -214,4 +214,5 @@ def _numbered(rows: int, parts: Sequence[Rows], labels: Iterator[SmallInts]) -> 
     for part, part_labels in zip(parts, labels, strict=True):
         all_labels[part] = first + part_labels
         first += int(part_labels.max()) + 1
-    return np.unique(all_labels, return_inverse=True)[1].astype(np.int64)
+    numbers = np.cumsum(np.bincount(all_labels, minlength=1) > 0) - 1  # a part may leave numbers out
+    return numbers[all_labels].astype(np.int64)
