@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from tclose.measure.bound.budget import Budget, Clock
+from tclose.measure.bound.parts import Part, has_solver
 from tclose.measure.bound.problem import BoundProblem, bound_problem
-from tclose.measure.bound.search import CHECKED, Budget, Clock, Part, ball, per_axis
+from tclose.measure.bound.search import best_parts
 from tclose.measure.bound.verify import FORMAT, Verdict, verify_bound
 from tclose.types import Progress, silent
 
 __all__ = ["Bound", "BoundProblem", "Part", "Verdict", "bound_problem", "lower_bound", "verify_bound"]
 
-BALL = 0.3  # share of the time that the ball bound may take
+WITHOUT_SOLVER = "scipy is not installed, so prices were not improved by column generation: install tclose[solve]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,7 @@ class Bound:
     seconds: float
     parts: tuple[Part, ...]  # what was added up
     proof: dict[str, Any]
+    note: str = ""  # what could not be tried in this installation
 
 
 def lower_bound(
@@ -40,23 +43,11 @@ def lower_bound(
 ) -> Bound:
     """Search for about so many seconds for the highest loss that every release must have at least."""
     budget = Budget(seconds, progress, clock)
-    if not problem.axes:
-        return _bound(problem, budget, "nothing is generalised", [])
-    balls = [ball(problem, budget, BALL * CHECKED)]
-    axes = per_axis(problem, budget)
-    if sum(part.value for part in axes) > sum(part.value for part in balls):
-        return _bound(problem, budget, "prices on each quasi-identifier", axes)
-    return _bound(problem, budget, "nearest possible classes around each row", balls)
-
-
-def _bound(problem: BoundProblem, budget: Budget, kind: str, parts: list[Part]) -> Bound:
+    budget.report(0.0)
+    name, parts = best_parts(problem, budget) if problem.axes else ("no quasi-identifier", [])
     parts = [part for part in parts if part.value > 0]
     value = sum((part.value for part in parts), Fraction(0)) / max(len(problem.axes), 1)
-    proof = {
-        "format": FORMAT,
-        "table": problem.digest,
-        "bound": str(value),
-        "parts": [part.proof for part in parts],
-    }
-    budget.progress(1.0, f"lower bound {float(value):.4f}")
-    return Bound(value, kind, budget.used, tuple(parts), proof)
+    proof = {"format": FORMAT, "table": problem.digest, "bound": str(value), "parts": [part.proof for part in parts]}
+    budget.best = float(value)
+    budget.report(1.0)
+    return Bound(value, name, budget.used, tuple(parts), proof, "" if has_solver() else WITHOUT_SOLVER)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 
-from tclose.measure.bound.block import Block
+from tclose.measure.bound.block import Block, Evaluation
 from tclose.types import Floats
 
 MOMENTUM = 0.6  # of the last direction in the next one
@@ -14,15 +15,13 @@ PATIENCE = 15  # steps without a gain before the level is lowered
 FINEST = 2e-5  # the least level worth trying
 
 
-def starting_prices(block: Block, goes_on: Callable[[], bool]) -> tuple[float, Floats]:
-    """Return the best of some simple prices: rows that are too frequent in their cell are dear, the others cheap."""
-    potential, best = potentials(block), (0.0, np.zeros(len(block.cells)))
+def starting_prices(block: Block) -> Iterator[tuple[float, Floats]]:
+    """Yield the bounds of some simple prices: rows that are too frequent in their cell are dear, the others cheap."""
+    potential = potentials(block)
     for scale in (0.0, 0.1, 0.3, 1.0, 3.0):
-        for base in (0.03, 0.1, 0.3, 1.0, 3.0):
-            if goes_on():
-                evaluation = block.evaluate(scale * potential + base)
-                best = max(best, (evaluation.bound, evaluation.lowered), key=lambda pair: pair[0])
-    return best
+        for base in (0.03, 0.1, 0.3, 1.0):
+            evaluation = block.evaluate(scale * potential + base)
+            yield evaluation.bound, evaluation.lowered
 
 
 def potentials(block: Block) -> Floats:
@@ -44,7 +43,18 @@ def potentials(block: Block) -> Floats:
     return np.asarray(excess[cells, block.nodes])
 
 
-def ascend(block: Block, prices: Floats, level: float) -> Iterator[tuple[float, Floats]]:
+class Concave(Protocol):
+    """What has a bound for any prices, and a direction in which it rises."""
+
+    @property
+    def weights(self) -> Floats:
+        """The share of each group in the table."""
+
+    def gradient(self, prices: Floats) -> tuple[Evaluation, Floats]:
+        """Return the bound of prices, and how it changes with each price, per row of the group."""
+
+
+def ascend(block: Concave, prices: Floats, level: float) -> Iterator[tuple[float, Floats]]:
     """Yield the bound and the prices after each step; the best of them is what counts."""
     best, best_prices, direction, idle = -np.inf, prices, np.zeros_like(prices), 0
     while level >= FINEST:

@@ -15,10 +15,11 @@ import numpy as np
 
 from tclose.measure.bound.boxes import HELPER, AxisBoxes
 from tclose.measure.bound.ground import Ground
-from tclose.measure.bound.kernels import ABSENT, best_class, price_boxes
+from tclose.measure.bound.kernels import ABSENT, best_class, price_boxes, roll_down, roll_up
 from tclose.measure.bound.problem import UNIT, BoundProblem
 from tclose.types import Beat, Bools, Floats, Ints
 
+EXTRA = 200  # violated boxes besides those that lower a price, of which columns are made
 STEPS = 24  # λ that are tried for one box
 PER_CALL = 3_000_000  # nodes × boxes that one call of the kernel prices: well below a second
 
@@ -129,25 +130,29 @@ class Block:
     def highest(self, prices: Floats) -> Floats:
         """Return boxes × nodes: the highest price of a row in the box with this value."""
         counts = [boxes.count for boxes in self.boxes]
-        table = np.full((prod(counts), len(self.ground.parents)), ABSENT)
+        nodes = len(self.ground.parents)
+        table = np.full((prod(counts), nodes), ABSENT)
         table[self.cells, self.nodes] = prices
-        table = table.reshape(*counts, -1)
-        for axis, boxes in enumerate(self.boxes):
+        before, after = 1, prod(counts) * nodes
+        for boxes in self.boxes:
             self.beat()
-            table = np.moveaxis(_rolled_up(np.moveaxis(table, axis, 0), boxes), 0, axis)
-        return np.ascontiguousarray(table).reshape(self.size, -1)
+            after //= boxes.count
+            cells, table = table.reshape(before, boxes.count, after), np.empty((before, boxes.size, after))
+            roll_up(cells, boxes.unions, table)
+            before *= boxes.size
+        return table.reshape(self.size, nodes)
 
     def _worst(self, violations: Floats) -> tuple[Floats, Ints]:
         """Return, per cell, the largest violation of a box that holds it, and that box."""
-        worst, box = violations.reshape(self.shape), np.arange(self.size).reshape(self.shape)
-        for axis, boxes in enumerate(self.boxes):
-            worst, box = np.moveaxis(worst, axis, 0).copy(), np.moveaxis(box, axis, 0).copy()
-            for union, parts in reversed(list(enumerate(boxes.unions, start=boxes.count))):
-                for part in parts:
-                    larger = worst[union] > worst[part]
-                    worst[part] = np.where(larger, worst[union], worst[part])
-                    box[part] = np.where(larger, box[union], box[part])
-            worst, box = np.moveaxis(worst[: boxes.count], 0, axis), np.moveaxis(box[: boxes.count], 0, axis)
+        worst, box = violations.copy(), np.arange(self.size)
+        before, after = 1, self.size
+        for boxes in self.boxes:
+            after //= boxes.size
+            shape = (before, boxes.size, after)
+            worst, box = worst.reshape(shape), box.reshape(shape)
+            roll_down(worst, box, boxes.unions, boxes.count)
+            worst, box = np.ascontiguousarray(worst[:, : boxes.count]), np.ascontiguousarray(box[:, : boxes.count])
+            before *= boxes.count
         return worst.ravel(), box.ravel()
 
     def price(self, highest: Floats) -> Floats:
@@ -172,24 +177,24 @@ class Block:
         lowered = prices - delta
         return Evaluation(float(self.weights @ lowered), lowered, violations, box[self.cells], delta)
 
-    def with_columns(self, prices: Floats, extra: int = 0) -> tuple[Evaluation, dict[int, Column]]:
+    def with_columns(self, prices: Floats) -> tuple[Evaluation, list[Column]]:
         """Return the bound and, per box that lowers a price, the class that does; also those of other bad boxes."""
         highest = self.highest(prices)
         evaluation = self._evaluated(prices, highest)
         boxes = np.unique(evaluation.worst_box[evaluation.delta > 0])
-        if extra:
-            worst = np.argsort(-evaluation.violations, kind="stable")[:extra]
-            boxes = np.union1d(boxes, worst[evaluation.violations[worst] > 0])
-        return evaluation, {int(box): self._column(int(box), prices, highest[box]) for box in boxes}
+        worst = np.argsort(-evaluation.violations, kind="stable")[:EXTRA]
+        boxes = np.union1d(boxes, worst[evaluation.violations[worst] > 0])
+        return evaluation, [self._column(int(box), prices, highest[box]) for box in boxes]
 
     def gradient(self, prices: Floats) -> tuple[Evaluation, Floats]:
         """Return the bound, and how it changes with each price, per row of the group."""
-        evaluation, columns = self.with_columns(prices)
+        highest = self.highest(prices)
+        evaluation = self._evaluated(prices, highest)
         covered, lowered = np.zeros(len(prices)), evaluation.delta > 0
         boxes, place = np.unique(evaluation.worst_box[lowered], return_inverse=True)
         masses = np.bincount(place, weights=self.weights[lowered], minlength=len(boxes))
         for box, mass in zip(boxes.tolist(), masses.tolist(), strict=True):
-            column = columns[box]
+            column = self._column(box, prices, highest[box])
             covered[column.groups] += mass * column.shares
         return evaluation, 1.0 - covered / self.weights
 
@@ -205,21 +210,13 @@ class Block:
         return Column(groups, distribution[nodes] * self.weights[groups] / tied[nodes], float(loss))
 
     @cached_property
-    def _coordinates(self) -> tuple[Ints, ...]:
+    def coordinates(self) -> tuple[Ints, ...]:
+        """The cell of each group on each axis."""
         return tuple(np.unravel_index(self.cells, [boxes.count for boxes in self.boxes]))
 
     def _inside(self, box: int) -> Bools:
         inside = np.ones(len(self.cells), dtype=bool)
         places = np.unravel_index(box, self.shape)
-        for members, place, cells in zip(self._members, places, self._coordinates, strict=True):
+        for members, place, cells in zip(self._members, places, self.coordinates, strict=True):
             inside &= members[place][cells]
         return inside
-
-
-def _rolled_up(cells: Floats, boxes: AxisBoxes) -> Floats:
-    """Return the highest price in every box, given those in every cell (first axis)."""
-    rolled = np.empty((boxes.size, *cells.shape[1:]))
-    rolled[: boxes.count] = cells
-    for box, (one, other) in enumerate(boxes.unions, start=boxes.count):
-        np.maximum(rolled[one], rolled[other], out=rolled[box])
-    return rolled

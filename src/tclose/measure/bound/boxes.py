@@ -25,7 +25,7 @@ class AxisBoxes:
 
     cells: Ints  # the cell of every row
     count: int  # of cells
-    unions: tuple[tuple[int, int], ...]  # of the boxes after the cells
+    unions: Ints  # the two parts of each box after the cells
     losses: Ints  # of each box, cells included; HELPER for one that is no box of its own
     order: Ints  # the boxes in the order of a proof
     cut: Any  # how a proof says which cells there are
@@ -39,7 +39,7 @@ class AxisBoxes:
         """Return boxes × cells: which cells each box holds."""
         held = np.zeros((self.size, self.count), dtype=bool)
         held[np.arange(self.count), np.arange(self.count)] = True
-        for box, (one, other) in enumerate(self.unions, start=self.count):
+        for box, (one, other) in enumerate(self.unions.tolist(), start=self.count):
             held[box] = held[one] | held[other]
         return held
 
@@ -73,7 +73,8 @@ class _Builder:
             cells = np.where(cells < 0, self.missing, cells)
         count = len(self.losses) - len(self.unions)
         order, losses = np.array(self.order, dtype=np.int64), np.array(self.losses, dtype=np.int64)
-        return AxisBoxes(cells, count, tuple(self.unions), losses, order, cut)
+        unions = np.array(self.unions, dtype=np.int64).reshape(-1, 2)
+        return AxisBoxes(cells, count, unions, losses, order, cut)
 
 
 def axis_boxes(losses: AxisLosses, most: int) -> AxisBoxes:

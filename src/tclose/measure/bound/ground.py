@@ -35,6 +35,7 @@ class Ground:
     counts: Ints
     costs: Ints  # of a matrix: values × values; otherwise 0 × 0
     is_star: bool  # whether any two values are equally far apart
+    line: Floats | None  # where each value lies on a line from 0 to 1, −1 for a value beside it
     t: Fraction
 
     @classmethod
@@ -47,7 +48,8 @@ class Ground:
         counts[nodes] = attribute.reference
         star = isinstance(geometry, Tree) and geometry.is_star
         lengths_, unit_ = _fitted(lengths, unit), min(unit, FINEST)
-        return cls(np.array(parents), lengths_, unit_, nodes, counts, costs, star, attribute.t)
+        line = _places(geometry)
+        return cls(np.array(parents), lengths_, unit_, nodes, counts, costs, star, line, attribute.t)
 
     @cached_property
     def shares(self) -> Floats:
@@ -89,6 +91,15 @@ def _shape(geometry: Geometry, values: int) -> tuple[list[int], list[int], int, 
             unit = geometry.farthest
             costs = _fitted(geometry.costs.ravel().tolist(), unit).reshape(geometry.costs.shape)
             return [0] * values, [0] * values, unit, own, costs
+
+
+def _places(geometry: Geometry) -> Floats | None:
+    match geometry:
+        case Line():
+            return np.array([int(place) / geometry.length for place in geometry.positions])
+        case LineWithLeaf():
+            return np.append([int(place) / geometry.unit for place in geometry.positions], -1.0)
+    return None
 
 
 def _gaps(positions: Ints) -> list[int]:

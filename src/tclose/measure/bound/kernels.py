@@ -7,8 +7,14 @@ the crossing of two tangents is the next λ to try.
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tclose.partition.shared.kernels import kernel, part
 from tclose.types import Floats, Ints
+
+Cube = NDArray[np.float64]  # three dimensions
+IntCube = NDArray[np.int64]
 
 ABSENT = -1e18  # the price of a value that a box does not show
 LARGEST = 1e9  # the largest λ that is tried
@@ -208,3 +214,29 @@ def best_class(
         for i in range(len(shares)):
             distribution[origin[i]] += mixed * shares[i]
     return least
+
+
+@kernel
+def roll_up(cells: Cube, unions: Ints, rolled: Cube) -> None:
+    """Set the highest price in every box of one axis (the middle one), given those in its cells."""
+    count = cells.shape[1]
+    for x in range(cells.shape[0]):
+        for i in range(count):
+            for y in range(cells.shape[2]):
+                rolled[x, i, y] = cells[x, i, y]
+        for i in range(len(unions)):
+            for y in range(cells.shape[2]):
+                rolled[x, count + i, y] = max(rolled[x, unions[i, 0], y], rolled[x, unions[i, 1], y])
+
+
+@kernel
+def roll_down(worst: Cube, box: IntCube, unions: Ints, count: int) -> None:
+    """Let every cell of one axis (the middle one) know the worst box that holds it."""
+    for x in range(worst.shape[0]):
+        for i in range(len(unions) - 1, -1, -1):
+            for side in range(2):
+                below = unions[i, side]
+                for y in range(worst.shape[2]):
+                    if worst[x, count + i, y] > worst[x, below, y]:
+                        worst[x, below, y] = worst[x, count + i, y]
+                        box[x, below, y] = box[x, count + i, y]

@@ -1,190 +1,100 @@
-"""The search for a good bound within some seconds: which parts are tried, and which of them add up."""
+"""The search for a good bound within some seconds: several plans are tried, and the best one gets the rest."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-import numpy as np
+from tclose.measure.bound.budget import Budget, GoesOn
+from tclose.measure.bound.lattice import lattice_of
+from tclose.measure.bound.parts import CELLS, Part, Priced, PricedBlock, PricedLattice, ball, block_of
+from tclose.measure.bound.problem import BoundProblem
 
-from tclose.measure.bound.ascent import ascend, starting_prices
-from tclose.measure.bound.ball import BallTable
-from tclose.measure.bound.block import Block
-from tclose.measure.bound.boxes import AxisBoxes, axis_boxes, group_boxes
-from tclose.measure.bound.problem import UNIT, BoundProblem
-from tclose.measure.bound.verify import part_value
-from tclose.types import Floats, Progress
-
-Clock = Callable[[], float]
-
-CHECKED = 0.85  # share of the time after which the search ends and the exact check begins
-CELLS = 90  # of a number
-SET_CELLS = 8
-MOST_ENTRIES = 6_000_000  # nodes × boxes of one block
-OFTEN = 0.1  # seconds between two reports
-
-
-@dataclass
-class Budget:
-    """How much time is left; it reports the best bound so far, and whatever the report raises stops the search."""
-
-    seconds: float
-    progress: Progress
-    clock: Clock = time.monotonic
-    best: float = 0.0  # the best bound on GCP so far
-    started: float = field(init=False)
-    reported: float = field(init=False, default=-1.0)
-
-    def __post_init__(self) -> None:
-        self.started = self.clock()
-
-    @property
-    def used(self) -> float:
-        """The seconds that have passed."""
-        return self.clock() - self.started
-
-    def beat(self) -> None:
-        """Report the share of the time that has passed, and the best bound so far."""
-        now = time.monotonic()
-        if now - self.reported >= OFTEN:
-            self.reported = now
-            share = min(self.used / self.seconds, 1.0) if self.seconds else 1.0
-            self.progress(share, f"lower bound {self.best:.4f}")
-
-    def until(self, share: float) -> Callable[[], bool]:
-        """Return what tells whether this share of the whole time is still ahead."""
-        return lambda: self.used < share * self.seconds
-
-    def rise(self, bound: float) -> None:
-        """Take note of a better bound."""
-        self.best = max(self.best, bound)
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One proven part: on which quasi-identifiers, from which attributes, what it adds to their mean loss."""
-
-    axes: tuple[str, ...]
-    attributes: tuple[str, ...]
-    how: str
-    value: Fraction  # the mean loss over rows, summed over these quasi-identifiers
-    proof: dict[str, Any]
+PROVEN = 0.88  # share of the time after which the search ends and the exact proof begins
+BALLS = 0.15  # share of the time that the balls may take
+TRIAL = 0.15  # share of the time after which a plan is compared with the others
 
 
 @dataclass(eq=False)
-class PricedBlock:
-    """A block with the best prices so far."""
+class Plan:
+    """Prices that add up, on blocks of different quasi-identifiers; per block there may be rivals, the best counts."""
 
-    block: Block
-    prices: Floats
-    bound: float = 0.0
+    name: str
+    blocks: Sequence[Sequence[Priced]]
 
-    def take(self, bound: float, prices: Floats) -> None:
-        """Keep prices that are better."""
-        if bound > self.bound:
-            self.bound, self.prices = bound, prices
+    @property
+    def bound(self) -> float:
+        """The sum of the best prices of each block."""
+        return sum(max(priced.bound for priced in rivals) for rivals in self.blocks)
 
-    def part(self) -> Part:
-        """Prove the bound in integers."""
-        block, problem = self.block, self.block.problem
-        prices = np.floor(self.prices * UNIT).astype(np.int64)
-        block.evaluate(prices / UNIT)  # chooses the multipliers
-        order = np.ix_(*(boxes.order for boxes in block.boxes))
-        multipliers = np.rint(block.multipliers * UNIT).astype(np.int64).reshape(block.shape)[order].ravel()
-        kept = len(block.boxes) > len(block.axes)
-        names = tuple(problem.axis_names[q] for q in block.axes)
-        attribute = problem.attribute_names[block.attribute]
-        proof = {
-            "kind": "prices",
-            "axes": list(names),
-            "attribute": attribute,
-            "t": str(block.ground.t),
-            "kept": kept,
-            "cuts": [boxes.cut for boxes in block.boxes[kept:]],
-            "prices": prices.tolist(),
-            "multipliers": multipliers.tolist(),
-        }
-        value = max(part_value(proof, problem, block.beat), Fraction(0))
-        return Part(names, (attribute,), "prices", value, proof)
+    def improve(self, budget: Budget, axes: int, goes_on: GoesOn) -> None:
+        """Improve prices while there is time; most of it goes where the bound is highest."""
+        while goes_on() and (open_blocks := self._open()):
+            chosen = min(open_blocks, key=lambda priced: priced.spent / (priced.bound + 1e-6))
+            before = budget.used
+            chosen.step()
+            chosen.spent += budget.used - before
+            budget.rise(self.bound / axes)
 
+    def _open(self) -> list[Priced]:
+        """Return the blocks that can still improve; a rival far behind the best of its block is given up."""
+        return [
+            priced
+            for rivals in self.blocks
+            for priced in rivals
+            if not priced.done and (priced.bound >= 0.7 * max(other.bound for other in rivals) or priced.spent < 1)
+        ]
 
-def block_of(problem: BoundProblem, axes: tuple[int, ...], attribute: int, cells: int, budget: Budget) -> Block | None:
-    """Return a block with about so many cells per axis; None where it would be too large even with few."""
-    nodes = 2 * len(problem.attributes[attribute].reference)
-    kept = (group_boxes(problem.groups),) if problem.groups.any() else ()
-    while cells >= 2:
-        boxes = tuple(axis_boxes(problem.losses[q], _fitting(problem, q, cells)) for q in axes)
-        for chosen in ((*kept, *boxes), boxes):  # to leave the kept values out only makes the bound weaker
-            if _entries(chosen, nodes) <= MOST_ENTRIES:
-                return Block(problem, axes, attribute, chosen, budget.beat)
-        cells //= 2
-    return None
+    def parts(self) -> list[Part]:
+        """Prove the best of every block."""
+        chosen = [max(rivals, key=lambda priced: priced.bound) for rivals in self.blocks]
+        return [priced.part() for priced in chosen if priced.bound > 0]
 
 
-def _fitting(problem: BoundProblem, axis: int, cells: int) -> int:
-    losses = problem.losses[axis]
-    return cells if losses.is_number else 4 * cells if losses.is_label else min(cells, SET_CELLS)
+def best_parts(problem: BoundProblem, budget: Budget) -> tuple[str, list[Part]]:
+    """Return the parts of the best bound that was found, and the name of the plan that found them."""
+    balls = ball(problem, budget, budget.until(BALLS * PROVEN))
+    plans = _plans(problem, budget)
+    axes = len(problem.axes)
+    for plan in plans:
+        share = min(budget.used / budget.seconds + TRIAL, PROVEN) if budget.seconds else 0.0
+        plan.improve(budget, axes, budget.until(share))
+    for plan in sorted(plans, key=lambda plan: -plan.bound):
+        plan.improve(budget, axes, budget.until(PROVEN))
+    best = max(plans, key=lambda plan: plan.bound, default=None)
+    if best is None or best.bound <= balls.value:
+        return "balls around each row", [balls]
+    parts = best.parts()
+    proven = sum(part.value for part in parts)
+    return (best.name, parts) if proven > balls.value else ("balls around each row", [balls])
 
 
-def _entries(boxes: tuple[AxisBoxes, ...], nodes: int) -> int:
-    entries = nodes
-    for axis in boxes:
-        entries *= axis.size
-    return entries
+def _plans(problem: BoundProblem, budget: Budget) -> list[Plan]:
+    plans = [_single_axes(problem, budget), _all_axes(problem, budget), _lattice(problem, budget)]
+    return [plan for plan in plans if plan.blocks]
 
 
-def per_axis(problem: BoundProblem, budget: Budget) -> list[Part]:
-    """Price every quasi-identifier by itself, with the attribute that bounds it best."""
-    blocks: dict[tuple[int, int], PricedBlock] = {}
-    pairs = [(q, a) for q in range(len(problem.axes)) for a in range(len(problem.attributes))]
-    for number, (q, a) in enumerate(pairs):
-        block = block_of(problem, (q,), a, CELLS, budget)
-        if block is not None:
-            goes_on = budget.until(CHECKED * (0.3 + 0.2 * (number + 1) / len(pairs)))
-            bound, prices = starting_prices(block, goes_on)
-            blocks[q, a] = PricedBlock(block, prices, bound)
-            _note(blocks, problem, budget)
-    left = sorted(blocks.values(), key=lambda each: each.bound)
-    for number, priced in enumerate(left):
-        share = CHECKED * (0.5 + 0.5 * (number + 1) / len(left))
-        improve(priced, budget.until(share), lambda: _note(blocks, problem, budget))
-    return [max(chosen, key=lambda each: each.bound).part() for chosen in _by_axis(blocks) if chosen]
+def _single_axes(problem: BoundProblem, budget: Budget) -> Plan:
+    """Every quasi-identifier by itself, with the attribute that bounds it best."""
+    blocks = [_rivals(problem, (axis,), CELLS, budget) for axis in range(len(problem.axes))]
+    return Plan("prices on each quasi-identifier", [rivals for rivals in blocks if rivals])
 
 
-def improve(priced: PricedBlock, goes_on: Callable[[], bool], note: Callable[[], None]) -> None:
-    """Let the prices of a block ascend."""
-    if priced.bound <= 0:
-        return
-    for bound, prices in ascend(priced.block, priced.prices, max(0.1 * priced.bound, 1e-3)):
-        priced.take(bound, prices)
-        note()
-        if not goes_on():
-            return
+def _all_axes(problem: BoundProblem, budget: Budget) -> Plan:
+    """All quasi-identifiers together, if the boxes of cells that are fine enough can be listed."""
+    axes = tuple(range(len(problem.axes)))
+    rivals = _rivals(problem, axes, CELLS, budget) if len(axes) > 1 else []
+    return Plan("prices on all quasi-identifiers together", [rivals] if rivals else [])
 
 
-def _by_axis(blocks: dict[tuple[int, int], PricedBlock]) -> list[list[PricedBlock]]:
-    axes = sorted({q for q, _ in blocks})
-    return [[priced for (other, _), priced in blocks.items() if other == q] for q in axes]
+def _lattice(problem: BoundProblem, budget: Budget) -> Plan:
+    attributes = range(len(problem.attributes))
+    lattices = [lattice for a in attributes if (lattice := lattice_of(problem, a, budget.beat)) is not None]
+    rivals = [PricedLattice(lattice) for lattice in lattices]
+    return Plan("prices on all boxes of the hierarchies", [rivals] if rivals else [])
 
 
-def _note(blocks: dict[tuple[int, int], PricedBlock], problem: BoundProblem, budget: Budget) -> None:
-    total = sum(max(priced.bound for priced in chosen) for chosen in _by_axis(blocks))
-    budget.rise(total / len(problem.axes))
-
-
-def ball(problem: BoundProblem, budget: Budget, share: float) -> Part:
-    """Return the ball bound of as many cells as time allows, those of most rows first."""
-    table, goes_on = BallTable(problem), budget.until(share)
-    radii, total = np.zeros(len(table.rows), dtype=np.int64), 0
-    for cell in np.argsort(-table.rows, kind="stable").tolist():
-        if not goes_on():
-            break
-        budget.beat()
-        radii[cell] = table.radius(cell)
-        total += int(radii[cell]) * int(table.rows[cell])
-        budget.rise(total / UNIT / problem.rows / len(problem.axes))
-    proof = {"kind": "ball", "axes": list(problem.axis_names), "radii": radii.tolist()}
-    return Part(problem.axis_names, problem.attribute_names, "ball", Fraction(total, UNIT * problem.rows), proof)
+def _rivals(problem: BoundProblem, axes: tuple[int, ...], cells: int, budget: Budget) -> list[PricedBlock]:
+    """Return a block per attribute."""
+    blocks = (block_of(problem, axes, attribute, cells, budget) for attribute in range(len(problem.attributes)))
+    return [PricedBlock(block) for block in blocks if block is not None]

@@ -18,6 +18,7 @@ import numpy as np
 from tclose.measure.bound.ground import Ground
 from tclose.measure.bound.problem import UNIT, AxisLosses, BoundProblem
 from tclose.measure.bound.sizes import least_rows
+from tclose.partition.problem import Attribute
 from tclose.types import Beat, Ints, still
 
 FORMAT = 1
@@ -70,7 +71,7 @@ def _check_heading(proof: Mapping[str, Any], problem: BoundProblem) -> None:
 
 def part_value(part: Mapping[str, Any], problem: BoundProblem, beat: Beat = still) -> Fraction:
     """Return the loss that one part proves: the mean over rows, summed over its quasi-identifiers."""
-    checks = {"prices": _prices, "ball": _ball}
+    checks = {"prices": _prices, "lattice": _lattice, "ball": _ball}
     return Fraction(checks[part["kind"]](part, problem, beat), UNIT * problem.rows)
 
 
@@ -203,6 +204,111 @@ def _subsets(cells: int, steps: int) -> list[tuple[list[int], int]]:
     """All sets of cells: d cells show at least d values."""
     chosen = ([cell for cell in range(cells) if bits >> cell & 1] for bits in range(1, 1 << cells))
     return [(held, (len(held) - 1) * UNIT // steps) for held in chosen]
+
+
+def _lattice(part: Mapping[str, Any], problem: BoundProblem, beat: Beat) -> int:
+    """Return Σ over rows of u − δ in millionths, over all combinations of heights."""
+    attribute = problem.attributes[problem.attribute_names.index(part["attribute"])]
+    if not Ground.of(attribute).is_star:
+        raise _Wrong("the proof takes values for equally far apart that are not")
+    cuts = zip(part["axes"], part["cuts"], strict=True)
+    axes = [_heights(problem.losses[problem.axis_names.index(name)], cut) for name, cut in cuts]
+    columns = [problem.groups.tolist(), *(heights[0][0] for heights in axes)]
+    rows: dict[tuple[Cell, int], int] = {}
+    for *cell, value in zip(*columns, attribute.codes.tolist(), strict=True):
+        rows[tuple(cell), value] = rows.get((tuple(cell), value), 0) + 1
+    prices = dict(zip(sorted(rows), _whole(part["prices"], len(rows)), strict=True))
+    first = {cell: row for row, cell in reversed(list(enumerate(zip(*columns, strict=True))))}
+    table = _LatticeTable(attribute, least_rows(problem), rows, prices, list(first))
+    delta = dict.fromkeys(first, 0)
+    kept = [cell[0] for cell in first]
+    for heights in product(*axes):
+        beat()
+        box_of_cell, loss_of_cell = kept, [0] * len(first)
+        for nodes, losses in heights:
+            width = len(losses)
+            box_of_cell = [box * width + nodes[row] for box, row in zip(box_of_cell, first.values(), strict=True)]
+            loss_of_cell = [loss + losses[nodes[row]] for loss, row in zip(loss_of_cell, first.values(), strict=True)]
+        table.raise_delta(delta, box_of_cell, loss_of_cell)
+    return sum(count * (prices[group] - delta[group[0]]) for group, count in rows.items())
+
+
+def _heights(losses: AxisLosses, cut: int) -> list[tuple[list[int], list[int]]]:
+    """Return, per height, the node of every row and the loss of each node; a set has one value or several."""
+    if losses.is_number or bool((losses.codes < 0).any()):
+        raise _Wrong("the proof lists nodes of a quasi-identifier that has none, or has missing cells")
+    codes = losses.codes
+    if losses.is_label:
+        heights = [(level[codes].tolist(), losses.shares(h).tolist()) for h, level in enumerate(losses.levels)]
+    else:
+        heights = [(codes.tolist(), [0] * (int(codes.max()) + 1)), ([0] * len(codes), [UNIT // losses.steps])]
+    if type(cut) is not int or not 0 <= cut < len(heights):
+        raise _Wrong("the proof cuts a hierarchy in an impossible way")
+    nodes, shares = heights[cut]
+    return [(nodes, [0] * len(shares)), *heights[cut + 1 :]]
+
+
+class _LatticeTable:
+    """The groups of a lattice: shares are counted in units of 1/(rows of the table × rows of the smallest class)."""
+
+    def __init__(
+        self,
+        attribute: Attribute,
+        least: int,
+        rows: Mapping[tuple[Cell, int], int],
+        prices: Mapping[tuple[Cell, int], int],
+        cells: list[Cell],
+    ) -> None:
+        assert attribute.t is not None
+        total = int(attribute.reference.sum())
+        self.whole = total * least
+        self.allowed = -(-attribute.t.numerator * self.whole // attribute.t.denominator)
+        self.shares = [count * least for count in attribute.reference.tolist()]
+        self.cells, self.dearest = cells, max(prices.values(), default=0)
+        self.groups: dict[Cell, list[tuple[int, int, int]]] = {cell: [] for cell in cells}
+        for (cell, value), price in prices.items():
+            self.groups[cell].append((value, price, rows[cell, value] * total))
+
+    def raise_delta(self, delta: dict[Cell, int], box_of_cell: list[int], loss_of_cell: list[int]) -> None:
+        """Raise δ of all cells to the violations of the boxes of one combination of heights."""
+        boxes: dict[int, list[Cell]] = {}
+        losses = {}
+        for cell, box, loss in zip(self.cells, box_of_cell, loss_of_cell, strict=True):
+            if loss < self.dearest:
+                boxes.setdefault(box, []).append(cell)
+                losses[box] = loss
+        for box, cells in boxes.items():
+            groups = [group for cell in cells for group in self.groups[cell]]
+            shown = {value for value, _, _ in groups}
+            if self.whole - sum(self.shares[value] for value in shown) <= self.allowed:
+                over = self.highest_mean(groups) - losses[box]
+                for cell in cells if over > 0 else ():
+                    delta[cell] = max(delta[cell], over)
+
+    def highest_mean(self, groups: list[tuple[int, int, int]]) -> int:
+        """Return the highest mean price of a class of these groups within t, rounded up; NOWHERE if there is none.
+
+        What a value has up to the table's share is free; what it has beyond is limited by t. Start with everything
+        that is free, fill up with the dearest of the rest, then exchange cheap free rows for dear ones beyond.
+        """
+        free, beyond, left = [], [], dict(enumerate(self.shares))
+        for value, price, cap in sorted(groups, key=lambda group: -group[1]):
+            inside = min(cap, left[value])
+            left[value] -= inside
+            free.append([price, inside])
+            beyond.append((price, cap - inside))
+        lacking = self.whole - sum(mass for _, mass in free)
+        total, exchanged = sum(price * mass for price, mass in free), self.allowed - lacking
+        for price, mass in beyond:
+            filled = min(mass, lacking)
+            total, lacking, mass = total + price * filled, lacking - filled, mass - filled
+            while mass and exchanged > 0 and free and free[-1][0] < price:
+                moved = min(mass, exchanged, free[-1][1])
+                total, exchanged, mass = total + moved * (price - free[-1][0]), exchanged - moved, mass - moved
+                free[-1][1] -= moved
+                if not free[-1][1]:
+                    free.pop()
+        return NOWHERE if lacking > 0 or exchanged < 0 else -(-total // self.whole)
 
 
 def _ball(part: Mapping[str, Any], problem: BoundProblem, beat: Beat) -> int:
