@@ -15,6 +15,7 @@ from tclose.policy import Policy
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.recode.guard import GUARDS
 from tclose.release.files import check_targets, pending, publish
+from tclose.release.lower_bound import BoundClaim
 from tclose.table.sources import read_bytes
 from tclose.words import legible
 
@@ -217,6 +218,7 @@ class Certificate:
     tool: str | None = None  # what made the release, with its version; older certificates do not say
     created: str | None = None  # when, in UTC
     table: str | None = None  # the name of the table that was published, without its path
+    bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
 
     @property
     def guard_formulas(self) -> bool:
@@ -270,6 +272,7 @@ class Certificate:
         }
         content |= {} if self.identity_protected else {"identity_protected": False}
         content |= _given({"base": self.base, "scope": self.scope, "group": self.group})
+        content |= {} if self.bound is None else self.bound.to_dict()
         content |= {"measures": self.measures, **self.claims.to_dict()}
         if self.layout == "one table":
             content |= _given({"file": self.files[0].name}) | {"sha256": self.files[0].sha256}
@@ -307,6 +310,7 @@ class Certificate:
             tool=content.get("tool"),
             created=content.get("created"),
             table=content.get("table"),
+            bound=BoundClaim.from_dict(content),
         )
 
     def to_bytes(self) -> bytes:

@@ -13,6 +13,7 @@ from tclose.errors import InputError
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
+from tclose.release.lower_bound import BoundClaim
 from tclose.release.published import Options, PublishedTable, ReleaseInput
 from tclose.release.verification import FilesOf, Verified
 from tclose.types import Progress
@@ -38,6 +39,7 @@ class About:
     tool: str
     created: str
     table: str | None
+    bound: BoundClaim | None = None  # on the detail lost, if asked for
 
 
 class Layout(Protocol):
