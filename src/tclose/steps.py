@@ -338,6 +338,8 @@ def compare(
     limit: float | None = None,
     seed: int = 0,
     detail: bool = False,
+    bound: bool = False,
+    bound_seconds: float | None = None,
     out: str | Path | None = None,
     levels: Sequence[Fraction] | None = None,
     force: bool = False,
@@ -350,6 +352,7 @@ def compare(
     """
     from tclose.compare.comparison import LIMIT_SECONDS, entries
     from tclose.compare.tradeoff import LEVELS, tradeoff
+    from tclose.engine.bounding import SECONDS
 
     asked = Policy.of(policy)
     entries(methods)  # a misspelt name is refused before the table is read
@@ -364,6 +367,8 @@ def compare(
         limit=LIMIT_SECONDS if limit is None else limit,
         seed=seed,
         detail=detail,
+        bound=bound,
+        bound_seconds=SECONDS if bound_seconds is None else bound_seconds,
         progress=progress,
     )
     if out is not None:

@@ -31,6 +31,7 @@ def show_comparison(comparison: Comparison) -> None:
         return
     _show_closeness(console, comparison)
     _show_detail(console, released)
+    _show_bound(console, comparison)
     legend = (f"{figure.short}: {figure.meaning}" for figure in figures if figure.meaning != figure.short)
     console.print()
     console.print(Text(f"{'; '.join(legend)}."))
@@ -47,6 +48,15 @@ def _show_closeness(console: Console, comparison: Comparison) -> None:
         )
     if supersets := comparison.policy.supersets:
         console.print(Text(f"The policy requires {nt_closeness(supersets)}."))
+
+
+def _show_bound(console: Console, comparison: Comparison) -> None:
+    """Print how much detail every release must lose, if that was searched for."""
+    if comparison.bound is not None:
+        console.print()
+        console.print(Text(comparison.bound.sentence))
+        if comparison.bound.note:
+            console.print(Text(f"Note: {comparison.bound.note}", "yellow"))
 
 
 def _show_detail(console: Console, released: Sequence[Trial]) -> None:

@@ -77,7 +77,7 @@ def _sentence(bound: float) -> str:
     if not bound:
         return "No lower bound of at least 0.0001 was proved on the detail that a release loses (GCP)."
     return (
-        f"Every release of all rows of this table under this policy loses at least {bound:.4f} of the detail "
+        f"Every release of this table under this policy (one table, all rows) loses at least {bound:.4f} of the detail "
         "(GCP, from 0 to 1, lower is better)."
     )
 
@@ -115,7 +115,9 @@ class BoundClaim:
             return "No detail was lost."
         if not self.bound:
             return "No lower bound above 0 was proved for the detail lost."
-        least = f"every release of all rows of this table under this policy loses at least {self.bound:.4f} (GCP)"
+        least = (
+            f"every release of this table under this policy (one table, all rows) loses at least {self.bound:.4f} (GCP)"
+        )
         if self.bound / lost < WORTH_A_SHARE:
             return f"{least[0].upper()}{least[1:]}."
         share = min(math.floor(1000 * self.bound / lost + 1e-9) / 1000, 1.0)

@@ -12,6 +12,7 @@ from tclose.measure.kept import DETAIL_MEASURES
 from tclose.measure.utility import MEASURES
 from tclose.release.beside import Beside
 from tclose.release.detail import detail_of
+from tclose.release.lower_bound import BoundClaim
 from tclose.report import charts
 from tclose.report.before_after import MOST_PAIRS, BeforeAfter
 from tclose.report.markup import Html, element, shown
@@ -21,6 +22,9 @@ from tclose.words import counted, number, percent
 
 MOST_SECONDS = 20.0  # that one measure of detail kept may take before a page leaves it out
 NO_CHART = "The release shows nothing of them, or publishes means, or they have too many different values."
+UNVERIFIABLE = (
+    "Only the steward can check this, with the original table and the proof: it is not verifiable from the release."
+)
 READER = (
     "How much of the raw table an analyst can still see in the release. The analyst shares each published value out "
     "evenly among the values that it may stand for."
@@ -63,6 +67,7 @@ class DetailSection:
 
     losses: Sequence[Mapping[str, float]]  # per table, the mean NCP of each quasi-identifier
     measures: Mapping[str, Any]  # of the certificate
+    bound: BoundClaim | None  # on the detail lost, if it was searched for
     before_after: Sequence[BeforeAfter] | None
     kept: Sequence[DetailFigure]
 
@@ -71,6 +76,9 @@ class DetailSection:
         shares = self._shares_kept()
         parts = [self._shares(shares, canvas)] if shares else []
         parts.append(self._costs())
+        if self.bound is not None:
+            sentence = f"{self.bound.sentence(self.measures['gcp'])} {UNVERIFIABLE}"
+            parts.append(element("p", element("strong", "Lower bound: "), sentence, class_="note"))
         if self.kept:
             parts.append(self._kept())
         if self.before_after is not None:
