@@ -213,7 +213,7 @@ def _show_bound(console: Console, publication: Publication) -> None:
     found = publication.release.bound
     if found is not None:
         console.print()
-        console.print(Text(found.claim.sentence(publication.certificate.measures["gcp"])))
+        console.print(Text(found.claim.about_release(publication.certificate.measures["gcp"])))
         if found.note:
             console.print(Text(f"Note: {found.note}", "yellow"))
     if publication.bound_proof is not None:

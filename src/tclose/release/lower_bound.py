@@ -18,7 +18,7 @@ from typing import Any
 from tclose.errors import InputError, InternalError
 from tclose.release.files import check_targets, pending, publish, sha256
 from tclose.table.sources import read_bytes
-from tclose.words import html_table, percent
+from tclose.words import html_table, number, percent
 
 UNIT = 10_000  # a bound is stated in whole ten-thousandths, rounded down
 WORTH_A_SHARE = 0.25  # of the loss: below it, a page states the number only
@@ -122,6 +122,11 @@ class BoundClaim:
             return f"{least[0].upper()}{least[1:]}."
         share = min(math.floor(1000 * self.bound / lost + 1e-9) / 1000, 1.0)
         return f"{percent(share)} of this loss is unavoidable: {least}."
+
+    def about_release(self, lost: float | None) -> str:
+        """Say the same, after what the release loses."""
+        loses = f"This release loses {number(lost)} of the detail (GCP). " if lost else ""
+        return f"{loses}{self.sentence(lost)}"
 
     def confirm(self, lost: float | None) -> None:
         """Refuse a bound above the loss of a release: one of the two is wrong."""

@@ -19,7 +19,7 @@ from tclose.report.markup import Html, element, shown
 from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, key, listing, origin_line, words
 from tclose.words import counted, nt_closeness, number, percent
 
-DASHED_LINE = "The dashed line is the lower bound: no release of one table, by whichever method, can lose less detail."
+BOUND_LINE = "The dashed line is the lower bound: no release of one table, by whichever method, can lose less detail."
 SEVERAL = "each table is judged on its own, and anatomy publishes quasi-identifiers as they are."
 EXPLAINED = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row", "(n,t)-closeness")
 
@@ -96,7 +96,7 @@ def _curve(curve: Curve, best: str, canvas: Canvas) -> Section:
         f"Detail lost, by t; lower is better. The coloured line is {best}. A line ends where its method gives no "
         "release."
     ]
-    caption += [f" {DASHED_LINE}"] if curve.bounds else []
+    caption += [f" {BOUND_LINE}"] if curve.bounds else []
     dashed = [("dashed", "ink", charts.LOWER_BOUND)] if curve.bounds else []
     marks = key(("thin", "accent", best), ("thin", "muted", "the other methods"), *dashed)
     spec = charts.tradeoff(curve.points, title=curve.title, best=best, bounds=curve.bounds)
@@ -111,7 +111,9 @@ def _methods(released: Sequence[Trial], bound: float | None, canvas: Canvas) -> 
     rows = [(name, percent(share)) for name, share in shares]
     figures = listing(label, ("method", "kept"), rows, numbers=1)
     caption = ["How much detail of the quasi-identifiers each method keeps under the policy; higher is better."]
-    caption += [] if bound is None else [f" {DASHED_LINE}"]
+    caption += (
+        [] if bound is None else [" No release of one table, by whichever method, can reach beyond the dashed line."]
+    )
     spec = charts.shares(shares, title="share of detail kept", most=None if bound is None else 1 - bound)
     parts = [canvas.figure(spec, label=label, caption=caption, rows=figures), *_figures(released)]
     if several := [trial.name for trial in released if _several_tables(trial)]:

@@ -77,8 +77,8 @@ class DetailSection:
         parts = [self._shares(shares, canvas)] if shares else []
         parts.append(self._costs())
         if self.bound is not None:
-            sentence = f"{self.bound.sentence(self.measures['gcp'])} {UNVERIFIABLE}"
-            parts.append(element("p", element("strong", "Lower bound: "), sentence, class_="note"))
+            sentence = f"{self.bound.about_release(self.measures['gcp'])} {UNVERIFIABLE}"
+            parts.append(element("p", element("strong", "Lower bound. "), sentence))
         if self.kept:
             parts.append(self._kept())
         if self.before_after is not None:

@@ -20,7 +20,9 @@ from tclose.types import Progress, silent
 
 __all__ = ["Bound", "BoundProblem", "Part", "Verdict", "bound_problem", "lower_bound", "verify_bound"]
 
-WITHOUT_SOLVER = "scipy is not installed, so prices were not improved by column generation: install tclose[solve]"
+WITHOUT_SOLVER = (
+    "scipy is not installed, so the search was simpler and the bound may be lower: pip install 'tclose[solve]'"
+)
 
 
 @dataclass(frozen=True, eq=False)
