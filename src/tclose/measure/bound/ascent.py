@@ -10,7 +10,6 @@ import numpy as np
 from tclose.measure.bound.block import Block, Evaluation
 from tclose.types import Floats
 
-MOMENTUM = 0.6  # of the last direction in the next one
 PATIENCE = 15  # steps without a gain before the level is lowered
 FINEST = 2e-5  # the least level worth trying
 
@@ -54,7 +53,7 @@ class Concave(Protocol):
         """Return the bound of prices, and how it changes with each price, per row of the group."""
 
 
-def ascend(block: Concave, prices: Floats, level: float) -> Iterator[tuple[float, Floats]]:
+def ascend(block: Concave, prices: Floats, level: float, momentum: float = 0.6) -> Iterator[tuple[float, Floats]]:
     """Yield the bound and the prices after each step; the best of them is what counts."""
     best, best_prices, direction, idle = -np.inf, prices, np.zeros_like(prices), 0
     while level >= FINEST:
@@ -66,7 +65,7 @@ def ascend(block: Concave, prices: Floats, level: float) -> Iterator[tuple[float
         yield evaluation.bound, evaluation.lowered
         if idle >= PATIENCE:
             level, idle, prices, direction = 0.6 * level, 0, best_prices, np.zeros_like(prices)
-        direction = MOMENTUM * direction + (1 - MOMENTUM) * gradient
+        direction = momentum * direction + (1 - momentum) * gradient
         square = float(block.weights @ (direction * direction))
         if square < 1e-14:
             return

@@ -14,11 +14,11 @@ from math import prod
 import numpy as np
 
 from tclose.distance import Tree
-from tclose.measure.bound.block import Column, Evaluation
+from tclose.measure.bound.block import Evaluation
 from tclose.measure.bound.lattice_kernels import dearest_classes, sweep
 from tclose.measure.bound.problem import UNIT, AxisLosses, BoundProblem
 from tclose.measure.bound.sizes import least_rows
-from tclose.types import Beat, Floats, Ints, SmallInts
+from tclose.types import Beat, Bools, Floats, Ints, SmallInts
 
 LISTED = 4  # groups of each value in a box that are looked at one by one
 MOST_BOXES = 60_000_000  # combinations × cells
@@ -130,31 +130,49 @@ class Lattice:
         return self.counts * total, attribute.reference * self.least, whole, -int(-attribute.t * whole // 1)
 
     @cached_property
-    def _room(self) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
+    def _order(self) -> Ints:
+        """All combinations, those first that lowered most prices the last time."""
+        return np.arange(len(self.levels))
+
+    @cached_property
+    def _lowering(self) -> Bools:
+        """Which combinations have ever lowered a price."""
+        return np.zeros(len(self.levels), dtype=bool)
+
+    @cached_property
+    def _room(self) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]:
         values, boxes = len(self._shares[1]), int(self._boxes[1].max())
         lists = np.empty((boxes, values, LISTED), dtype=np.int64)
         base, excess = np.empty((2, 3, values * LISTED + 1), dtype=np.int64)
         dearest = np.empty((boxes, values, 1), dtype=np.int64)
-        return dearest, lists, *np.empty((2, boxes), dtype=np.int64), base, excess
+        return dearest, lists, *np.empty((3, boxes), dtype=np.int64), base, excess
 
-    def _swept(self, prices: Ints) -> tuple[Ints, Ints]:
+    def _swept(self, prices: Ints, combinations: Ints) -> tuple[Ints, Ints]:
+        """Return δ and the worst box of each cell, over some combinations."""
         (boxes, sizes), (cells, values, _) = self._boxes, self._groups
         delta, worst = np.zeros(boxes.shape[1], dtype=np.int64), np.zeros(boxes.shape[1], dtype=np.int64)
         table = (boxes, sizes, self.levels, self._losses, cells, values, prices, *self._shares)
-        for first, last in pairwise([*range(0, len(sizes), max(1, PER_CALL // len(cells))), len(sizes)]):
+        for first, last in pairwise([*range(0, len(combinations), max(1, PER_CALL // len(cells))), len(combinations)]):
             self.beat()
-            sweep(*table, first, last, *self._room, delta, worst)
+            sweep(*table, combinations, first, last, *self._room, delta, worst)
         return delta, worst
 
     def total(self, prices: Ints) -> int:
         """Return Σ over rows of u − δ in millionths, exactly."""
-        delta, _ = self._swept(prices)
+        delta, _ = self._swept(prices, self._order)
         return int(((prices - delta[self._groups[0]]) * self.counts).sum())
 
     def evaluate(self, prices: Floats) -> Evaluation:
         """Return the bound of prices, one per group."""
+        evaluation = self._evaluated(prices, self._order)
+        lowered = np.bincount(evaluation.worst_box[evaluation.delta > 0] >> 32, minlength=len(self.levels))
+        self._order[:] = np.argsort(-lowered, kind="stable")
+        self._lowering[lowered > 0] = True
+        return evaluation
+
+    def _evaluated(self, prices: Floats, combinations: Ints) -> Evaluation:
         whole = np.rint(prices * UNIT).astype(np.int64)
-        delta, worst = self._swept(whole)
+        delta, worst = self._swept(whole, combinations)
         lowered, per_group = (whole - delta[self._groups[0]]) / UNIT, delta[self._groups[0]] / UNIT
         none = np.zeros(0)
         return Evaluation(float(self.weights @ lowered), lowered, none, worst[self._groups[0]], per_group)
@@ -163,7 +181,7 @@ class Lattice:
         """Return, per box, the groups of its dearest class (−1 after the last) and their shares."""
         active = np.stack([boxes >> 32, boxes & (2**32 - 1)], axis=1)
         cells, values, _ = self._groups
-        _, lists, _, room, base, excess = self._room
+        _, lists, _, room, _, base, excess = self._room
         masses, groups = np.zeros((2, len(active), 2 * base.shape[1]), dtype=np.int64)
         table = (*self._boxes, cells, values, np.rint(prices * UNIT).astype(np.int64), *self._shares)
         self.beat()
@@ -172,8 +190,11 @@ class Lattice:
         return np.where(ended, -1, groups), np.where(ended, 0, masses) / self._shares[2]
 
     def gradient(self, prices: Floats) -> tuple[Evaluation, Floats]:
-        """Return the bound, and how it changes with each price, per row of the group."""
-        evaluation = self.evaluate(prices)
+        """Return the bound, and how it changes with each price, per row of the group.
+
+        Only combinations that `evaluate` has seen to lower a price are looked at, so the bound may be too high.
+        """
+        evaluation = self._evaluated(prices, self._order[self._lowering[self._order]])
         lowered = evaluation.delta > 0
         boxes, place = np.unique(evaluation.worst_box[lowered], return_inverse=True)
         rows = np.bincount(place, weights=self.counts[lowered], minlength=len(boxes))
@@ -181,25 +202,6 @@ class Lattice:
         inside = groups >= 0
         weights = (shares * rows[:, None])[inside]
         return evaluation, 1.0 - np.bincount(groups[inside], weights, minlength=len(prices)) / self.counts
-
-    def with_columns(self, prices: Floats, most: int = 400) -> tuple[Evaluation, list[Column]]:
-        """Return the bound, and the classes that lower it most, one per box."""
-        evaluation = self.evaluate(prices)
-        lowered = evaluation.delta > 0
-        boxes, place = np.unique(evaluation.worst_box[lowered], return_inverse=True)
-        harm = np.bincount(place, weights=(self.weights * evaluation.delta)[lowered], minlength=len(boxes))
-        boxes = np.sort(boxes[np.argsort(-harm, kind="stable")[:most]])
-        columns = []
-        for box, groups, shares in zip(boxes.tolist(), *self._dearest(prices, boxes), strict=True):
-            group, place = np.unique(groups[groups >= 0], return_inverse=True)
-            masses = np.bincount(place, weights=shares[groups >= 0]).astype(np.float64)
-            columns.append(Column(group, masses, self._loss(box)))
-        return evaluation, columns
-
-    def _loss(self, box: int) -> float:
-        z = box >> 32
-        cell = int(np.flatnonzero(self._boxes[0][z] == (box & (2**32 - 1)))[0])
-        return int(sum(self._losses[q, h, cell] for q, h in enumerate(self.levels[z].tolist()))) / UNIT
 
 
 def _is_star(problem: BoundProblem, attribute: int) -> bool:

@@ -155,15 +155,22 @@ def _ceiling(value: int, whole: int) -> int:
 
 
 @part
-def _losses_of_boxes(losses: Ints, levels: Ints, boxes: SmallInts, loss: Ints) -> int:
-    """Set the loss of every box of a combination, and return the smallest."""
+def _losses_of_boxes(losses: Ints, levels: Ints, boxes: SmallInts, delta: Ints, loss: Ints, limit: Ints) -> int:
+    """Set the loss of every box of a combination, and the mean price above which it raises δ of one of its cells.
+
+    Return the least of these.
+    """
     least = -NONE
+    for b in range(len(limit)):
+        limit[b] = -NONE
     for c in range(len(boxes)):
         total = 0
         for q in range(len(levels)):
             total += losses[q, levels[q], c]
-        loss[boxes[c]] = total
-        least = min(least, total)
+        b = boxes[c]
+        loss[b] = total
+        limit[b] = min(limit[b], total + delta[c])
+        least = min(least, limit[b])
     return least
 
 
@@ -180,23 +187,28 @@ def sweep(
     shares: Ints,
     whole: int,
     allowed: int,
+    order: Ints,
     first: int,
     last: int,
     dearest: Ints,
     lists: Ints,
     loss: Ints,
     place: Ints,
+    limit: Ints,
     base: Ints,
     excess: Ints,
     delta: Ints,
     worst: Ints,
 ) -> int:
-    """Raise `delta`, per cell, to the largest violation of a box of some combinations; return how many are violated."""
+    """Raise `delta`, per cell, to the largest violation of a box of some combinations; return how many raised it.
+
+    A box that cannot raise δ of any of its cells is passed over, so combinations that are violated most come first.
+    """
     violated, highest_price = 0, prices.max()
     none = np.empty(0, dtype=np.int64)
-    for z in range(first, last):
+    for z in order[first:last]:
         size = sizes[z]
-        if _losses_of_boxes(losses, levels[z], boxes[z], loss) >= highest_price:
+        if _losses_of_boxes(losses, levels[z], boxes[z], delta, loss, limit[:size]) >= highest_price:
             continue
         for b in range(size):
             place[b] = -1
@@ -208,10 +220,10 @@ def sweep(
                 dearest[b, values[g], 0] = g
         bad = 0
         for b in range(size):
-            if not _may_exceed(dearest[b], prices, shares, whole, allowed, loss[b]):
+            if not _may_exceed(dearest[b], prices, shares, whole, allowed, limit[b]):
                 continue
             value = _highest(dearest[b], prices, caps, shares, whole, allowed, base, excess, none, none)
-            if value > loss[b] * whole:
+            if value > limit[b] * whole:
                 place[b] = bad
                 lists[bad] = -1
                 bad += 1

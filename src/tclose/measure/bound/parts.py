@@ -23,6 +23,7 @@ from tclose.measure.bound.problem import UNIT, BoundProblem
 from tclose.measure.bound.verify import part_value
 from tclose.types import Floats
 
+STEPS_BETWEEN = 8  # of an ascent that looks at few boxes, before all boxes are looked at
 CELLS = 110  # of a number that is priced by itself
 SET_CELLS = 8
 MOST_ENTRIES = 12_000_000  # nodes × boxes of one block
@@ -146,7 +147,15 @@ class PricedLattice(Priced):
         for price in (0.5, 1.0, 2.5):
             evaluation = self.lattice.evaluate(np.full(len(self.prices), price))
             yield evaluation.bound, evaluation.lowered
-        yield from ascend(self.lattice, self.prices, max(self.bound, 0.02))
+        level, before = 0.15 * self.bound, -1.0
+        while self.bound > before:  # a further ascent begins at the best prices, with all boxes that matter known
+            before = self.bound
+            for number, (_, prices) in enumerate(ascend(self.lattice, self.prices, level, 0.8)):
+                yield 0.0, prices
+                if number % STEPS_BETWEEN == 0:
+                    evaluation = self.lattice.evaluate(prices)
+                    yield evaluation.bound, evaluation.lowered
+            level *= 0.5
 
     def part(self) -> Part:
         """Prove the bound in integers; the kernel counts in integers already."""
