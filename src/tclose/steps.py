@@ -452,10 +452,11 @@ def doctor() -> Health:
 
 
 def warm(*, progress: Progress = silent) -> int:
-    """Compile the kernels of all methods ahead, once per machine; return how many were missing."""
+    """Compile the kernels of all methods and of `bound` ahead, once per machine; return how many were missing."""
+    from tclose.engine.warm_bound import warm_bound
     from tclose.partition.warm import warm as compile_all
 
-    return compile_all(progress)
+    return compile_all(progress) + warm_bound(progress)
 
 
 def demo(
