@@ -16,7 +16,7 @@ from tclose.words import number, plain
 @click.command(short_help="Prove how much detail every release must lose.")
 @click.argument("table")
 @policy_file
-@click.option("--seconds", type=float, metavar="N", help="Search for at most this time; 60 seconds if absent.")
+@click.option("--seconds", type=float, metavar="N", help="Search for about this time; 60 seconds if absent.")
 @click.option(
     "--certificate", type=FILE, help="Write the proof here, readable by you alone: it reveals rows of the table."
 )

@@ -39,7 +39,7 @@ from tclose.errors import InputError
 )
 @click.option("--bound", is_flag=True, help="Also prove how much of the detail every release must lose.")
 @click.option(
-    "--bound-seconds", type=float, metavar="N", help="Search for the bound for at most this time; 60 seconds if absent."
+    "--bound-seconds", type=float, metavar="N", help="Search for the bound for about this time; 60 seconds if absent."
 )
 @click.option(
     "--bound-proof", type=FILE, help="Write the proof of the bound here, readable by you alone; implies --bound."

@@ -78,7 +78,7 @@ def attack(
 @click.option("--detail", is_flag=True, help="Also measure the detail kept for analysts, which takes longer.")
 @click.option("--bound", is_flag=True, help="Also prove how much of the detail every release must lose.")
 @click.option(
-    "--bound-seconds", type=float, metavar="N", help="Search for the bound for at most this time; 60 seconds if absent."
+    "--bound-seconds", type=float, metavar="N", help="Search for the bound for about this time; 60 seconds if absent."
 )
 @click.option("--out", type=FILE, help="Write an HTML page here that compares the methods, also with other t.")
 @click.option("--levels", "multiples", metavar="A,B", help="Multiples of every t for the page; 0.5,1,1.5,2 if absent.")

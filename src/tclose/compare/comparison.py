@@ -141,7 +141,7 @@ def compare(
     option. Two run side by side on a core each, where there are two; time spent on compiling does not count. Nothing
     of the table is written to a disk, and no release is kept, so a known seed does no harm. With `detail`, it is also
     measured how much detail each release keeps for analysts, as `tclose.detail` does. With `bound`, a lower bound on
-    the detail that any release loses is searched for `bound_seconds` at most, as `tclose.bound` does. `progress` hears
+    the detail that any release loses is searched for about `bound_seconds`, as `tclose.bound` does. `progress` hears
     of each method by its name, as the phase; raising `Cancelled` from it ends all processes.
 
     >>> import polars as pl

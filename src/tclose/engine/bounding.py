@@ -26,7 +26,7 @@ from tclose.types import Progress, Repeating, silent
 if TYPE_CHECKING:
     from tclose.measure.bound import BoundProblem
 
-SECONDS = 60.0  # that a search takes at most, unless another time is given
+SECONDS = 60.0  # that a search takes, unless another time is given
 
 
 @dataclass(frozen=True, eq=False)

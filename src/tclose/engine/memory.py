@@ -130,7 +130,7 @@ def anonymize(
     Sensitive and kept cells stay as they are. The release is judged from its published values before it is returned;
     what cannot be reached raises `Infeasible`. `options` go to the method. Without a seed, random numbers come from the
     system's secure source. The methods `projections` and `anatomy` publish several tables. With `bound=True`, a lower
-    bound on the detail that any release loses is searched for `bound_seconds` at most, and stands in the certificate.
+    bound on the detail that any release loses is searched for about `bound_seconds`, and stands in the certificate.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
@@ -159,7 +159,7 @@ def anonymize(
 def bound(frame: Any, policy: PolicyLike, *, seconds: float = SECONDS, progress: Progress | None = None) -> LowerBound:
     """Search for the highest loss of detail (GCP) that every release of all rows of a table must have at least.
 
-    The search takes so many `seconds` at most, and its phase says how high the bound is so far. The bound holds for
+    The search takes about so many `seconds`, and its phase says how high the bound is so far. The bound holds for
     every method that publishes one table. Where rows may be withheld, or class means are published, `PolicyError` says
     that no bound can be given.
 
