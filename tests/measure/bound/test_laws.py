@@ -8,13 +8,23 @@ from itertools import count
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tclose.distance import Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
-from tclose.errors import Infeasible
+from tclose.errors import Infeasible, Unsuited
 from tclose.measure.bound import Bound, BoundProblem, lower_bound, verify_bound
+from tclose.measure.bound.block import Block
+from tclose.measure.bound.budget import Budget
+from tclose.measure.bound.lattice import lattice_of
+from tclose.measure.bound.parts import PricedBlock, PricedLattice, block_of
+from tclose.measure.bound.verify import part_value
+from tclose.partition import METHODS, method_named
 from tclose.partition.exact import solve
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
+from tclose.partition.shared.loss import loss_table, total_loss
+from tclose.types import Ints, silent, still
 
 METRIC = np.array([[0, 2, 3, 1, 2], [2, 0, 2, 1, 3], [3, 2, 0, 2, 4], [1, 1, 2, 0, 2], [2, 3, 4, 2, 0]])
 
@@ -88,23 +98,104 @@ def optimum(problem: BoundProblem) -> float | None:
     return total / problem.rows / len(problem.axes)
 
 
-def bounded(problem: BoundProblem, steps: int = 200) -> Bound:
+def bounded(problem: BoundProblem, steps: int = 70) -> Bound:
     """Search for so many looks at the clock, whatever the machine does besides."""
     ticks = count()
     return lower_bound(problem, seconds=steps, clock=lambda: float(next(ticks)))
 
 
+def check_against_the_optimum(seed: int) -> bool:
+    """Compare one table; tell whether it has an optimum."""
+    problem = tiny_problem(np.random.default_rng(seed))
+    least = optimum(problem)
+    if least is None:
+        return False
+    bound = bounded(problem)
+    assert bound.value <= least + 1e-9, seed
+    assert verify_bound(bound.proof, problem).holds, seed
+    return True
+
+
 @pytest.mark.parametrize("first", range(0, 300, 50))
 def test_no_partition_loses_less(first: int) -> None:
+    assert sum(map(check_against_the_optimum, range(first, first + 50))) > 30
+
+
+@pytest.mark.parametrize("first", range(1_000, 6_400, 400))
+def test_no_partition_of_thousands_loses_less(first: int) -> None:
+    assert sum(map(check_against_the_optimum, range(first, first + 400))) > 300
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(10**6, 10**9))
+def test_no_partition_of_any_table_loses_less(seed: int) -> None:
+    check_against_the_optimum(seed)
+
+
+def random_block(problem: BoundProblem, random: np.random.Generator) -> Block:
+    """Return a block of some quasi-identifiers, its cells as coarse as chance has it."""
+    axes = tuple(q for q in range(len(problem.axes)) if random.random() < 0.7) or (0,)
+    attribute = int(random.integers(len(problem.attributes)))
+    block = block_of(problem, axes, attribute, int(random.integers(2, 8)), Budget(1.0, silent))
+    assert block is not None
+    return block
+
+
+def loss_on(problem: BoundProblem, axes: tuple[int, ...], labels: Ints) -> float:
+    """Return the mean loss over rows, summed over some quasi-identifiers."""
+    return total_loss(loss_table(tuple(problem.axes[q] for q in axes), problem.rows), labels) / problem.rows
+
+
+@pytest.mark.parametrize("method", [name for name, about in METHODS.items() if about.tables == "one"])
+def test_any_prices_bound_every_method(method: str) -> None:
+    """For random prices, good or bad, no partition of any method loses less than they prove."""
+    served = 0
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        problem = tiny_problem(random)
+        block = random_block(problem, random)
+        whole = Problem(random.random((problem.rows, 2)), problem.attributes, problem.k, problem.axes)
+        try:
+            labels = method_named(method)(whole, seed=seed)
+        except (Unsuited, Infeasible):
+            continue
+        together = np.unique(labels * (problem.groups.max() + 1) + problem.groups, return_inverse=True)[1]
+        if not whole.admitted(together).all():
+            continue
+        served += 1
+        lost = loss_on(problem, block.axes, together)
+        for _ in range(5):
+            prices = random.normal(0.3, 0.5, len(block.cells))
+            assert block.evaluate(prices).bound <= lost + 1e-7, seed
+    if not served:
+        pytest.skip(f"{method} serves none of these tables")
+
+
+def test_the_proof_in_integers_shows_no_more_than_the_search_in_floats() -> None:
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        priced = PricedBlock(random_block(tiny_problem(random), random))
+        priced.prices = random.normal(0.3, 0.5, len(priced.prices))
+        floats = priced.block.evaluate(priced.prices).bound
+        proven = float(priced.part().value)
+        assert floats - 2e-4 <= proven <= floats + 1e-6, seed
+
+
+def test_lattice_prices_bound_the_optimum_whatever_they_are() -> None:
     compared = 0
-    for seed in range(first, first + 50):
-        problem = tiny_problem(np.random.default_rng(seed))
-        if (least := optimum(problem)) is not None:
-            compared += 1
-            bound = bounded(problem)
-            assert bound.value <= least + 1e-9, seed
-            assert verify_bound(bound.proof, problem).holds, seed
-    assert compared > 30
+    for seed in range(600):
+        random = np.random.default_rng(seed)
+        problem = tiny_problem(random)
+        lattice = lattice_of(problem, 0, still)
+        if lattice is None or (least := optimum(problem)) is None:
+            continue
+        compared += 1
+        priced = PricedLattice(lattice)
+        priced.prices = np.abs(random.normal(0.3, 0.5, len(priced.prices)))
+        part = priced.part()
+        assert part.value <= least * len(problem.axes) + 1e-9, seed
+        assert part.value <= part_value(part.proof, problem), seed
+    assert compared > 25
 
 
 def test_an_altered_proof_is_refused() -> None:

@@ -106,10 +106,10 @@ def _violation(
     for cell in product(*(cells for cells, _ in box)):
         for node, price in dearest.get(cell, {}).items():
             shown[node] = max(price, shown.get(node, NOWHERE))
-    loss = sum(loss for _, loss in box)
-    if not shown or max(shown.values()) <= loss:
+    loss, dearest_row = sum(loss for _, loss in box), max(shown.values(), default=0)
+    if not shown or dearest_row <= loss:
         return 0
-    return highest_mean(shown, max(multiplier, 0), ground) - loss
+    return min(dearest_row, highest_mean(shown, max(multiplier, 0), ground)) - loss
 
 
 def highest_mean(shown: Mapping[int, int], multiplier: int, ground: Ground) -> int:
