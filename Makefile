@@ -65,6 +65,8 @@ bench: $(READY) .bench-venv/.ready
 	@$(BIN)/python bench/check.py
 	@$(BIN)/python bench/release.py
 	@$(BIN)/python bench/quality.py best
+	@$(BIN)/python bench/bound.py
+	@$(BIN)/python bench/bound.py tiny 5000
 	@$(BIN)/python bench/speed.py
 	@$(BIN)/python bench/report.py
 	@$(BIN)/python bench/growth.py

@@ -50,6 +50,7 @@ SOAK = (  # tests that only `make soak` runs: each takes ten seconds, and `make 
     "test_one_case_again_says_whether_it_is_a_find",
     "test_planted_bugs_are_found[raise ValueError]",
     "test_compare_says_so_once",
+    *(f"test_no_partition_of_thousands_loses_less[{first}]" for first in range(1_000, 6_400, 400)),
 )
 STARTS_PROCESSES = {"process", "misbehaving", "misbehave"}  # fixtures
 

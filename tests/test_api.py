@@ -27,6 +27,7 @@ PUBLIC = [
     "InputError",
     "InternalError",
     "LeakWarning",
+    "LowerBound",
     "MissingExtra",
     "ModelFinding",
     "Policy",
@@ -41,6 +42,7 @@ PUBLIC = [
     "__version__",
     "anonymize",
     "attack",
+    "bound",
     "check",
     "compare",
     "detail",
@@ -76,7 +78,7 @@ def test_every_public_name_is_there_and_says_what_it_is() -> None:
 
 
 def test_every_public_function_shows_an_example() -> None:
-    assert FUNCTIONS == ["anonymize", "attack", "check", "compare", "detail", "explain", "read", "verify"]
+    assert FUNCTIONS == ["anonymize", "attack", "bound", "check", "compare", "detail", "explain", "read", "verify"]
     for name in FUNCTIONS:
         assert ">>> " in str(getattr(tclose, name).__doc__), name
 
@@ -143,6 +145,7 @@ def shown(policy: Any) -> dict[str, Any]:
         "attacks": tclose.attack(release, original=TABLE, policy=policy),
         "comparison": trial,
         "detail": tclose.detail(release, original=TABLE, policy=policy),
+        "bound": tclose.bound(TABLE, policy, seconds=1),
     }
 
 
@@ -153,7 +156,7 @@ def test_what_objects_show_holds_no_seed_no_person_and_no_identifier(policy_file
         for markup in ("<b>", "<script", "http", "src="):
             assert markup not in page, name
         for secret in (str(SEED), "person", "name"):
-            assert secret not in page + (repr(each) if name in ("release", "check") else ""), name
+            assert secret not in page + (repr(each) if name in ("release", "check", "bound") else ""), name
 
 
 def test_a_release_says_how_large_it_is_and_how_it_was_made(policy_file: Path) -> None:

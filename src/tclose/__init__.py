@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from tclose.compare.comparison import Comparison, compare
-from tclose.engine.memory import anonymize, attack, check, explain
+from tclose.engine.memory import anonymize, attack, bound, check, explain
 from tclose.errors import (
     Cancelled,
     Infeasible,
@@ -19,6 +19,7 @@ from tclose.measure.attack import Attacks
 from tclose.policy import Policy, Quasi, Sensitive
 from tclose.privacy.results import AttributeFinding, CheckResult, Explanation, ModelFinding
 from tclose.release.certificate import Certificate
+from tclose.release.lower_bound import LowerBound
 from tclose.release.release import Release
 from tclose.release.verification import Verification
 from tclose.release.verify import verify
@@ -41,6 +42,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "LeakWarning",
+    "LowerBound",
     "MissingExtra",
     "ModelFinding",
     "Policy",
@@ -55,6 +57,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "attack",
+    "bound",
     "check",
     "compare",
     "detail",

@@ -8,7 +8,6 @@ nothing has been written: no step reports progress after its files have got thei
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from tclose.errors import Infeasible, InputError
 from tclose.measure.attack import RELEASE, Attacks, Finding
-from tclose.measure.kept import DETAIL_MEASURES
-from tclose.measure.learning import Prediction
+from tclose.measure.kept import DETAIL_MEASURES, DetailKept
 from tclose.measure.lost import LostDetail
 from tclose.measure.utility import MEASURES, Measure
 from tclose.partition import DEFAULT_METHOD, METHODS, Method, check_temper
 from tclose.partition.options import from_texts
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy import Policy, PolicyLike
-from tclose.policy.draft import Guess, person_of
+from tclose.policy.draft import Draft, Guess, person_of
 from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
 from tclose.policy.paths import check_name
@@ -33,8 +31,9 @@ from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.files import check_new, check_targets, discard_unfinished, pending, publish
 from tclose.release.layouts import sibling
+from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import check_clock, table_name
-from tclose.release.publication import Publication
+from tclose.release.publication import Demonstration, Publication
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import ANONYMIZER, Adversary
 from tclose.release.targets import check_release_targets, sources_of
@@ -43,7 +42,6 @@ from tclose.release.verify import verify as verify_release
 from tclose.table import CodedTable, read, to_polars
 from tclose.table.profile import profiles, with_persons
 from tclose.types import Progress, Repeating, silent, stretch
-from tclose.words import html_table, number
 
 if TYPE_CHECKING:
     from tclose.compare.comparison import Comparison
@@ -60,8 +58,10 @@ __all__ = [
     "MEASURES",
     "METHODS",
     "NO_IDENTITY",
+    "PROOF_STAYS",
     "RELEASE",
     "Attacks",
+    "BoundVerification",
     "CheckResult",
     "Comparison",
     "Demonstration",
@@ -71,6 +71,7 @@ __all__ = [
     "Finding",
     "Guess",
     "Health",
+    "LowerBound",
     "Measure",
     "Method",
     "ModelFinding",
@@ -80,6 +81,7 @@ __all__ = [
     "Verification",
     "anonymize",
     "attack",
+    "bound",
     "check",
     "check_clock",
     "compare",
@@ -93,6 +95,7 @@ __all__ = [
     "methods",
     "trial_figures",
     "verify",
+    "verify_bound",
     "warm",
 ]
 
@@ -133,36 +136,46 @@ def anonymize(
     method: str = DEFAULT_METHOD,
     options: Mapping[str, Any] | None = None,
     seed: int | None = None,
+    bound: bool = False,
+    bound_seconds: float | None = None,
+    bound_proof: str | Path | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Publication:
     """Publish a table so that it holds what a policy asks for; the files appear once the release is proved.
 
     `certificate`, `record` (the seed) and `report` (a page; `public` leaves out what is about the raw table) are files
-    to write beside the release. `options` go to the method. Without `force`, existing files are refused.
+    to write beside the release. `options` go to the method. Without `force`, existing files are refused. With `bound`,
+    a lower bound on the detail lost stands in the certificate; `bound_proof` is a file for its proof, and implies it.
     """
-    from tclose.engine import memory
+    from tclose.engine import bounding, memory
     from tclose.engine.estimate import losses_with_estimates
 
     asked, told = Policy.of(policy), Repeating(progress)
     check_temper(method, asked)
-    extra, sources, attributes = (certificate, record, report), sources_of(table, policy, asked), len(asked.sensitive)
+    sources, attributes = sources_of(table, policy, asked), len(asked.sensitive)
+    extra = (certificate, record, report, bound_proof)
     check_release_targets(Path(out), extra, sources, method=method, attributes=attributes, force=force)
     if report is not None:
         _check_report_libraries()
+    seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
     told(0.0, "reading")
     kind, original = memory.read_for_release(_frame(table), asked)
+    search = None if seconds is None else bounding.BoundSearch.of(original, asked, seconds)
     split, judged = (0.9, 1.0) if report is None else (PAGE_SPLIT, PAGE_JUDGED)
-    part, settings = stretch(told, READ, split), options or {}
+    formed = split if search is None else (READ + split) / 2
+    part, settings = stretch(told, READ, formed), options or {}
     about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
     prepared = memory.prepare(original, asked, **about, progress=part, options=settings)
+    prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(asked, method, settings)
     notes: list[str] = [] if unused is None else [unused]
     page = None if report is None else partial(_page, original, lost, public=public, notes=notes, progress=told)
-    del original  # without a page, the file is read back whole before it gets its name: make room
+    del original, search  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
     part, files = stretch(told, split, judged), {"certificate": certificate, "record": record, "report": report}
+    files |= {"bound_proof": bound_proof}
     written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, force=force, progress=part)
     return Publication(
         release=written.release,
@@ -172,6 +185,7 @@ def anonymize(
         exposed=written.exposed,
         certificate_file=None if certificate is None else Path(certificate),
         report=None if report is None else Path(report),
+        bound_proof=None if bound_proof is None else Path(bound_proof),
         lost=lost,
         notes=tuple(notes),
     )
@@ -249,6 +263,41 @@ def verify(
     return verify_release(release, certificate, digest=digest, progress=progress)
 
 
+def bound(
+    table: Any,
+    policy: PolicyLike,
+    *,
+    seconds: float | None = None,
+    certificate: str | Path | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> LowerBound:
+    """Search for a lower bound on the detail that any release of a table loses; `certificate` is a file for its proof.
+
+    Without `force`, an existing file is refused.
+    """
+    from tclose.engine import memory
+    from tclose.engine.bounding import SECONDS
+
+    asked = Policy.of(policy)
+    if certificate is not None:
+        check_targets([Path(certificate)], sources_of(table, policy, asked), force=force)
+    found = memory.bound(_frame(table), asked, seconds=SECONDS if seconds is None else seconds, progress=progress)
+    if certificate is not None:
+        found.save(certificate, force=force)
+    return found
+
+
+def verify_bound(
+    table: Any, policy: PolicyLike, proof: str | Path, *, progress: Progress = silent
+) -> BoundVerification:
+    """Check the proof of a lower bound against a table and a policy, independently of the search that found it."""
+    from tclose.engine import memory
+
+    asked, loaded = Policy.of(policy), ProofFile.load(proof)
+    return memory.verify_bound(_frame(table), asked, loaded, progress=progress)
+
+
 def attack(
     release: Any,
     *,
@@ -291,6 +340,8 @@ def compare(
     limit: float | None = None,
     seed: int = 0,
     detail: bool = False,
+    bound: bool = False,
+    bound_seconds: float | None = None,
     out: str | Path | None = None,
     levels: Sequence[Fraction] | None = None,
     force: bool = False,
@@ -303,6 +354,7 @@ def compare(
     """
     from tclose.compare.comparison import LIMIT_SECONDS, entries
     from tclose.compare.tradeoff import LEVELS, tradeoff
+    from tclose.engine.bounding import SECONDS
 
     asked = Policy.of(policy)
     entries(methods)  # a misspelt name is refused before the table is read
@@ -317,28 +369,13 @@ def compare(
         limit=LIMIT_SECONDS if limit is None else limit,
         seed=seed,
         detail=detail,
+        bound=bound,
+        bound_seconds=SECONDS if bound_seconds is None else bound_seconds,
         progress=progress,
     )
     if out is not None:
         found.report(out, table=table_name(table), force=force)
     return found
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A first draft of a policy, as TOML, and the guess about each column that it rests on."""
-
-    policy: str
-    columns: tuple[Guess, ...]
-    person: str | None = None  # the identifier of a person, where it repeats
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
-        return {
-            "policy": self.policy,
-            "columns": [guess.to_dict() for guess in self.columns],
-            "person": self.person,
-        }
 
 
 def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> Draft:
@@ -368,26 +405,6 @@ def _write(path: Path, text: str, *, force: bool) -> None:
             publish(files.values())
     except OSError as error:
         raise InputError(f"the draft cannot be written: {error.strerror or error}") from None
-
-
-@dataclass(frozen=True)
-class DetailKept:
-    """How much detail a release keeps for analysts: figures by the measure's name, and a downstream model if asked."""
-
-    figures: Mapping[str, float | None]  # None where the table has nothing to measure
-    prediction: Prediction | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the same as JSON has it."""
-        prediction = {} if self.prediction is None else {"prediction": vars(self.prediction)}
-        return {**self.figures, **prediction}
-
-    def _repr_html_(self) -> str:
-        figures = [
-            (measure.title, "" if (figure := self.figures[measure.name]) is None else number(figure), measure.better)
-            for measure in DETAIL_MEASURES
-        ]
-        return html_table("Detail kept", ("measure", "figure", "better"), figures)
 
 
 def detail(
@@ -437,28 +454,11 @@ def doctor() -> Health:
 
 
 def warm(*, progress: Progress = silent) -> int:
-    """Compile the kernels of all methods ahead, once per machine; return how many were missing."""
+    """Compile the kernels of all methods and of `bound` ahead, once per machine; return how many were missing."""
+    from tclose.engine.warm_bound import warm_bound
     from tclose.partition.warm import warm as compile_all
 
-    return compile_all(progress)
-
-
-@dataclass(frozen=True)
-class Demonstration:
-    """The built-in example: its files, what a check of the raw table finds, its release and what verify says."""
-
-    table: Path
-    policy: Path
-    before: CheckResult
-    publication: Publication
-    verification: Verification
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
-        published = self.publication
-        paths = (self.table, self.policy, published.out, published.certificate_file)
-        named = zip(("table", "policy", "release", "certificate"), map(str, paths), strict=True)
-        return {**dict(named), "check": self.before.to_dict(), "verify": self.verification.to_dict()}
+    return compile_all(progress) + warm_bound(progress)
 
 
 def demo(

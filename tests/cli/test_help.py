@@ -13,6 +13,7 @@ from tclose import steps
 from tclose.cli import cli, listing
 from tclose.compare.comparison import LIMIT_SECONDS
 from tclose.compare.tradeoff import LEVELS
+from tclose.engine.bounding import SECONDS
 from tclose.words import number
 
 Run = Callable[..., Any]
@@ -27,7 +28,7 @@ def test_help_lists_every_command_with_its_whole_description(tclose: Run, monkey
     lines = tclose("--help").out.splitlines()
     assert max(map(len, lines)) <= 80
     assert set(cli.commands) == {
-        "anonymize", "attack", "check", "compare", "demo", "doctor", "explain", "init", "methods", "verify"
+        "anonymize", "attack", "bound", "check", "compare", "demo", "doctor", "explain", "init", "methods", "verify"
     }  # fmt: skip
     for name, command in cli.commands.items():
         assert f"  {name:9}  {command.short_help}" in lines
@@ -52,6 +53,8 @@ def test_defaults_in_help_are_the_defaults(tclose: Run) -> None:
     out = words(tclose("compare", "--help").out)
     assert f"{number(LIMIT_SECONDS)} seconds if absent" in out
     assert f"{','.join(number(level) for level in LEVELS)} if absent" in out
+    for command in ("anonymize", "bound", "compare"):
+        assert f"{number(SECONDS)} seconds if absent" in words(tclose(command, "--help").out)
 
 
 def everything(out: str) -> None:

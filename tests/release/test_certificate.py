@@ -535,6 +535,7 @@ BY_PERSONS: dict[str, Any] = {
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "one table": ("mondrian", {**ASKED, "identifiers": ["who"]}),
     "withheld": ("mondrian", {**ASKED, "identifiers": ["who"], "suppress": 0.5, "missing": ["flu"]}),
+    "lower bound": ("mondrian", {**ASKED, "identifiers": ["who"]}),
     "persons": ("mondrian", BY_PERSONS),
     "persons alone": ("mondrian", {**BY_PERSONS, "sensitive": {"pay": {"t": 1}, "ill": {"entropy_l": "1.5"}}}),
     "projections": ("projections", {**ASKED, "identifiers": ["who"]}),
@@ -549,7 +550,8 @@ def made(folder: Path, kind: str) -> tuple[Path, dict[str, Any]]:
     method, asked = KINDS[kind]
     if kind == "withheld":
         asked = {**asked, "sensitive": {**asked["sensitive"], "ill": {"t": 1, "missing": "suppress"}}}
-    options = {"groups": [["pay"], ["ill"]], "base": "mondrian"} if method == "projections" else {}
+    options: dict[str, Any] = {"groups": [["pay"], ["ill"]], "base": "mondrian"} if method == "projections" else {}
+    options |= {"bound": True, "bound_seconds": 0.5} if kind == "lower bound" else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)
         release = anonymize(SEVERAL, Policy.from_dict(asked), method=method, seed=1, **options)

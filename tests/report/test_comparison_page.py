@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tclose import Comparison, Policy, PolicyError
+from tclose import Comparison, LowerBound, Policy, PolicyError
 from tclose.compare.figures import FIGURES
 from tclose.compare.tradeoff import Tradeoff, tradeoff
 from tclose.compare.trial import Trial
@@ -56,6 +57,36 @@ def test_the_method_that_loses_least_comes_first(policy: Policy, text_of: Text) 
     assert "<b>" not in html.partition("<script>(function () {")[0]
     assert "<pay> ≤ 0.2" in text
     assert "Note:" not in text
+
+
+def found(stated: str) -> LowerBound:
+    return LowerBound(Fraction(stated), "balls around each row", 1.0, b"{}")
+
+
+def test_the_bound_is_a_curve_a_line_and_a_sentence(policy: Policy, text_of: Text) -> None:
+    curve = Curve("t", [("weave", 0.1, 0.6), ("weave", 0.2, 0.3)], [(0.1, 0.4), (0.2, 0.15)])
+    comparison = Comparison((trial("weave", 0.3),), policy, "polars", found("0.15"))
+    html = comparison_page(comparison, curve)
+    text = text_of(html)
+    assert "50.0 % of this loss is unavoidable: every release of this table under this policy" in text
+    assert "lower bound | 0.4000 | 0.1500" in text
+    assert "The dashed line is the lower bound" in text
+    assert "can reach beyond the dashed line" in text
+    dashed = re.compile(r'"strokeDash": ?\{"value": ?\[5, ?4\]\}')
+    assert len(dashed.findall(html)) == 2
+    without = comparison_page(Comparison((trial("weave", 0.3),), policy, "polars"), Curve("t", curve.points))
+    assert "bound" not in text_of(without).lower()
+    assert not dashed.search(without)
+
+
+def test_a_bound_for_some_t_holds_for_every_smaller_t(policy: Policy) -> None:
+    stated = {Fraction(1, 2): "0.1", Fraction(1): "0.3", Fraction(2): "0.2"}
+    levels = {
+        level: Comparison((trial("weave", 0.5),), policy, "polars", found(each)) for level, each in stated.items()
+    }
+    whole = Tradeoff(levels.pop(Fraction(1)), levels)
+    assert whole.curve().bounds == [(0.1, 0.3), (0.2, 0.3), (0.4, 0.2)]
+    assert whole.curve().least_losses() == [0.3, 0.3, 0.2]
 
 
 def test_the_page_says_what_it_is_about(policy: Policy, text_of: Text) -> None:

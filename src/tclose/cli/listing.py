@@ -34,6 +34,7 @@ def show_comparison(comparison: Comparison) -> None:
             console.print(Text(kept_classes(trial.name, trial.start)))
     _show_closeness(console, comparison)
     _show_detail(console, released)
+    _show_bound(console, comparison)
     legend = (f"{figure.short}: {figure.meaning}" for figure in figures if figure.meaning != figure.short)
     console.print()
     console.print(Text(f"{'; '.join(legend)}."))
@@ -53,6 +54,15 @@ def _show_closeness(console: Console, comparison: Comparison) -> None:
         )
     if supersets := comparison.policy.supersets:
         console.print(Text(f"The policy requires {nt_closeness(supersets)}."))
+
+
+def _show_bound(console: Console, comparison: Comparison) -> None:
+    """Print how much detail every release must lose, if that was searched for."""
+    if comparison.bound is not None:
+        console.print()
+        console.print(Text(comparison.bound.sentence))
+        if comparison.bound.note:
+            console.print(Text(f"Note: {comparison.bound.note}", "yellow"))
 
 
 def _show_detail(console: Console, released: Sequence[Trial]) -> None:

@@ -37,6 +37,13 @@ from tclose.errors import InputError
 @click.option(
     "--guard-formulas", is_flag=True, help="Put ' before text that a spreadsheet would run; verify removes it again."
 )
+@click.option("--bound", is_flag=True, help="Also prove how much of the detail every release must lose.")
+@click.option(
+    "--bound-seconds", type=float, metavar="N", help="Search for the bound for about this time; 60 seconds if absent."
+)
+@click.option(
+    "--bound-proof", type=FILE, help="Write the proof of the bound here, readable by you alone; implies --bound."
+)
 @force
 @show_values
 @as_json
@@ -55,6 +62,9 @@ def anonymize(
     report: Path | None,
     public: bool,
     guard_formulas: bool,
+    bound: bool,
+    bound_seconds: float | None,
+    bound_proof: Path | None,
     force: bool,
     show_values: bool,
     as_json: bool,
@@ -66,6 +76,8 @@ def anonymize(
     """
     if public and report is None:
         raise click.UsageError("--public is about the page that --report writes")
+    if bound_seconds is not None and not bound and bound_proof is None:
+        raise click.UsageError("--bound-seconds is about the bound that --bound searches for")
     options = method_options(method, given, effort=effort, tables=tables, base=base)
     with Bar() as bar:
         publication = steps.anonymize(
@@ -80,6 +92,9 @@ def anonymize(
             method=method,
             options=options,
             seed=seed,
+            bound=bound,
+            bound_seconds=bound_seconds,
+            bound_proof=bound_proof,
             force=force,
             progress=bar,
         )

@@ -160,6 +160,7 @@ def show_release(publication: Publication) -> None:
     if certificate.temper is not None:
         console.print()
         console.print(Text(certificate.temper.words))
+    _show_bound(console, publication)
     if certificate.scope is not None:
         console.print()
         console.print(Text(f"Note: {certificate.scope}.", "bold"))
@@ -211,6 +212,18 @@ def _show_closeness(console: Console, publication: Publication) -> None:
         for name, model in claims.supersets.items():
             table.add_row(Text(legible(name)), required(model.required), number(level(model.reached)))
         console.print(table)
+
+
+def _show_bound(console: Console, publication: Publication) -> None:
+    """Print how much of the loss is unavoidable, if that was searched for."""
+    found = publication.release.bound
+    if found is not None:
+        console.print()
+        console.print(Text(found.claim.about_release(publication.certificate.measures["gcp"])))
+        if found.note:
+            console.print(Text(f"Note: {found.note}", "yellow"))
+    if publication.bound_proof is not None:
+        console.print(Text(f"Proof of the bound: {publication.bound_proof}. {steps.PROOF_STAYS}"))
 
 
 def _costs(figures: Mapping[str, float | None]) -> Table:

@@ -76,6 +76,10 @@ def attack(
 @click.option("--limit", type=float, metavar="SECONDS", help="Stop a method after this time; 30 seconds if absent.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed that all methods share.")
 @click.option("--detail", is_flag=True, help="Also measure the detail kept for analysts, which takes longer.")
+@click.option("--bound", is_flag=True, help="Also prove how much of the detail every release must lose.")
+@click.option(
+    "--bound-seconds", type=float, metavar="N", help="Search for the bound for about this time; 60 seconds if absent."
+)
 @click.option("--out", type=FILE, help="Write an HTML page here that compares the methods, also with other t.")
 @click.option("--levels", "multiples", metavar="A,B", help="Multiples of every t for the page; 0.5,1,1.5,2 if absent.")
 @force
@@ -88,6 +92,8 @@ def compare(
     limit: float | None,
     seed: int,
     detail: bool,
+    bound: bool,
+    bound_seconds: float | None,
     out: Path | None,
     multiples: str | None,
     force: bool,
@@ -96,8 +102,11 @@ def compare(
 ) -> int:
     """Try every method on TABLE and show side by side what each would publish; no release is written.
 
-    With --out, the methods that gave a release are tried again with other thresholds, for the page.
+    With --out, the methods that gave a release are tried again with other thresholds, for the page. With --bound, a
+    lower bound is then searched for with each of them.
     """
+    if bound_seconds is not None and not bound:
+        raise click.UsageError("--bound-seconds is about the bound that --bound searches for")
     if out is None and multiples is not None:
         raise click.UsageError("--levels is about the page that --out writes")
     with Bars() as bars:
@@ -108,6 +117,8 @@ def compare(
             limit=limit,
             seed=seed,
             detail=detail,
+            bound=bound,
+            bound_seconds=bound_seconds,
             out=out,
             levels=None if multiples is None else levels(multiples),
             force=force,

@@ -14,17 +14,20 @@ import numpy as np
 from tclose.compare.curve import Curve
 from tclose.compare.processes import answers
 from tclose.compare.trial import COMPARED, DETAIL, Job, Trial
+from tclose.engine.bounding import SECONDS, BoundSearch, checked_seconds
 from tclose.engine.memory import read_for_release
 from tclose.errors import Infeasible, InternalError, PolicyError
 from tclose.partition import METHODS, method_called
 from tclose.policy import Policy, PolicyLike
 from tclose.privacy.feasibility import publishable
-from tclose.table import to_polars
+from tclose.release.lower_bound import LowerBound
+from tclose.table import CodedTable, to_polars
 from tclose.table.frames import from_columns, kind_of, to_stream
 from tclose.types import Progress, silent
 from tclose.words import counted, html_table, number
 
 LIMIT_SECONDS = 30.0
+BOUND = "lower bound"  # the phase, beside the names of methods
 COLUMNS = {
     "str": str,
     "TrialOutcome": str,
@@ -59,6 +62,7 @@ class Comparison:
     trials: tuple[Trial, ...]
     policy: Policy = field(repr=False)  # which names identifiers
     kind: str
+    bound: LowerBound | None = None  # on the detail that any release of one table loses, if asked for
 
     @property
     def released(self) -> tuple[Trial, ...]:
@@ -114,10 +118,12 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
+        bound = {} if self.bound is None else {"bound": self.bound.to_dict()}
         return {
             "loss": self.policy.chosen_loss,
             "ranking": [trial.name for trial in self.ranked],
             "methods": [trial.to_dict() for trial in self.trials],
+            **bound,
         }
 
     def _repr_html_(self) -> str:
@@ -147,6 +153,8 @@ def compare(
     limit: float = LIMIT_SECONDS,
     seed: int = 0,
     detail: bool = False,
+    bound: bool = False,
+    bound_seconds: float = SECONDS,
     progress: Progress | None = None,
 ) -> Comparison:
     """Try methods on the same table and policy, each in a process of its own that is stopped after `limit` seconds.
@@ -154,8 +162,9 @@ def compare(
     `methods` are names as in `tclose methods`, all of them if absent; `weave:fast` names a choice of a method's own
     option. Two run side by side on a core each, where there are two; time spent on compiling does not count. Nothing
     of the table is written to a disk, and no release is kept, so a known seed does no harm. With `detail`, it is also
-    measured how much detail each release keeps for analysts, as `tclose.detail` does. `progress` hears of each method
-    by its name, as the phase; raising `Cancelled` from it ends all processes.
+    measured how much detail each release keeps for analysts, as `tclose.detail` does. With `bound`, a lower bound on
+    the detail that any release loses is searched for about `bound_seconds`, as `tclose.bound` does. `progress` hears
+    of each method by its name, as the phase; raising `Cancelled` from it ends all processes.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "pay": [1, 2, 1, 2]})
@@ -165,7 +174,10 @@ def compare(
     """
     chosen, policy, report = entries(methods), Policy.of(policy), progress or silent
     _check_numbers(limit, seed)
-    table, needed = _needed(to_polars(frame), policy)
+    checked_seconds(bound_seconds)
+    coded = read_for_release(to_polars(frame), policy)[1]
+    table, needed = _needed(to_polars(frame), coded, policy)
+    search = BoundSearch.of(coded, policy, bound_seconds) if bound else None
     jobs = [
         Job(needed, entry.method, {METHODS[entry.method].option: entry.choice} if entry.choice else {}, seed, detail)
         for entry in chosen
@@ -175,7 +187,8 @@ def compare(
         Trial(name=entry.name, method=entry.method, choice=entry.choice, **answer)
         for entry, answer in zip(chosen, outcomes, strict=True)
     )
-    return Comparison(tuple(trials), policy, kind_of(frame))
+    compared = Comparison(tuple(trials), policy, kind_of(frame))
+    return compared if search is None else replace(compared, bound=search.run(_named(report, BOUND)))
 
 
 def _named(progress: Progress, name: str) -> Progress:
@@ -212,8 +225,8 @@ def _check_numbers(limit: float, seed: int) -> None:
         raise PolicyError("a seed is a whole number of at least 0")
 
 
-def _needed(whole: Any, policy: Policy) -> tuple[Any, Policy]:
+def _needed(whole: Any, table: CodedTable, policy: Policy) -> tuple[Any, Policy]:
     """Return the columns that a release is made of; what no method could use is refused here, once, with warnings."""
-    _ = publishable(read_for_release(whole, policy)[1], policy).table.quasi
+    _ = publishable(table, policy).table.quasi
     asked = replace(policy, identifiers=())  # names are for no process but this one
     return whole[[name for name, _ in asked.columns()]], asked

@@ -10,6 +10,7 @@ from typing import Any
 
 from tclose.compare.comparison import LIMIT_SECONDS, Comparison, compare
 from tclose.compare.curve import Curve
+from tclose.engine.bounding import SECONDS
 from tclose.errors import PolicyError
 from tclose.policy import Policy, PolicyLike
 from tclose.types import Progress, silent
@@ -32,7 +33,15 @@ class Tradeoff:
     def curve(self) -> Curve:
         """Return the loss of every method at each level."""
         trials = {level: comparison.released for level, comparison in self.levels.items()}
-        return Curve.of(trials, self.comparison.policy)
+        return Curve.of(trials, self.comparison.policy, self._bounds())
+
+    def _bounds(self) -> dict[Fraction, float]:
+        """Return the lower bound at each level; what holds for some t holds for every smaller one, too."""
+        bounds: dict[Fraction, float] = {}
+        for level, comparison in reversed(self.levels.items()):
+            if comparison.bound is not None:
+                bounds[level] = max(comparison.bound.bound, *bounds.values(), 0.0)
+        return bounds
 
     def report(self, path: str | Path, *, table: str | None = None, force: bool = True) -> None:
         """Write a page that shows the methods side by side, and what protection costs with each."""
@@ -53,19 +62,23 @@ def tradeoff(
     limit: float = LIMIT_SECONDS,
     seed: int = 0,
     detail: bool = False,
+    bound: bool = False,
+    bound_seconds: float = SECONDS,
     progress: Progress = silent,
 ) -> Tradeoff:
     """Compare methods, then those that gave a release again with every t multiplied by each level, to 1 at most."""
     if any(level <= 0 for level in levels):
         raise PolicyError("a level is a number above 0, by which every t is multiplied")
     policy = Policy.of(policy)
-    first = compare(frame, policy, methods=methods, limit=limit, seed=seed, detail=detail, progress=progress)
+    shared: dict[str, Any] = {"limit": limit, "seed": seed, "progress": progress}
+    shared |= {"bound": bound, "bound_seconds": bound_seconds}
+    first = compare(frame, policy, methods=methods, detail=detail, **shared)
     served = [trial.name for trial in first.released]
     others = {}
     for level in levels if served else ():
         scaled = _scaled(policy, level)
         if scaled.sensitive != policy.sensitive:
-            others[level] = compare(frame, scaled, methods=served, limit=limit, seed=seed, progress=progress)
+            others[level] = compare(frame, scaled, methods=served, **shared)
     return Tradeoff(first, others)
 
 

@@ -79,6 +79,14 @@ def watched(tell: Callable[[float], None]) -> Iterator[Compiling]:
 @contextmanager
 def announced(progress: Progress, method: str, options: Mapping[str, Any]) -> Iterator[Progress]:
     """Return a progress that says so while the kernels of a method are compiled."""
+    load(method, options)
+    with announcing(progress) as (report, _):
+        yield report
+
+
+@contextmanager
+def announcing(progress: Progress) -> Iterator[tuple[Progress, Compiling]]:
+    """Return a progress that says so while loaded kernels are compiled, and how long they were."""
     last_share, last_phase, words = 0.0, "", ""
 
     def report(share: float, phase: str = "") -> None:
@@ -91,10 +99,9 @@ def announced(progress: Progress, method: str, options: Mapping[str, Any]) -> It
         words = compiling_words(about_seconds, each_run=bool(each_run)) if about_seconds else ""
         progress(last_share, words or last_phase)
 
-    load(method, options)
     each_run = seconds_of_each_run()
     warn_of_each_run(each_run)
-    with watched(tell):
-        yield report
+    with watched(tell) as compiling:
+        yield report, compiling
     if not each_run:  # a full disk shows only when the kernels are written
         warn_of_each_run(seconds_of_each_run())

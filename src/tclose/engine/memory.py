@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tclose.engine.bounding import SECONDS, BoundSearch, checked_seconds, seconds_for, verify_proof, with_bound
 from tclose.engine.compiling import announced
 from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
@@ -28,6 +29,7 @@ from tclose.release.beside import Beside, read_published, register_of
 from tclose.release.detail import detail_of
 from tclose.release.exposed import columns_of_own_values
 from tclose.release.layouts import About, Layout, laid_out, layout_of
+from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import created, tool
 from tclose.release.published import ReleaseInput
 from tclose.release.release import PreparedRelease, Release
@@ -119,6 +121,8 @@ def anonymize(
     *,
     method: str = DEFAULT_METHOD,
     seed: int | None = None,
+    bound: bool | str = False,
+    bound_seconds: float = SECONDS,
     progress: Progress | None = None,
     **options: Any,
 ) -> Release:
@@ -126,7 +130,8 @@ def anonymize(
 
     Sensitive and kept cells stay as they are. The release is judged from its published values before it is returned;
     what cannot be reached raises `Infeasible`. `options` go to the method. Without a seed, random numbers come from the
-    system's secure source. The methods `projections` and `anatomy` publish several tables.
+    system's secure source. The methods `projections` and `anatomy` publish several tables. With `bound=True`, a lower
+    bound on the detail that any release loses is searched for about `bound_seconds`, and stands in the certificate.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
@@ -135,18 +140,56 @@ def anonymize(
     ['[20, 30]', '[20, 30]', '[40, 50]', '[40, 50]']
     """
     policy, report = Policy.of(policy), progress or silent
+    if not isinstance(bound, bool):  # the method fragmentation has an option of this name, whose values are texts
+        options, bound = {**options, "bound": bound}, False
     options = checked(method, options)  # before any work
     if note := unused_loss(policy, method, options):
         warnings.warn(note, UserWarning, 2)
     check_temper(method, policy)
+    seconds = seconds_for(method, bound_seconds) if bound else None
     report(0.0, "reading")
     kind, table = read_for_release(frame, policy)
-    splitting = stretch(report, 0.1, 0.9, "splitting")
+    search = None if seconds is None else BoundSearch.of(table, policy, seconds)
+    split = 0.9 if search is None else 0.5
+    splitting = stretch(report, 0.1, split, "splitting")
     prepared = prepare(table, policy, kind=kind, method=method, seed=seed, progress=splitting, options=options)
+    prepared = with_bound(prepared, search, stretch(report, split, 0.9))
     report(0.9, "judging")
     release = prepared.judged(stretch(report, 0.9, 1.0))
     report(1.0, "done")
     return release
+
+
+def bound(frame: Any, policy: PolicyLike, *, seconds: float = SECONDS, progress: Progress | None = None) -> LowerBound:
+    """Search for the highest loss of detail (GCP) that every release of all rows of a table must have at least.
+
+    The search takes about so many `seconds`, and its phase says how high the bound is so far. The bound holds for
+    every method that publishes one table. Where rows may be withheld, or class means are published, `PolicyError` says
+    that no bound can be given.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 3, 4, 4]})
+    >>> policy = Policy(quasi=["age"], sensitive={"salary": {"t": 0.1}})
+    >>> 0 < bound(table, policy, seconds=2).bound <= 2 / 3  # classes of 20 and 40, 30 and 50 lose 2/3
+    True
+    """
+    policy, report = Policy.of(policy), progress or silent
+    checked_seconds(seconds)  # before any work
+    report(0.0, "reading")
+    return BoundSearch.of(_read_quietly(frame, policy), policy, seconds).run(report)
+
+
+def verify_bound(frame: Any, policy: Policy, proof: ProofFile, *, progress: Progress = silent) -> BoundVerification:
+    """Check the proof of a lower bound against a table and a policy."""
+    progress(0.0, "reading")
+    return verify_proof(_read_quietly(frame, policy), policy, proof, progress)
+
+
+def _read_quietly(frame: Any, policy: Policy) -> CodedTable:
+    """Read a table as for a release, of which nothing is published."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakWarning)
+        return read_for_release(frame, policy)[1]
 
 
 def read_for_release(frame: Any, policy: Policy) -> tuple[str, CodedTable]:

@@ -15,6 +15,7 @@ from tclose.policy import LOSSES, Policy
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.recode.guard import GUARDS
 from tclose.release.files import check_targets, pending, publish
+from tclose.release.lower_bound import BoundClaim
 from tclose.release.tempering import Tempering
 from tclose.table.sources import read_bytes
 from tclose.words import legible
@@ -220,6 +221,7 @@ class Certificate:
     table: str | None = None  # the name of the table that was published, without its path
     loss: Mapping[str, Any] | None = None  # that the method lowered: its name, the weights, its value; None if none
     temper: Tempering | None = None  # of a release whose rows were swapped at random
+    bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
 
     @property
     def guard_formulas(self) -> bool:
@@ -275,6 +277,7 @@ class Certificate:
         content |= _given({"base": self.base, "scope": self.scope, "group": self.group})
         content |= _given({"loss": self.loss})
         content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
+        content |= {} if self.bound is None else self.bound.to_dict()
         content |= {"measures": self.measures, **self.claims.to_dict()}
         if self.layout == "one table":
             content |= _given({"file": self.files[0].name}) | {"sha256": self.files[0].sha256}
@@ -314,6 +317,7 @@ class Certificate:
             table=content.get("table"),
             loss=_loss(content),
             temper=Tempering.from_dict(content.get("temper")),
+            bound=BoundClaim.from_dict(content),
         )
 
     def to_bytes(self) -> bytes:

@@ -52,6 +52,8 @@ WORDS = {
     "counted": "that persons were counted",
     "temper.share": "how much rows were swapped at random (temper)",
     "temper.gcp_before": "detail lost (GCP) before rows were swapped at random",
+    "bound": "the lower bound on the detail lost",
+    "bound_proof_sha256": "the fingerprint of its proof",
     **{f"measures.{measure.name}": measure.title for measure in MEASURES},
 }
 
@@ -164,6 +166,16 @@ def measure_problems(measures: Mapping[str, Any], sizes: Ints, promised: Certifi
     return problems
 
 
+def bound_problems(promised: Certificate) -> list[str]:
+    """Compare the lower bound with the rest of the certificate: it must not contradict what the release lost."""
+    if promised.bound is None:
+        return []
+    problems = promised.bound.problems(promised.measures.get("gcp"))
+    if promised.withheld or "suppress" in promised.settings or promised.layout != "one table":
+        problems.append("the certificate has a lower bound, which needs a release of one table with all its rows")
+    return problems
+
+
 def size_figures(sizes: Ints, withheld: int, k: int) -> dict[str, Any]:
     """Return the measures that look at nothing but the sizes of classes, and these sizes."""
     labels, no_points = np.repeat(np.arange(len(sizes)), sizes), np.zeros((int(sizes.sum()), 0))
@@ -175,6 +187,7 @@ def size_figures(sizes: Ints, withheld: int, k: int) -> dict[str, Any]:
 def not_verifiable(promised: Certificate, unknown_keys: tuple[str, ...]) -> tuple[str, ...]:
     """List the keys of a certificate about which the release alone says nothing."""
     described = [name for name in DESCRIPTIONS if name in promised.to_dict()]
+    bound = [] if promised.bound is None else list(promised.bound.to_dict())
     suppress = ["policy.suppress"] if "suppress" in promised.settings else []
     tempering = [] if promised.temper is None else ["temper.share", "temper.gcp_before"]
     persons = ["counted", *_by_persons("", promised.claims)] if promised.counted == "persons" else []
@@ -182,7 +195,7 @@ def not_verifiable(promised: Certificate, unknown_keys: tuple[str, ...]) -> tupl
     for file in promised.files:
         persons += _by_persons(f"{file.name}: ", file.claims) if file.claims and promised.counted == "persons" else []
         measures += _measures(f"{file.name}: ", file.measures or {})
-    return (*described, *suppress, *tempering, *persons, *measures, *unknown_keys)
+    return (*described, *suppress, *tempering, *bound, *persons, *measures, *unknown_keys)
 
 
 def in_words(key: str) -> str:

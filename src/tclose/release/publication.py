@@ -8,8 +8,10 @@ from typing import Any
 
 from tclose.measure.exposure import Exposed
 from tclose.measure.lost import LostDetail
+from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
 from tclose.release.release import Release
+from tclose.release.verification import Verification
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +25,7 @@ class Publication:
     exposed: Exposed  # what remains exposed, most rows first
     certificate_file: Path | None = None
     report: Path | None = None
+    bound_proof: Path | None = None
     lost: tuple[LostDetail, ...] = ()  # its tables that lost everything
     notes: tuple[str, ...] = ()  # warnings about what could not be done
 
@@ -41,3 +44,21 @@ class Publication:
             "lost": [loss.to_dict() for loss in self.lost],
             "warnings": list(self.warnings),
         }
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """The built-in example: its files, what a check of the raw table finds, its release and what verify says."""
+
+    table: Path
+    policy: Path
+    before: CheckResult
+    publication: Publication
+    verification: Verification
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        published = self.publication
+        paths = (self.table, self.policy, published.out, published.certificate_file)
+        named = zip(("table", "policy", "release", "certificate"), map(str, paths), strict=True)
+        return {**dict(named), "check": self.before.to_dict(), "verify": self.verification.to_dict()}

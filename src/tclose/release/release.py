@@ -28,6 +28,7 @@ from tclose.release.formats import CSV, fingerprint, format_of, write_table
 from tclose.release.layouts import About, Layout, WrittenFile, sibling, with_sizes
 from tclose.release.layouts.projections import marks_of
 from tclose.release.lost import lost_tables
+from tclose.release.lower_bound import LowerBound
 from tclose.release.naming import check_names
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
@@ -48,6 +49,7 @@ class PreparedRelease:
     kind: str  # of frame that came in
     seed: int
     leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
+    bound: LowerBound | None = None  # on the detail lost, if asked for
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -64,6 +66,7 @@ class PreparedRelease:
         certificate: str | Path | None = None,
         record: str | Path | None = None,
         report: str | Path | None = None,
+        bound_proof: str | Path | None = None,
         page: Callable[[WrittenRelease], bytes] | None = None,
         guard_formulas: bool = False,
         force: bool = True,
@@ -76,18 +79,19 @@ class PreparedRelease:
         """
         kind, names = format_of(Path(path)), [sibling(Path(path), mark) for mark in self.layout.marks]
         check_names(names)
-        others = {"record": record, "certificate": certificate, "report": report}
+        others = {"record": record, "bound_proof": bound_proof, "certificate": certificate, "report": report}
         paths = {what: Path(target) for what, target in others.items() if target is not None}
         paths |= {f"release{mark}": name for mark, name in reversed([*zip(self.layout.marks, names, strict=True)])}
         check_targets(list(paths.values()), force=force)
         self._warn_of_leftovers(Path(path))
         give_back_memory()
-        with pending(paths, private={"record"}, force=force) as files:
+        with pending(paths, private={"record", "bound_proof"}, force=force) as files:
             tables = [files[f"release{mark}"] for mark in self.layout.marks]
             for file, frame in zip(tables, self.layout.frames, strict=True):
                 file.write(partial(write_table, GUARDS[NEWEST].guarded(frame) if guard_formulas else frame, kind))
             written = self._confirmed(tables, guard_formulas, progress)
             contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
+            contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
             contents |= {} if page is None else _page(page, written)
             for what in contents.keys() & files.keys() - {"report"}:
                 files[what].write(partial(_put, contents[what]))
@@ -204,6 +208,11 @@ class Release:
     def exposed(self) -> Exposed:
         """What remains exposed although the release holds its policy, most rows first."""
         return exposed_rows(self.judged, self.policy)
+
+    @property
+    def bound(self) -> LowerBound | None:
+        """The lower bound on the detail that any release of the table loses, if `anonymize` was asked for it."""
+        return self.prepared.bound
 
     @property
     def lost(self) -> tuple[LostDetail, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tclose.errors import InputError
 from tclose.release.certificate import Certificate, CertifiedFile, LoadedCertificate, load
-from tclose.release.comparing import COUNTED, not_verifiable
+from tclose.release.comparing import COUNTED, bound_problems, not_verifiable
 from tclose.release.files import sha256
 from tclose.release.layouts import LAYOUTS, layout_of, sibling
 from tclose.release.verification import FilesOf, Verification
@@ -35,7 +35,7 @@ def verify(
     report(0.0, "reading")
     loaded = load(certificate)
     promised = loaded.certificate
-    problems = [*_digest_problems(loaded, digest), *_layout_problems(promised)]
+    problems = [*_digest_problems(loaded, digest), *_layout_problems(promised), *bound_problems(promised)]
     if promised.layout == "one table":
         only = promised.files[0]
         data: dict[str | None, bytes] = {only.name: read_bytes(release)}

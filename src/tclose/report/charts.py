@@ -26,6 +26,8 @@ NAMES_PIXELS = 140  # for the names of methods at the ends of their lines
 PERCENT = ".0%"
 MOST_TICKS = 4  # of an axis that counts classes: half a class would be spelled as one
 APART: dict[str, Any] = {"labelOverlap": "greedy", "labelSeparation": 4}  # numbers along an axis
+DASHED: dict[str, Any] = {"strokeWidth": 2, "strokeDash": [5, 4]}  # a limit
+LOWER_BOUND = "lower bound"
 CONFIG = {
     "background": "transparent",
     "font": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
@@ -192,14 +194,17 @@ def histogram(spans: Sequence[Span], *, title: str, line: float | None, name: st
         marker = _data([{"low": line, "name": name}])
         side = "right" if line > (spans[0].low + end) / 2 else "left"
         place = alt.X("low", type="quantitative")
-        chart = chart + marker.mark_rule(strokeWidth=2, strokeDash=[5, 4]).encode(x=place)
+        chart = chart + marker.mark_rule(**DASHED).encode(x=place)
         text = marker.mark_text(align=side, dx=-6 if side == "right" else 6, dy=-8, baseline="bottom")
         chart = chart + text.encode(x=place, y=alt.value(0), text=alt.Text("name", type="nominal"))
     return compiled(chart.properties(height=170))
 
 
-def shares(bars: Bars, *, title: str, marks: Sequence[float] | None = None) -> Spec:
-    """Draw shares as bars, and further shares as rings upon them; a share that is hidden has no bar."""
+def shares(bars: Bars, *, title: str, marks: Sequence[float] | None = None, most: float | None = None) -> Spec:
+    """Draw shares as bars, and further shares as rings upon them; a share that is hidden has no bar.
+
+    A dashed line shows the largest share that is possible, where it is known.
+    """
     alt, names = libraries()[0], short_labels([name for name, _ in bars])
     whole = different([name for name, _ in bars])
     rows = [
@@ -216,6 +221,8 @@ def shares(bars: Bars, *, title: str, marks: Sequence[float] | None = None) -> S
         rings = [{**row, "share": float(mark)} for row, mark in zip(rows, marks, strict=True)]
         base = _data(rings).encode(y=_names(names), x=_shares(title), tooltip=tips)
         chart = chart + base.mark_point(color=ACCENT, filled=True, size=70, opacity=1)
+    if most is not None:
+        chart = chart + _data([{"share": most}]).mark_rule(color=INK, **DASHED).encode(x=_shares(title))
     return compiled(chart.properties(height=BAND * len(names)))
 
 
@@ -240,11 +247,14 @@ MARKS: dict[str, dict[str, Any]] = {  # of the tables that are attacked
 }
 
 
-def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str) -> Spec:
-    """Draw the loss of every method against t; the method that loses least is drawn in colour."""
+def tradeoff(
+    rows: Sequence[tuple[str, float, float]], *, title: str, best: str, bounds: Sequence[tuple[float, float]] = ()
+) -> Spec:
+    """Draw the loss of every method against t, the best in colour; a dashed line is what every release must lose."""
     alt = libraries()[0]
     data: list[dict[str, Any]] = [{"method": name, "t": t, "loss": loss} for name, t, loss in rows]
-    levels = sorted({t for _, t, _ in rows})
+    least: list[dict[str, Any]] = [{"method": LOWER_BOUND, "t": t, "loss": bound} for t, bound in bounds]
+    levels = sorted({row["t"] for row in (*data, *least)})
     span = f"{levels[-1]} + {levels[-1] - levels[0]} * {NAMES_PIXELS} / max(width - {NAMES_PIXELS}, 1)"
     axis = alt.Axis(title=title, grid=False, values=levels, format=".3~g", **APART)
     scale = alt.Scale(domainMin=levels[0], domainMax=alt.ExprRef(span), nice=False)  # with room for the names
@@ -263,7 +273,9 @@ def tradeoff(rows: Sequence[tuple[str, float, float]], *, title: str, best: str)
     chart = lines(others, MUTED, 1.2) if others else None
     colored = lines([row for row in data if row["method"] == best], ACCENT, 3)
     chart = colored if chart is None else chart + colored
-    last, highest = {row["method"]: row for row in data}, max(row["loss"] for row in data)
+    if least:
+        chart = chart + _data(least).encode(x=x, y=y, tooltip=tips).mark_line(color=INK, **DASHED)
+    last, highest = {row["method"]: row for row in (*data, *least)}, max(row["loss"] for row in data)
     room = highest / (12 if any(":" in method for method in last) else 19)  # names with a choice take two lines
     labels = [row for row in last.values() if row["method"] in _spaced(list(last.values()), best, room)]
     named = _data(labels).mark_text(align="left", baseline="middle", dx=9, lineBreak=":", fontSize=12)

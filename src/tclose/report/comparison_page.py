@@ -11,13 +11,15 @@ from tclose.compare.trial import Trial
 from tclose.partition import METHODS
 from tclose.policy import Policy
 from tclose.release.certificate import Origin
+from tclose.release.lower_bound import BoundClaim
 from tclose.release.naming import created, tool
 from tclose.report import charts
-from tclose.report.glossary import COMPARED, terms
+from tclose.report.glossary import BOUND, COMPARED, terms
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, key, listing, origin_line, words
 from tclose.words import counted, kept_classes, lowered_loss, nt_closeness, number, percent
 
+BOUND_LINE = "The dashed line is the lower bound: no release of one table, by whichever method, can lose less detail."
 SEVERAL = "each table is judged on its own, and anatomy publishes quasi-identifiers as they are."
 EXPLAINED = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row", "(n,t)-closeness")
 
@@ -26,7 +28,8 @@ def comparison_page(comparison: Comparison, curve: Curve, table: str | None = No
     """Return the page; `table` is what the table is called."""
     charts.libraries()
     canvas, released = Canvas(), comparison.ranked
-    sections = [_methods(released, comparison.policy, canvas)] if released else []
+    bound = None if comparison.bound is None else comparison.bound.bound
+    sections = [_methods(released, comparison.policy, bound, canvas)] if released else []
     if len(curve.levels) > 1:
         sections.insert(0, _curve(curve, released[0].name, canvas))
     if released and comparison.policy.sensitive:
@@ -35,10 +38,11 @@ def comparison_page(comparison: Comparison, curve: Curve, table: str | None = No
         sections.append(_without_release(others))
     explained = terms(comparison.policy.supersets)
     chosen = {**COMPARED, **{name: explained[name] for name in explained if name in EXPLAINED}}
+    chosen |= {} if bound is None else BOUND
     sections.append(Section("glossary", "Glossary", [words(chosen)], "Glossary"))
     footer = f"Made by {tool()}. {NO_NETWORK}"
     origin = origin_line(Origin((), table, created(), tool()))
-    header = [origin, *_header(comparison, released)]
+    header = [origin, *_header(comparison, released, bound)]
     return assembled(title="Methods compared", header=header, sections=sections, footer=footer, canvas=canvas)
 
 
@@ -52,7 +56,7 @@ def _several_tables(trial: Trial) -> bool:
     return METHODS[trial.method].tables != "one"
 
 
-def _header(comparison: Comparison, released: Sequence[Trial]) -> list[Html]:
+def _header(comparison: Comparison, released: Sequence[Trial], bound: float | None) -> list[Html]:
     trials = comparison.trials
     kicker = element("p", "tclose · methods compared", class_="kicker")
     if not released:
@@ -68,6 +72,8 @@ def _header(comparison: Comparison, released: Sequence[Trial]) -> list[Html]:
         f"{len(released)} of {counted(len(trials), 'method')} gave a release that meets the policy. {best.name} loses "
         f"{number(_lost(best))} of the detail (0 is nothing, 1 is everything) in {counted(best.classes or 0, 'class')}."
     )
+    if bound is not None:
+        lead += f" {BoundClaim(bound).sentence(_lost(best))}"
     figures = {
         "methods tried": str(len(trials)),
         "releases": str(len(released)),
@@ -75,12 +81,14 @@ def _header(comparison: Comparison, released: Sequence[Trial]) -> list[Html]:
         "most detail lost": number(max(_lost(trial) for trial in released)),
         f"fastest: {quickest.name}": f"{quickest.seconds:.1f} s",
     }
+    figures |= {} if bound is None else {"detail lost: lower bound": f"{bound:.4f}"}
     return [kicker, element("h1", title), element("p", lead, class_="lead"), facts(figures)]
 
 
 def _curve(curve: Curve, best: str, canvas: Canvas) -> Section:
     names = sorted({name for name, _, _ in curve.points}, key=lambda name: (name != best, name))
     rows = [(name, *(_share(loss) for loss in curve.losses(name))) for name in names]
+    rows += [(charts.LOWER_BOUND, *(_share(bound) for bound in curve.least_losses()))] if curve.bounds else []
     label = "the detail that every method loses, by t"
     titles = ("method", *(f"t {'' if curve.title == 't' else '× '}{number(level)}" for level in curve.levels))
     figures = listing(label, titles, rows, numbers=len(curve.levels))
@@ -88,20 +96,25 @@ def _curve(curve: Curve, best: str, canvas: Canvas) -> Section:
         f"Detail lost, by t; lower is better. The coloured line is {best}. A line ends where its method gives no "
         "release."
     ]
-    marks = key(("thin", "accent", best), ("thin", "muted", "the other methods"))
-    spec = charts.tradeoff(curve.points, title=curve.title, best=best)
+    caption += [f" {BOUND_LINE}"] if curve.bounds else []
+    dashed = [("dashed", "ink", charts.LOWER_BOUND)] if curve.bounds else []
+    marks = key(("thin", "accent", best), ("thin", "muted", "the other methods"), *dashed)
+    spec = charts.tradeoff(curve.points, title=curve.title, best=best, bounds=curve.bounds)
     lead = "With a smaller t, a class tells less about the people in it, and quasi-identifiers become less exact."
     chart = canvas.figure(spec, label=label, caption=caption, rows=figures, key=marks)
     return Section("tradeoff", "What protection costs", [element("p", lead), chart], "Trade-off")
 
 
-def _methods(released: Sequence[Trial], policy: Policy, canvas: Canvas) -> Section:
+def _methods(released: Sequence[Trial], policy: Policy, bound: float | None, canvas: Canvas) -> Section:
     label = "the share of detail that each method keeps"
     shares = [(trial.name, 1 - _lost(trial)) for trial in released]
     rows = [(name, percent(share)) for name, share in shares]
     figures = listing(label, ("method", "kept"), rows, numbers=1)
     caption = ["How much detail of the quasi-identifiers each method keeps under the policy; higher is better."]
-    spec = charts.shares(shares, title="share of detail kept")
+    caption += (
+        [] if bound is None else [" No release of one table, by whichever method, can reach beyond the dashed line."]
+    )
+    spec = charts.shares(shares, title="share of detail kept", most=None if bound is None else 1 - bound)
     parts = [canvas.figure(spec, label=label, caption=caption, rows=figures), *_figures(released, policy)]
     parts += [element("p", kept_classes(trial.name, trial.start)) for trial in released if trial.start is not None]
     if several := [trial.name for trial in released if _several_tables(trial)]:

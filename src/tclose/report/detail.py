@@ -12,6 +12,7 @@ from tclose.measure.kept import DETAIL_MEASURES
 from tclose.measure.utility import MEASURES
 from tclose.release.beside import Beside
 from tclose.release.detail import detail_of
+from tclose.release.lower_bound import BoundClaim
 from tclose.report import charts
 from tclose.report.before_after import MOST_PAIRS, BeforeAfter
 from tclose.report.markup import Html, element, shown
@@ -21,6 +22,9 @@ from tclose.words import counted, lowered_loss, number, percent
 
 MOST_SECONDS = 20.0  # that one measure of detail kept may take before a page leaves it out
 NO_CHART = "The release shows nothing of them, or publishes means, or they have too many different values."
+UNVERIFIABLE = (
+    "Only the steward can check this, with the original table and the proof: it is not verifiable from the release."
+)
 READER = (
     "How much of the raw table an analyst can still see in the release. The analyst shares each published value out "
     "evenly among the values that it may stand for."
@@ -64,6 +68,7 @@ class DetailSection:
     losses: Sequence[Mapping[str, float]]  # per table, the mean NCP of each quasi-identifier
     measures: Mapping[str, Any]  # of the certificate
     loss: Mapping[str, Any] | None  # that the method lowered, as the certificate says
+    bound: BoundClaim | None  # on the detail lost, if it was searched for
     before_after: Sequence[BeforeAfter] | None
     kept: Sequence[DetailFigure]
 
@@ -73,6 +78,9 @@ class DetailSection:
         parts = [self._shares(shares, canvas)] if shares else []
         parts += [element("p", sentence) for sentence in self._lowered()]
         parts.append(self._costs())
+        if self.bound is not None:
+            sentence = f"{self.bound.about_release(self.measures['gcp'])} {UNVERIFIABLE}"
+            parts.append(element("p", element("strong", "Lower bound. "), sentence))
         if self.kept:
             parts.append(self._kept())
         if self.before_after is not None:

@@ -34,6 +34,10 @@ SUPERSETS = {
     "(n,t)-closeness": f"A weaker form of t-closeness: {NT_MEANING}. A superset is the whole table, or all rows that "
     "agree with the class on some of the quasi-identifiers. A class of n rows or more may be at any distance.",
 }
+BOUND = {
+    "Lower bound": "A proved figure: no release of all rows of the table in one table, whichever method makes it, can "
+    "meet the policy and lose less detail. The least possible loss lies between the lower bound and the loss reached.",
+}
 COMPARED = {
     "Method": "A published way to put rows into classes. All methods give the same guarantee; they differ in its cost.",
     "Trade-off": "Protection costs detail. The curve shows how much detail each method loses; lower is better.",

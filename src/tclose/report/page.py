@@ -70,6 +70,7 @@ def key(*entries: tuple[str, str, str]) -> Html:
     shapes = {
         "bar": '<rect x="0" y="1" width="18" height="10" fill="{0}"/>',
         "thin": '<rect x="0" y="4" width="18" height="4" fill="{0}"/>',
+        "dashed": '<path d="M0 6H18" stroke="{0}" stroke-width="2" stroke-dasharray="5 3"/>',
         "ring": '<circle cx="9" cy="6" r="4.5" fill="none" stroke="{0}" stroke-width="2"/>',
         "dot": '<circle cx="9" cy="6" r="5" fill="{0}"/>',
         "arrow": '<path d="M9 1 15 11 3 11Z" fill="{0}"/>',

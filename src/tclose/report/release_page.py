@@ -23,7 +23,7 @@ from tclose.report.closeness import closeness_section
 from tclose.report.detail import DetailSection, detail_figures
 from tclose.report.exposed import exposed_part, lost_part
 from tclose.report.figures import TableFigures, figures_of
-from tclose.report.glossary import terms
+from tclose.report.glossary import BOUND, terms
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, listing, origin_line, words
 from tclose.types import Progress, silent, stretch
@@ -71,6 +71,7 @@ def release_page(
             losses=[table.losses for table in tables],
             measures=certificate.measures,
             loss=certificate.loss,
+            bound=certificate.bound,
             before_after=None if compared is None else before_and_after(compared),
             kept=() if compared is None else detail_figures(compared, stretch(progress, 0.3, 0.8)),
         ),
@@ -112,7 +113,7 @@ class ReleasePage:
             *([] if self.attacks is None else [partial(attack_section, self.attacks, self.canvas, public=self.public)]),
             self._policy,
             self._certificate,
-            lambda: Section("glossary", "Glossary", [words(terms(self.certificate.claims.supersets))], "Glossary"),
+            self._glossary,
         ]
         sections = []
         for done, make in enumerate(makers):
@@ -190,6 +191,10 @@ class ReleasePage:
         tempering = [] if certificate.temper is None else [element("p", certificate.temper.words)]
         return Section("policy", "What the policy requires", [element("p", sentence), *tempering, table], "Policy")
 
+    def _glossary(self) -> Section:
+        explained = terms(self.certificate.claims.supersets) | ({} if self.certificate.bound is None else BOUND)
+        return Section("glossary", "Glossary", [words(explained)], "Glossary")
+
     def _certificate(self) -> Section:
         certificate = self.certificate
         rows = [
@@ -200,6 +205,11 @@ class ReleasePage:
         ]
         if certificate.guard_formulas:
             rows.append(("formula guard", "text that a spreadsheet could run begins with an apostrophe"))
+        if certificate.bound is not None:
+            rows.append(
+                ("lower bound on the detail lost (not verifiable from the release)", f"{certificate.bound.bound:.4f}")
+            )
+            rows.append(("SHA-256 of the proof of the lower bound", str(certificate.bound.proof_sha256)))
         command = f"tclose verify RELEASE --certificate CERTIFICATE --digest {certificate.digest}"
         coded = [(name, element("code", value)) for name, value in rows]
         table = listing("What is certified", ("what", "value"), coded, numbers=0)

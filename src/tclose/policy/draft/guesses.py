@@ -44,3 +44,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, str | int | list):
         return value
     return int(value) if value.denominator == 1 else float(value)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A first draft of a policy, as TOML, and the guess about each column that it rests on."""
+
+    policy: str
+    columns: tuple[Guess, ...]
+    person: str | None = None  # the identifier of a person, where it repeats
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {
+            "policy": self.policy,
+            "columns": [guess.to_dict() for guess in self.columns],
+            "person": self.person,
+        }

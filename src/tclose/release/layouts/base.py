@@ -14,6 +14,7 @@ from tclose.measure.base import DIGITS
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
+from tclose.release.lower_bound import BoundClaim
 from tclose.release.published import Options, PublishedTable, ReleaseInput
 from tclose.release.verification import FilesOf, Verified
 from tclose.types import Progress
@@ -40,6 +41,7 @@ class About:
     created: str
     table: str | None
     loss: Mapping[str, Any] | None  # that was lowered, if the method lowers the policy's
+    bound: BoundClaim | None = None  # on the detail lost, if asked for
 
 
 def with_value(loss: Mapping[str, Any] | None, values: Sequence[float]) -> Mapping[str, Any] | None:

@@ -1,0 +1,21 @@
+"""The kernels of the search for a lower bound are compiled ahead, all of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CODE = """
+from tclose.engine.warm_bound import warm_bound
+from tclose.partition.shared.kernels import KERNELS, is_ready
+print(warm_bound() > 0, all(map(is_ready, KERNELS)), warm_bound())
+"""
+
+
+def test_a_search_on_tiny_tables_uses_every_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))  # where nothing is compiled yet
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "0"]
