@@ -9,7 +9,8 @@ EffortName = Literal["fast", "balanced", "best"]
 EFFORTS: tuple[EffortName, ...] = get_args(EffortName)
 
 MANY_ROWS = 200_000  # from which on steps per row are few, and cells hardly need slack below t
-SLICE, MOST_SLICES = 8, 6  # steps per row of one slice, about; slices of a pass
+SLICE, SLICE_STEPS = 8, 5e4  # steps of one slice, per row and in all, at least
+MOST_SLICES = 6  # of a pass
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,6 @@ def effort_for(name: EffortName, rows: int) -> Effort:
 def _steps(rows: int, *, least: float, shared: float, most: float) -> Pass:
     """Return a pass with some steps for each row, and others that all rows share."""
     steps = min(most, least + shared / max(rows, 1))
-    slices = min(max(round(steps / SLICE), 1), MOST_SLICES)
-    plan = Pass(steps, slices=slices)
+    slices = min(round(steps / SLICE), round(steps * rows / SLICE_STEPS), MOST_SLICES)
+    plan = Pass(steps, slices=max(slices, 1))
     return replace(plan, heat=(0.1, 0.001), rounds=0.0) if rows >= MANY_ROWS else plan

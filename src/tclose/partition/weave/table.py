@@ -27,6 +27,7 @@ from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
 
 Rows = NDArray[np.signedinteger[Any]]
 
+FEW_ROWS = 500  # of a table on which a thread takes longer to start than to end
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
 MOST_EDGES = 4096  # of an attribute whose classes are still carved and improved
 USUAL_SIZE = 4  # times k, of a class to begin with
@@ -69,6 +70,11 @@ class WeaveTable:
         attributes = self.limits.attributes
         return bool((attributes["edge_end"] - attributes["edge"] > MOST_EDGES).any())
 
+    @property
+    def _is_small(self) -> bool:
+        """Whether each step of the work takes milliseconds."""
+        return len(self) <= FEW_ROWS
+
     def part(self, rows: Rows) -> WeaveTable:
         """Return some of the rows, in this order."""
         losses = replace(self.losses, codes=np.ascontiguousarray(self.losses.codes[rows]))
@@ -99,7 +105,7 @@ class WeaveTable:
             return self.part(rows)._carved(np.array(effort.rates))
 
         carving = stretch(progress, BISECTED, 1.0, "carving classes")
-        return _numbered(len(self), cells, in_parallel(carved, cells, carving, self.stop))
+        return _numbered(len(self), cells, in_parallel(carved, cells, carving, self.stop, quick=self._is_small))
 
     def _carved(self, rates: NDArray[np.float64]) -> SmallInts:
         """Return the classes that are carved out of all rows, which form a class."""
@@ -167,7 +173,7 @@ class WeaveTable:
             return group.state.label
 
         jobs = list(zip(groups, seeds.tolist(), strict=True))
-        return _numbered(len(self), groups, in_parallel(worked, jobs, progress, self.stop))
+        return _numbered(len(self), groups, in_parallel(worked, jobs, progress, self.stop, quick=self._is_small))
 
     def _group(self, labels: Ints, rows: Rows) -> Group:
         part = self.part(rows)
