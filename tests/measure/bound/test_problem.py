@@ -171,3 +171,24 @@ def test_attributes_with_n_are_left_out() -> None:
 def test_without_quasi_identifiers_nothing_is_lost() -> None:
     bound = lower_bound(problem_of(policy(quasi={}, keep=["sex"], sensitive={"pay": {"t": 0.5}})), seconds=0.1)
     assert bound.value == 0
+
+
+def test_k_alone_has_a_bound() -> None:
+    """Without any t, balls count the rows that a class needs."""
+    problem = problem_of(policy(sensitive={"pay": {"l": 2}}, k=4))
+    bound = lower_bound(problem, seconds=0.2)
+    assert bound.value > 0
+    assert verify_bound(bound.proof, problem).holds
+
+
+@pytest.mark.parametrize("distance", ["ordered", "equal", "value"])
+def test_a_single_sensitive_value_is_never_far(distance: str) -> None:
+    asked = policy(sensitive={"pay": {"t": 0, "distance": distance}}, k=1)
+    problem = problem_of(asked, TABLE.with_columns(pl.lit(7).alias("pay")))
+    assert lower_bound(problem, seconds=0.2).value == 0
+
+
+def test_missing_cells_cost_nothing() -> None:
+    frame = TABLE.with_columns(pl.lit(None, dtype=pl.Int64).alias("age"))
+    problem = problem_of(policy(quasi={"age": {}}), frame)
+    assert lower_bound(problem, seconds=0.2).value == 0

@@ -84,13 +84,13 @@ class BallTable:
 
     def radius(self, cell: int) -> int:
         """Return what every class that holds a row of this cell loses at least."""
-        cells, first_rising_near = self._unique[0], self._work
+        cells = self._unique[0]
         losses = np.empty(len(cells), dtype=np.int64)
         codes = np.ascontiguousarray(cells[:, 1:])
         pair_losses(*self._tables, codes, np.ascontiguousarray(cells[:, 0]), cell, losses)
         radius = int(loss_to_rows(losses, self.rows, self.least, *self._work[3:]))
         for ground, (cell_of_group, node_of_group) in zip(self.grounds, self._value_groups, strict=True):
-            work = [array[: len(ground.counts)] for array in first_rising_near[:3]]
+            work = [array[: len(ground.counts)] for array in self._work[:3]]
             allowed = int(ground.t * int(ground.counts.sum()) * ground.unit)
             shape = (ground.parents, ground.lengths, ground.costs, ground.counts)
             radius = max(radius, int(loss_to_values(*shape, allowed, losses, cell_of_group, node_of_group, *work)))

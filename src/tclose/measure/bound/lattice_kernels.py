@@ -199,12 +199,12 @@ def sweep(
     excess: Ints,
     delta: Ints,
     worst: Ints,
-) -> int:
-    """Raise `delta`, per cell, to the largest violation of a box of some combinations; return how many raised it.
+) -> None:
+    """Raise `delta`, per cell, to the largest violation of a box of some combinations.
 
     A box that cannot raise δ of any of its cells is passed over, so combinations that are violated most come first.
     """
-    violated, highest_price = 0, prices.max()
+    highest_price = prices.max()
     none = np.empty(0, dtype=np.int64)
     for z in order[first:last]:
         size = sizes[z]
@@ -238,14 +238,12 @@ def sweep(
                 value = _highest(lists[place[b]], prices, caps, shares, whole, allowed, base, excess, none, none)
                 over = _ceiling(value, whole) - loss[b] if value > NONE else 0
                 loss[b] = max(over, 0)
-                violated += over > 0
             else:
                 loss[b] = 0
         for c in range(boxes.shape[1]):
             if loss[boxes[z, c]] > delta[c]:
                 delta[c] = loss[boxes[z, c]]
                 worst[c] = z * np.int64(2**32) + boxes[z, c]
-    return violated
 
 
 @kernel

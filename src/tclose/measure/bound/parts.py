@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose.measure.bound.ascent import ascend, starting_prices
+from tclose.measure.bound.ascent import FINEST, ascend, starting_prices
 from tclose.measure.bound.ball import BallTable
 from tclose.measure.bound.block import Block, Column
 from tclose.measure.bound.boxes import AxisBoxes, axis_boxes, group_boxes
@@ -148,14 +148,20 @@ class PricedLattice(Priced):
             evaluation = self.lattice.evaluate(np.full(len(self.prices), price))
             yield evaluation.bound, evaluation.lowered
         level, before = 0.15 * self.bound, -1.0
-        while self.bound > before:  # a further ascent begins at the best prices, with all boxes that matter known
+        while self.bound > before or level > FINEST:
             before = self.bound
-            for number, (_, prices) in enumerate(ascend(self.lattice, self.prices, level, 0.8)):
-                yield 0.0, prices
-                if number % STEPS_BETWEEN == 0:
-                    evaluation = self.lattice.evaluate(prices)
-                    yield evaluation.bound, evaluation.lowered
-            level *= 0.5
+            yield from self._ascent(level)
+            level *= 0.8
+
+    def _ascent(self, level: float) -> Iterator[tuple[float, Floats]]:
+        """Ascend from the best prices, until the boxes that are looked at turn out not to be all that matter."""
+        for number, (estimate, prices) in enumerate(ascend(self.lattice, self.prices, level, 0.8), start=1):
+            yield 0.0, prices
+            if number % STEPS_BETWEEN == 0:
+                evaluation = self.lattice.evaluate(prices)
+                yield evaluation.bound, evaluation.lowered
+                if evaluation.bound < estimate - 0.1 * level:
+                    return
 
     def part(self) -> Part:
         """Prove the bound in integers; the kernel counts in integers already."""

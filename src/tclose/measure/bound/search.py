@@ -11,9 +11,9 @@ from tclose.measure.bound.lattice import lattice_of
 from tclose.measure.bound.parts import CELLS, Part, Priced, PricedBlock, PricedLattice, ball, block_of
 from tclose.measure.bound.problem import BoundProblem
 
-PROVEN = 0.88  # share of the time after which the search ends and the exact proof begins
-BALLS = 0.10  # share of the time that the balls may take
-TRIAL = 0.10  # share of the time after which a plan is compared with the others
+PROVEN = 0.94  # share of the time after which the search ends and the exact proof begins
+BALLS = 0.08  # share of the time that the balls may take
+TRIAL = 0.07  # share of the time after which a plan is compared with the others
 TOGETHER = 3  # quasi-identifiers in one block, at most
 
 
