@@ -8,6 +8,7 @@ from typing import Literal, get_args
 EffortName = Literal["fast", "balanced", "best"]
 EFFORTS: tuple[EffortName, ...] = get_args(EffortName)
 
+FEW_ROWS = 500  # of a table on which further passes cost almost nothing
 MANY_ROWS = 200_000  # from which on steps per row are few, and cells hardly need slack below t
 SLICE, SLICE_STEPS = 8, 5e4  # steps of one slice, per row and in all, at least
 MOST_SLICES = 6  # of a pass
@@ -51,14 +52,19 @@ def effort_for(name: EffortName, rows: int) -> Effort:
     shares = (0.9, 1.0) if many else (0.5, 0.7, 0.9, 1.0)
     if name == "balanced":
         steps = _steps(rows, least=12 if many else 40, shared=1.2e6, most=250)
-        effort = Effort(shares, (1.0,), 100, 16_000, (steps,), Pass(6.0, rounds=0.5), 10_000)
+        passes = (steps, _again(steps), _again(steps)) if rows <= FEW_ROWS else (steps,)
+        effort = Effort(shares, (1.0,), 100, 16_000, passes, Pass(6.0, rounds=0.5), 10_000)
         effort = replace(effort, chosen=0.2, started=0.3)
     else:
         steps = _steps(rows, least=50, shared=1.4e7, most=1000)
-        again = replace(steps, steps=steps.steps / 4, heat=(0.1 * steps.heat[0], steps.heat[1]), price=(30.0, 1000.0))
-        effort = Effort(shares, (0.5, 2.0), 200, 40_000, (steps, again), Pass(6.0, rounds=0.5), 20_000)
+        effort = Effort(shares, (0.5, 2.0), 200, 40_000, (steps, _again(steps)), Pass(6.0, rounds=0.5), 20_000)
         effort = replace(effort, chosen=0.1, started=0.2)
     return replace(effort, group=8000, sample=40_000) if many else effort
+
+
+def _again(plan: Pass) -> Pass:
+    """Return a shorter pass that begins colder."""
+    return replace(plan, steps=plan.steps / 4, heat=(0.1 * plan.heat[0], plan.heat[1]), price=(30.0, 1000.0))
 
 
 def _steps(rows: int, *, least: float, shared: float, most: float) -> Pass:
