@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import tclose
 from cases import Case, cases
 from measure import Measurement, at_most, machine, table
 from previous import FOLDER, previous_python
+from tclose.partition import METHODS
 
 BENCH = Path(__file__).parent
 TARGETS = {  # GCP at balanced and at best
@@ -49,7 +51,7 @@ CPU = {"balanced": 1.5, "best": 1.0}  # times that of the earlier version, at mo
 def runs(python: Path, bench: Path, case: Case, effort: str, seeds: list[str]) -> list[dict[str, float]]:
     """Anonymise a case in a process of its own; return GCP and CPU seconds for each seed."""
     command = [python, BENCH / "one_case.py", case.name, effort, *seeds]
-    path = {"PYTHONPATH": str(bench)}  # of the tables and policies: each version has its own
+    path = {**os.environ, "PYTHONPATH": f"{bench.parent / 'src'}:{bench}"}  # each version has its own tables, too
     done = subprocess.run(command, env=path, check=True, stdout=subprocess.PIPE, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -71,7 +73,8 @@ def measured(case: Case, effort: str, seeds: list[str], *, previous: bool) -> li
 def best_rival(case: Case) -> tuple[float, str]:
     """Return the least GCP of all other methods and variants that publish one table, and its name."""
     trials = tclose.compare(case.table(), case.policy, seed=1).trials
-    losses = {trial.name: trial.measures["gcp"] for trial in trials if trial.measures and trial.method != "weave"}
+    rivals = [trial for trial in trials if trial.gcp is not None and METHODS[trial.method].layout == "one table"]
+    losses = {trial.name: trial.gcp for trial in rivals if trial.method != "weave"}
     name = min(losses, key=lambda each: losses[each])
     return losses[name], name
 

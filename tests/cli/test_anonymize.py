@@ -240,9 +240,10 @@ def breaks(problem: Any, **_: Any) -> Any:
 def test_a_wrong_method_releases_nothing(
     tclose: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, method: Run
 ) -> None:
-    monkeypatch.setattr("tclose.partition.split.method_named", lambda name: method)
+    monkeypatch.setattr("tclose.partition.method_named", lambda name: method)
     (folder / "r.csv").write_text("old")
-    outcome = tclose(*ASKED, "--out", "r.csv", "--certificate", "c.json", "--record", "seed.json", "--force")
+    files = ("--out", "r.csv", "--certificate", "c.json", "--record", "seed.json", "--force")
+    outcome = tclose(*ASKED, *files, "--method", "mondrian")
     assert (outcome.status, outcome.out) == (70, "")
     assert outcome.err.startswith("error: ")
     assert "S3CR3T" not in outcome.err

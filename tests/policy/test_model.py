@@ -127,11 +127,12 @@ def test_the_loss_and_its_weights(load: Load) -> None:
     assert Policy.from_dict(policy.to_dict()) == policy
     assert policy.to_dict() == {
         "quasi": {"age": {"weight": 2}, "sex": {"weight": "1/3"}},
+        "sensitive": {},
         "k": 2,
         "loss": "sse",
     }
     plain = Policy(quasi={"age": {"weight": 1.0}, "sex": {}}, k=2, loss="gcp")  # type: ignore[dict-item]
-    assert plain.to_dict() == {"quasi": {"age": {}, "sex": {}}, "k": 2}
+    assert plain.to_dict() == {"quasi": {"age": {}, "sex": {}}, "sensitive": {}, "k": 2}
     assert (plain.weights, plain.chosen_loss, plain.loses_gcp) == ({}, {"name": "gcp"}, True)
     equal = Policy(quasi={"age": {"weight": 5}, "sex": {"weight": 5}}, k=2)  # type: ignore[dict-item]
     assert (equal.weights, equal.loses_gcp) == ({}, True)

@@ -63,6 +63,7 @@ def best_partition(
     finished, considered = finish or _finisher(problem), []
     for start in starts:
         if start.optimal and (labels := finished(start.labels)) is not None and np.array_equal(labels, start.labels):
+            progress(1.0, "merging classes")
             return Split(start.labels, start.name)
         considered.append(start)
     forming = stretch(progress, STARTED, STARTED, "forming cells")
