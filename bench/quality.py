@@ -73,7 +73,7 @@ def measured(case: Case, effort: str, seeds: list[str], *, previous: bool) -> li
 def best_rival(case: Case) -> tuple[float, str]:
     """Return the least GCP of all other methods and variants that publish one table, and its name."""
     trials = tclose.compare(case.table(), case.policy, seed=1).trials
-    rivals = [trial for trial in trials if trial.gcp is not None and METHODS[trial.method].layout == "one table"]
+    rivals = [trial for trial in trials if trial.gcp is not None and METHODS[trial.method].tables == "one"]
     losses = {trial.name: trial.gcp for trial in rivals if trial.method != "weave"}
     name = min(losses, key=lambda each: losses[each])
     return losses[name], name
