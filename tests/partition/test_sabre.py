@@ -79,6 +79,15 @@ def test_a_tree_is_split_at_its_nodes_and_equal_values_by_frequency() -> None:
     assert [sorted(values.tolist()) for values in bucketize(flat, 44, Fraction(1, 8))] == [[1, 2, 4, 5], [0], [3]]
 
 
+def test_a_bucket_around_the_middle_is_far_from_the_missing_value() -> None:
+    """Its mean lies in the middle of the line, its values do not."""
+    one = attribute("missing", [8, 0, 0, 1, 1, 1], Fraction(1, 10))
+    slack = bound(one)
+    leaf = len(slack.buckets) - 1
+    node = [0] * leaf + [1]
+    assert one.emd_of(slack.buckets[leaf][:1], one.reference) <= slack.excess(node) + slack.room
+
+
 @every_distance
 @brief
 @given(here=counts, t=levels, data=st.data())

@@ -140,10 +140,18 @@ class LeafGround:
         places = [self._line.mean(values) for values in buckets]
         if int(buckets[-1][0]) == self.geometry.leaf:
             places[-1] = Fraction(self.geometry.middle)
-            yield np.abs(extras[:, -1:]), [Fraction(self.geometry.middle, self.unit)]
+            detour = max(self._detour(values) for values in buckets[:-1])
+            yield np.abs(extras[:, -1:]), [(self.geometry.middle + detour) / self.unit]
         order = sorted(range(len(places)), key=lambda bucket: places[bucket])
         steps = [(places[after] - places[before]) / self.unit for before, after in pairwise(order)]
         yield np.abs(np.cumsum(extras[:, order], axis=1)[:, :-1]), steps
+
+    def _detour(self, values: Ints) -> Fraction:
+        """Return how much farther a bucket's values are from the middle than their mean: 0 unless they surround it."""
+        away = abs(self._line.places[values] - self.geometry.middle)
+        rows = self._line.rows[values]
+        mean_away = Fraction(int((away * rows).sum()), int(rows.sum()))
+        return mean_away - abs(self._line.mean(values) - self.geometry.middle)
 
     def _parted(self, values: Ints) -> tuple[Ints, Ints]:
         return values[values != self.geometry.leaf], values[values == self.geometry.leaf]
