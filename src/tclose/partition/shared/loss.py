@@ -334,16 +334,7 @@ def _set_change(table: LossTable, sets: Bits, c: int, q: int, leaving: int, join
 def _range_change(table: LossTable, ends: SmallInts, c: int, q: int, leaving: int, joining: int) -> float:
     """Return the change of the loss of a range; it stays where both its ends stay."""
     first, last = int(ends[c, q, 0]), int(ends[c, q, 3])
-    low, high = first, last
-    if leaving >= 0 and leaving == low:
-        low = int(ends[c, q, 1])
-    if leaving >= 0 and leaving == high:
-        high = int(ends[c, q, 2])
-    if joining >= 0:
-        if joining < low:
-            low = joining
-        if joining > high:
-            high = joining
+    low, high = _changed_ends(ends, c, q, leaving, joining)
     if low == first and high == last:
         return 0.0
     return _range_loss(table, q, low, high) - _range_loss(table, q, first, last)

@@ -2,9 +2,10 @@
 
 The classes of a release are known row by row, so their distances can be computed exactly and no worst case has to be
 allowed for. weave bisects the rows into cells with as few strata as the exact test needs and carves each cell into
-classes. Then neighbouring classes exchange rows, or are joined and carved again. Every step keeps every class within
-every limit. The classes of other methods are considered as well (`starts`): the result is the best of all, so weave is
-never worse than a method that was considered. docs/weave.md explains the steps in the order in which they run.
+classes. Then neighbouring classes are joined and carved again, and exchange rows. Meanwhile a class may pass beyond a
+limit at a price, which rises; what is beyond a limit in the end is mended or merged. The classes of other methods are
+considered as well (`starts`): the result is the best of all, so weave is never worse than a method that was considered.
+docs/weave.md explains the steps in the order in which they run.
 """
 
 from __future__ import annotations
