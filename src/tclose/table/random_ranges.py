@@ -21,7 +21,6 @@ from tclose.types import Floats, Ints
 
 SELECTIVITIES = (0.01, 0.05, 0.2)  # the share of rows that a query would find, were its columns independent
 MOST_PREDICATES = 3  # ranges on quasi-identifiers, per query
-NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(48)  # for integrals of smooth pieces
 
 
 def chances_of(quasi: Sequence[QuasiColumn], sensitive: Sequence[SensitiveColumn]) -> list[RangeChances]:
@@ -157,13 +156,24 @@ def _chance_to_cover_all(before: float, after: float, ranks: Floats, span: float
 
 
 def _start_below_for_rank_below(start: float, ranks: Floats, span: float) -> Floats:
-    """Return the chance that a range starts below a place and the rank of its row is below each of these."""
+    """Return the chance that a range starts below a place and the rank of its row is below each of these.
+
+    For a row at u the range starts below the place with the chance (start − max(u − span, 0))/length(u), at most 1:
+    its integral is a logarithm at both ends, and a straight line is enough in the middle.
+    """
     m = min(span, 1.0 - span)
-    kinks = np.array([0.0, 1.0, m, 1.0 - m, span, start, start + span])
+    end = min(start + span, 1.0)
+    kinks = np.array([0.0, 1.0, m, 1.0 - m, span, start, end, end - m])
     edges = np.unique(np.concatenate([ranks, kinks[(kinks >= 0) & (kinks <= 1)]]))
-    middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
-    u = middle[:, None] + half[:, None] * NODES[None, :]
-    length = np.minimum(np.minimum(u, 1.0 - u), m)
-    below = np.clip((start - np.maximum(u - span, 0.0)) / length, 0.0, 1.0)
-    running = np.append(0.0, np.cumsum((below * NODE_WEIGHTS).sum(axis=1) * half))
-    return np.asarray(running[np.searchsorted(edges, ranks)])
+    low, high = edges[:-1], edges[1:]
+    at_edges = np.clip((start - np.maximum(edges - span, 0.0)) / m, 0.0, 1.0)
+    middle = (high - low) * (at_edges[:-1] + at_edges[1:]) / 2
+    first = np.where(high <= start, high - low, start * _log_ratio(high, low))
+    last = np.where(low >= end, 0.0, (high - low) - (1.0 - end) * _log_ratio(1.0 - low, 1.0 - high))
+    pieces = np.where(high <= m, first, np.where(low >= 1.0 - m, last, middle))
+    return np.asarray(np.append(0.0, np.cumsum(pieces))[np.searchsorted(edges, ranks)])
+
+
+def _log_ratio(above: Floats, below: Floats) -> Floats:
+    """Return ln(above/below); places at 0 are ignored by those who ask."""
+    return np.log(np.maximum(above, 1e-300) / np.maximum(below, 1e-300))
