@@ -15,7 +15,6 @@ from tclose.partition.shared import workers
 from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.weave import partition
 from tclose.partition.weave.bisection import cells_of, orders_of, ranks_of
-from tclose.partition.weave.effort import effort_for
 from tclose.partition.weave.exchange import Neighbours, anneal, mend, schedule, step_room
 from tclose.partition.weave.nearest import no_nearest_rows
 from tclose.partition.weave.recarving import recarve, recarving_room
@@ -70,7 +69,7 @@ def test_every_phase_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_raised_flag_stops_the_kernels_at_the_next_step() -> None:
     table = WeaveTable.of(large_problem(400), silent)
-    labels = table.form_classes(0.7, effort_for("fast", 400), silent)
+    labels = table.form_classes(0.7, silent)
     table.stop[0] = 1
     orders = orders_of(table.losses)
     state = state_of(table.losses, table.limits, labels, 8)
@@ -84,7 +83,7 @@ def test_a_raised_flag_stops_the_kernels_at_the_next_step() -> None:
     assert anneal(*near, 10**12, plan, spare, seeded(1), table.stop) == 0
     assert mend(*near, 10**12, plan, spare, seeded(1), table.stop) == 0
     assert (state.label == before).all()
-    assert table._carved(np.array([1.0])).tolist() == [0] * len(table)
+    assert table._carved().tolist() == [0] * len(table)
     assert len(cells_of(table.losses, table.limits, orders, 2, 10, 1.0, silent, table.stop)) == 1
 
 

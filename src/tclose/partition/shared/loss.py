@@ -325,9 +325,20 @@ def _set_change(table: LossTable, sets: Bits, c: int, q: int, leaving: int, join
         lost = (sets[c, start + leaving // 64, 1] >> np.uint64(leaving % 64)) & np.uint64(1) != 0
     if joining >= 0:
         gained = (sets[c, start + joining // 64, 0] >> np.uint64(joining % 64)) & np.uint64(1) == 0
-    if lost == gained:
+    if lost == gained or not _has_value(table, sets, c, q, leaving if lost else -1):
         return 0.0
-    return _set_loss(table, sets, c, q, leaving, joining) - _set_loss(table, sets, c, q, -1, -1)
+    step = float(1.0 / table.columns[q].steps)
+    return step if gained else -step
+
+
+@part
+def _has_value(table: LossTable, sets: Bits, c: int, q: int, leaving: int) -> bool:
+    """Tell whether a set has a value after one leaves, which occurs once; -1 for none."""
+    start = table.columns[q].start
+    for word in range(start, start + table.columns[q].depth):
+        if _changed_word(sets, c, start, word, leaving, -1) != np.uint64(0):
+            return True
+    return False
 
 
 @part

@@ -11,7 +11,6 @@ from tclose.partition.shared.kernels import part, slow_kernel
 from tclose.partition.shared.loss import (
     Extents,
     LossTable,
-    class_loss,
     clear_extent,
     empty_extents,
     extend,
@@ -33,7 +32,6 @@ class CarvingRoom:
     """Memory for carving up to so many rows."""
 
     rest: Ints = array(np.int64)  # the rows that are left, then the class that grows
-    best: Ints = array(np.int64)  # the same, for the best class
     carved: Bools = array(np.bool_)  # per place in the order
     place: Ints = array(np.int64)  # per row of the table: its place in the order
     counts: SmallInts = array(np.int32, 2)  # of the class and of the rest
@@ -44,7 +42,6 @@ class CarvingRoom:
 def carving_room(table: LossTable, limits: Limits, rows: int) -> CarvingRoom:
     """Return memory for carving up to `rows` rows."""
     return CarvingRoom(
-        np.empty(rows, dtype=np.int64),
         np.empty(rows, dtype=np.int64),
         np.empty(rows, dtype=np.bool_),
         np.empty(len(table.codes), dtype=np.int64),
@@ -62,16 +59,16 @@ def carve(
     count: int,
     k: int,
     usual: int,
-    rates: Floats,
+    rate: float,
     room: CarvingRoom,
     labels: SmallInts,
     stop: Flag,
 ) -> int:
     """Give each of the first `count` rows of the order, which must form a class, a label; return how many classes.
 
-    The first row that is left is the next seed. Each class is grown at several rates, the loss per row of
-    excess work, and the class with least loss is kept. Classes have about `usual` rows to begin with; `usual` doubles
-    when three times as many rows are not enough.
+    The first row that is left is the next seed. Its class grows by the rows that cost least: their loss, and `rate` for
+    each row of excess work. Classes have about `usual` rows to begin with; `usual` doubles when three times as many
+    rows are not enough.
     """
     _begin(limits, order, count, room)
     classes, first, left = 0, 0, count
@@ -79,20 +76,21 @@ def carve(
         while room.carved[first]:
             first += 1
         share, largest = 1.0 - 0.5 * left / count, 3 * usual if 3 * usual < count else count
-        size = _best_class(table, limits, order[first], left, k, rates, share, largest, room, stop)
+        start = 0
+        while room.rest[start] != order[first]:
+            start += 1
+        size = _grow(table, limits, start, left, k, rate, share, largest, room, stop)
         if size == 0:
             if usual > count:
                 break
             usual *= 2
             continue
         usual = size if size > usual // 2 else usual // 2
-        for i in range(left):
-            row = room.best[i]
-            room.rest[i] = row
-            if i >= left - size:
-                labels[room.place[row]] = classes
-                room.carved[room.place[row]] = True
-                count_row(limits, room.counts, REST, row, -1)
+        for i in range(left - size, left):
+            row = room.rest[i]
+            labels[room.place[row]] = classes
+            room.carved[room.place[row]] = True
+            count_row(limits, room.counts, REST, row, -1)
         left -= size
         classes += 1
     for i in range(left):
@@ -109,35 +107,6 @@ def _begin(limits: Limits, order: Ints, count: int, room: CarvingRoom) -> None:
         room.carved[i] = False
         room.place[order[i]] = i
         count_row(limits, room.counts, REST, order[i], 1)
-
-
-@part
-def _best_class(
-    table: LossTable,
-    limits: Limits,
-    seed: int,
-    left: int,
-    k: int,
-    rates: Floats,
-    share: float,
-    largest: int,
-    room: CarvingRoom,
-    stop: Flag,
-) -> int:
-    """Copy the rows that are left to `best`, with the class of least loss at the end; return its size, 0 for none."""
-    least, best_size = np.inf, 0
-    for r in range(len(rates)):
-        start = 0
-        while room.rest[start] != seed:
-            start += 1
-        size = _grow(table, limits, start, left, k, rates[r], share, largest, room, stop)
-        loss = class_loss(table, room.extents, 0, -1, -1)
-        if size > 0 and loss < least:
-            least = loss
-            best_size = size
-            for i in range(left):
-                room.best[i] = room.rest[i]
-    return best_size
 
 
 @part

@@ -9,9 +9,15 @@ EffortName = Literal["fast", "balanced", "best"]
 EFFORTS: tuple[EffortName, ...] = get_args(EffortName)
 
 FEW_ROWS = 500  # of a table on which further passes cost almost nothing
+VERY_FEW_ROWS = 100  # of a table on which several starts cost almost nothing
 MANY_ROWS = 200_000  # from which on steps per row are few, and cells hardly need slack below t
+SHARES = (0.4, 0.55, 0.7, 0.85)  # of t that a cell may use up, in every effort
+MORE_SHARES = (0.35, 0.45, 0.5, 0.6, 0.65, 0.75, 0.8, 0.9, 1.0)  # which `best` tries as well
+LARGE_SHARE = 0.9  # the only one for many rows
 SLICE, SLICE_STEPS = 8, 5e4  # steps of one slice, per row and in all, at least
 MOST_SLICES = 6  # of a pass
+STEPS_PER_PRICE = 55  # steps per row that let the first price be higher by one
+MOST_PRICE = 4.0  # the first, at most
 
 
 @dataclass(frozen=True)
@@ -28,43 +34,42 @@ class Pass:
 
 @dataclass(frozen=True)
 class Effort:
-    """How many starts are compared, and how long the best of them is improved."""
+    """How many starts are improved, and how long. The first start of an effort is what a smaller one made."""
 
-    shares: tuple[float, ...]  # of t that a cell may use up; each share is one start
-    rates: tuple[float, ...]  # loss per row of excess work, at which classes are grown
-    cell: int  # rows of a cell, out of which classes are carved
+    shares: tuple[float, ...]  # of t that a cell may use up; classes are formed with each
     group: int  # rows of a group, within which classes exchange rows
-    passes: tuple[Pass, ...]
-    trial: Pass  # the short pass after which the starts are compared
-    sample: int  # rows on which the starts of a larger table are compared
+    passes: tuple[Pass, ...]  # the first improves every start, the others the best of them
+    starts: int = 1
     joined: int = 4  # classes carved again together
-    chosen: float = 0.0  # progress when the start has been chosen
-    started: float = 0.0  # progress when its classes have been formed
+    formed: float = 0.0  # progress when classes have been formed
 
 
 def effort_for(name: EffortName, rows: int) -> Effort:
     """Return what an effort means for a table of so many rows; a large table gets fewer steps for each of its rows."""
     many = rows >= MANY_ROWS
+    shares, starts = (LARGE_SHARE,) if many else SHARES, 4 if rows <= VERY_FEW_ROWS else 1
     if name == "fast":
-        steps = _steps(rows, least=2.5, shared=4e5, most=20)
-        effort = Effort((0.5, 0.9), (1.0,), 100, 8000, (steps,), Pass(3.0, rounds=0.5), 4000)
-        return replace(effort, shares=(1.0,) if many else effort.shares, chosen=0.0 if many else 0.2, started=0.5)
-    shares = (0.9, 1.0) if many else (0.5, 0.7, 0.9, 1.0)
+        return Effort(shares, 8000, (_steps(rows, least=2.5, shared=4e5, most=20),), formed=0.4)
     if name == "balanced":
-        steps = _steps(rows, least=12 if many else 40, shared=1.2e6, most=250)
+        steps = _steps(rows, least=10 if many else 25, shared=1e6, most=220)
+        steps = steps if many else _continued(steps)
         passes = (steps, _again(steps), _again(steps)) if rows <= FEW_ROWS else (steps,)
-        effort = Effort(shares, (1.0,), 100, 16_000, passes, Pass(6.0, rounds=0.5), 10_000)
-        effort = replace(effort, chosen=0.2, started=0.3)
-    else:
-        steps = _steps(rows, least=50, shared=1.4e7, most=1000)
-        effort = Effort(shares, (0.5, 2.0), 200, 40_000, (steps, _again(steps)), Pass(6.0, rounds=0.5), 20_000)
-        effort = replace(effort, chosen=0.1, started=0.2)
-    return replace(effort, group=8000, sample=40_000) if many else effort
+        return Effort(shares, 8000 if many else 16_000, passes, starts)
+    steps = _steps(rows, least=50, shared=1.4e7, most=1000)
+    steps = steps if many else _continued(steps)
+    effort = Effort(shares, 8000 if many else 40_000, (steps, _again(steps)), starts, formed=0.1)
+    return effort if many else replace(effort, shares=(*SHARES, *MORE_SHARES), starts=max(starts, 3))
+
+
+def _continued(plan: Pass) -> Pass:
+    """Return a pass over classes that have been improved before: it begins colder, and dearer where it is long."""
+    first = min(plan.steps / STEPS_PER_PRICE, MOST_PRICE)
+    return replace(plan, heat=(0.1, plan.heat[1]), price=(first, plan.price[1]))
 
 
 def _again(plan: Pass) -> Pass:
-    """Return a shorter pass that begins colder."""
-    return replace(plan, steps=plan.steps / 4, heat=(0.1 * plan.heat[0], plan.heat[1]), price=(30.0, 1000.0))
+    """Return a shorter pass that begins still colder."""
+    return replace(plan, steps=plan.steps / 4, heat=(0.03, plan.heat[1]), price=(30.0, plan.price[1]))
 
 
 def _steps(rows: int, *, least: float, shared: float, most: float) -> Pass:

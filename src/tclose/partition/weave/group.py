@@ -8,14 +8,14 @@ import numpy as np
 
 from tclose.partition.shared.loss import LossTable
 from tclose.partition.shared.workers import Flag
-from tclose.partition.weave.bisection import orders_of, ranks_of
+from tclose.partition.weave.bisection import ranks_of
 from tclose.partition.weave.exchange import Neighbours, Schedule, anneal, mend, sampled_costs, schedule, step_room
 from tclose.partition.weave.limits import Limits
 from tclose.partition.weave.nearest import nearest_rows, no_nearest_rows
 from tclose.partition.weave.recarving import recarve, recarving_room
 from tclose.partition.weave.splitmix import seeded
 from tclose.partition.weave.state import ClassState, state_of
-from tclose.types import Floats, Ints
+from tclose.types import Floats, Ints, SmallInts
 
 SAMPLED_SWAPS = 512  # whose costs tell where to begin the temperature
 MENDING = 20  # steps per row that are tried at most to mend classes beyond a limit
@@ -34,10 +34,12 @@ class Group:
     stop: Flag
 
     @classmethod
-    def of(cls, losses: LossTable, limits: Limits, points: Floats, labels: Ints, k: int, stop: Flag) -> Group:
+    def of(
+        cls, losses: LossTable, limits: Limits, points: Floats, orders: SmallInts, labels: Ints, k: int, stop: Flag
+    ) -> Group:
         """Gather the classes of some rows; their labels need not be consecutive."""
         numbers, labels = np.unique(labels, return_inverse=True)
-        orders, state = orders_of(losses), state_of(losses, limits, labels, len(numbers) // 2 + 8)
+        state = state_of(losses, limits, labels, len(numbers) // 2 + 8)
         nearest = nearest_rows(points) if losses.squared else no_nearest_rows(len(labels))
         return cls(losses, limits, state, Neighbours(orders, ranks_of(orders), nearest), k, stop)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tclose.partition.shared.loss import LossTable
-from tclose.types import Floats, Ints
+from tclose.types import Floats, Ints, SmallInts
 
 
 def groups_of(labels: Ints, table: LossTable, most: int, random: np.random.Generator) -> list[Ints]:
@@ -18,6 +20,18 @@ def groups_of(labels: Ints, table: LossTable, most: int, random: np.random.Gener
     order = np.argsort(group_of[labels], kind="stable")
     ends = np.cumsum(np.bincount(group_of[labels], minlength=len(groups)))
     return np.split(order, ends[:-1])
+
+
+def orders_within(orders: SmallInts, groups: Sequence[Ints]) -> list[SmallInts]:
+    """Return, per group, the places of its rows in the order of each quasi-identifier; other rows are left out."""
+    sizes = [len(rows) for rows in groups]
+    group_of = np.full(orders.shape[1], len(groups), dtype=np.int32)
+    place = np.zeros(orders.shape[1], dtype=np.int32)
+    group_of[np.concatenate(groups)] = np.repeat(np.arange(len(groups), dtype=np.int32), sizes)
+    place[np.concatenate(groups)] = np.concatenate([np.arange(size, dtype=np.int32) for size in sizes])
+    by_group = [order[np.argsort(group_of[order], kind="stable")] for order in orders]
+    parts = np.split(place[np.stack(by_group)], np.cumsum(sizes), axis=1)
+    return [np.ascontiguousarray(part) for part in parts[: len(groups)]]
 
 
 def _centres(labels: Ints, sizes: Ints, table: LossTable) -> Floats:

@@ -15,7 +15,7 @@ from tclose.partition.weave.carving import CarvingRoom, carve, carving_room
 from tclose.partition.weave.limits import Limits
 from tclose.partition.weave.splitmix import Generator, integer_below, uniform
 from tclose.partition.weave.state import ClassState, derive, join, leave
-from tclose.types import Floats, Ints, SmallInts
+from tclose.types import Ints, SmallInts
 
 MOST_ROWS = 120  # carved again together: the time grows with their square
 LOWEST_RATE, HIGHEST_RATE = 0.1, 5.0  # loss per row of excess work, between which each carving draws its own
@@ -33,7 +33,6 @@ class RecarvingRoom:
     sizes: Ints = array(np.int64)  # of the new classes
     names: Ints = array(np.int64)  # the number of each new class
     free: Ints = array(np.int64)  # numbers of classes without rows
-    rates: Floats = array(np.float64)
     extents: Extents = structure(Extents)  # of the new classes
 
 
@@ -47,7 +46,6 @@ def recarving_room(table: LossTable, limits: Limits, joined: int, classes: int) 
         np.empty(MOST_ROWS, dtype=np.int64),
         np.empty(MOST_ROWS, dtype=np.int64),
         np.empty(classes, dtype=np.int64),
-        np.empty(1),
         empty_extents(table, MOST_ROWS),
     )
 
@@ -80,10 +78,10 @@ def recarve(
         if count < 2 * k:
             continue
         _arrange(room.rows, count, ranks, order, generator)
-        room.rates[0] = LOWEST_RATE * (HIGHEST_RATE / LOWEST_RATE) ** uniform(generator)
+        rate = LOWEST_RATE * (HIGHEST_RATE / LOWEST_RATE) ** uniform(generator)
         for i in range(count):
             room.labels[i] = 0
-        new = carve(table, limits, room.rows, count, k, usual, room.rates, room.carving, room.labels, stop)
+        new = carve(table, limits, room.rows, count, k, usual, rate, room.carving, room.labels, stop)
         if new <= classes + free and _is_better(table, state, room, classes, count, new):
             free = _replace(table, limits, state, room, classes, count, new, free)
     return rounds

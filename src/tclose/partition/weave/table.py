@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from functools import cached_property
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from tclose.partition.weave.carving import carve, carving_room
 from tclose.partition.weave.effort import Effort, Pass
 from tclose.partition.weave.exchange import Schedule, schedule
 from tclose.partition.weave.group import Group
-from tclose.partition.weave.groups import groups_of
+from tclose.partition.weave.groups import groups_of, orders_within
 from tclose.partition.weave.limits import Limits, limits_of
 from tclose.partition.weave.state import state_of
 from tclose.partition.weave.transport import smallest_class_size
@@ -29,6 +30,9 @@ Rows = NDArray[np.signedinteger[Any]]
 
 FEW_ROWS = 500  # of a table on which a thread takes longer to start than to end
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
+CELL = 100  # rows of a cell, out of which classes are carved
+BATCH = 8  # cells that a thread carves in one go
+RATE = 1.0  # loss per row of excess work, at which classes are carved
 MOST_EDGES = 4096  # of an attribute whose classes are still carved and improved
 USUAL_SIZE = 4  # times k, of a class to begin with
 CANDIDATES = 2  # classes that a row chooses from in one order, at most
@@ -48,7 +52,7 @@ class WeaveTable:
     k: int
     usual_size: int  # rows of a class, to begin with
     stop: Flag
-    formed: dict[tuple[float, int, tuple[float, ...]], Ints] = field(default_factory=dict)  # classes, by how
+    formed: dict[float, Ints] = field(default_factory=dict)  # classes, by the share of t
 
     @classmethod
     def of(cls, problem: Problem, progress: Progress) -> WeaveTable:
@@ -84,35 +88,41 @@ class WeaveTable:
         """Return the loss of the classes, summed over rows and quasi-identifiers."""
         return total_loss(self.losses, labels)
 
-    def form_classes(self, share: float, effort: Effort, progress: Progress) -> Ints:
+    @cached_property
+    def orders(self) -> SmallInts:
+        """The rows in the order of each quasi-identifier."""
+        return orders_of(self.losses)
+
+    def form_classes(self, share: float, progress: Progress) -> Ints:
         """Bisect the rows into cells that use up a share of t, and carve classes out of each cell.
 
         A larger effort may begin with the same classes as a smaller one, so they are kept.
         """
-        key = (share, effort.cell, effort.rates)
-        if key not in self.formed:
-            self.formed[key] = self._form(share, effort, progress)
-        return self.formed[key]
+        if share not in self.formed:
+            self.formed[share] = self._form(share, progress)
+        return self.formed[share]
 
-    def _form(self, share: float, effort: Effort, progress: Progress) -> Ints:
-        largest = 2 * self.k if self.wide else max(effort.cell, 2 * self.k)
+    def _form(self, share: float, progress: Progress) -> Ints:
+        largest = 2 * self.k if self.wide else max(CELL, 2 * self.k)
         bisecting = stretch(progress, 0.0, BISECTED, "forming cells")
-        cells = cells_of(self.losses, self.limits, orders_of(self.losses), self.k, largest, share, bisecting, self.stop)
+        cells = cells_of(self.losses, self.limits, self.orders, self.k, largest, share, bisecting, self.stop)
         if self.wide:
             return _numbered(len(self), cells, (np.zeros(len(rows), dtype=np.int32) for rows in cells))
 
-        def carved(rows: SmallInts) -> SmallInts:
-            return self.part(rows)._carved(np.array(effort.rates))
+        def carved(batch: Sequence[SmallInts]) -> list[SmallInts]:
+            return [self.part(rows)._carved() for rows in batch]
 
         carving = stretch(progress, BISECTED, 1.0, "carving classes")
-        return _numbered(len(self), cells, in_parallel(carved, cells, carving, self.stop, quick=self._is_small))
+        batches = [cells[first : first + BATCH] for first in range(0, len(cells), BATCH)]
+        labels = in_parallel(carved, batches, carving, self.stop, quick=self._is_small)
+        return _numbered(len(self), cells, chain.from_iterable(labels))
 
-    def _carved(self, rates: NDArray[np.float64]) -> SmallInts:
+    def _carved(self) -> SmallInts:
         """Return the classes that are carved out of all rows, which form a class."""
         rows, labels = len(self), np.zeros(len(self), dtype=np.int32)
         room = carving_room(self.losses, self.limits, rows)
         order = np.arange(rows)
-        carve(self.losses, self.limits, order, rows, self.k, self.usual_size, rates, room, labels, self.stop)
+        carve(self.losses, self.limits, order, rows, self.k, self.usual_size, RATE, room, labels, self.stop)
         return labels
 
     def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
@@ -166,18 +176,18 @@ class WeaveTable:
         groups = groups_of(labels, self.losses, effort.group, random)
         seeds = random.integers(2**31, size=len(groups))
 
-        def worked(job: tuple[Ints, int]) -> SmallInts:
-            rows, seed = job
-            group = self._group(labels, rows)
+        def worked(job: tuple[Ints, SmallInts, int]) -> SmallInts:
+            rows, orders, seed = job
+            group = self._group(labels, rows, orders)
             work(group, seed)
             return group.state.label
 
-        jobs = list(zip(groups, seeds.tolist(), strict=True))
+        jobs = list(zip(groups, orders_within(self.orders, groups), seeds.tolist(), strict=True))
         return _numbered(len(self), groups, in_parallel(worked, jobs, progress, self.stop, quick=self._is_small))
 
-    def _group(self, labels: Ints, rows: Rows) -> Group:
+    def _group(self, labels: Ints, rows: Rows, orders: SmallInts) -> Group:
         part = self.part(rows)
-        return Group.of(part.losses, part.limits, part._scaled_points, labels[rows], self.k, self.stop)
+        return Group.of(part.losses, part.limits, part._scaled_points, orders, labels[rows], self.k, self.stop)
 
     @property
     def _scaled_points(self) -> Floats:
@@ -192,8 +202,9 @@ class WeaveTable:
 
     def _heat(self, labels: Ints, effort: Effort, plan: Pass, random: np.random.Generator) -> tuple[float, float]:
         """Return the first and the last temperature: a pass begins hot, but not where random swaps cost little."""
-        rows = groups_of(labels, self.losses, effort.group, random)[0]
-        costs = self._group(labels, rows).swap_costs(plan.candidates, int(random.integers(2**31)))
+        groups = groups_of(labels, self.losses, effort.group, random)[:1]
+        [orders] = orders_within(self.orders, groups)
+        costs = self._group(labels, groups[0], orders).swap_costs(plan.candidates, int(random.integers(2**31)))
         dear = costs[costs > 0]
         first = min(plan.heat[0], 2.0 * float(np.median(dear))) if len(dear) else plan.heat[0]
         hotter, colder = SQUARED_HEAT if self.losses.squared else (1.0, 1.0)
@@ -214,7 +225,7 @@ def _between(ends: tuple[float, float], start: float, end: float) -> tuple[float
     return first * (last / first) ** start, first * (last / first) ** end
 
 
-def _numbered(rows: int, parts: Sequence[Rows], labels: Iterator[SmallInts]) -> Ints:
+def _numbered(rows: int, parts: Sequence[Rows], labels: Iterable[SmallInts]) -> Ints:
     """Return one label per row, from the labels of each part's rows; no two parts share a class."""
     all_labels, first = np.empty(rows, dtype=np.int64), 0
     for part, part_labels in zip(parts, labels, strict=True):

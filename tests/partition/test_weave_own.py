@@ -1,0 +1,89 @@
+"""weave's own classes: which starts are improved, and that a larger effort goes on from a smaller one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tclose.distance import Ordered
+from tclose.partition.problem import Attribute, Problem
+from tclose.partition.shared.axes import NumberAxis
+from tclose.partition.weave.bisection import orders_of
+from tclose.partition.weave.effort import effort_for
+from tclose.partition.weave.groups import orders_within
+from tclose.partition.weave.own import OwnClasses
+from tclose.partition.weave.table import WeaveTable
+from tclose.types import Ints, silent
+
+ROWS = 600
+
+
+@pytest.fixture
+def table() -> WeaveTable:
+    random = np.random.default_rng(1)
+    codes = random.integers(0, 30, ROWS)
+    guarded = Attribute(codes, np.bincount(codes, minlength=30).astype(np.int64), Ordered(30), Fraction(1, 10))
+    return WeaveTable.of(Problem(random.random((ROWS, 2)), (guarded,), 2), silent)
+
+
+def test_the_best_of_the_formed_classes_is_improved_first(table: WeaveTable) -> None:
+    own, effort = OwnClasses(table), effort_for("fast", ROWS)
+    [improved] = own.improved(effort, 1, silent)
+    formed = [table.loss(table.form_classes(share, silent)) for share in effort.shares]
+    assert own.used == {min(formed)}
+    assert table.loss(improved) <= min(formed)
+
+
+def test_a_larger_effort_goes_on_from_a_smaller_one(table: WeaveTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = OwnClasses(table)
+    list(own.improved(effort_for("fast", ROWS), 1, silent))
+    before, begun = own.best, []
+    improve = WeaveTable.improve
+
+    def noted(self: WeaveTable, labels: Ints, *arguments: object) -> Ints:
+        begun.append(labels)
+        return improve(self, labels, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(WeaveTable, "improve", noted)
+    list(own.improved(effort_for("balanced", ROWS), 1, silent))
+    assert begun[0] is before
+
+
+def test_further_starts_are_formed_classes_that_were_not_used(table: WeaveTable) -> None:
+    own = OwnClasses(table)
+    list(own.improved(effort_for("fast", ROWS), 1, silent))
+    used = set(own.used)
+    effort = replace(effort_for("balanced", ROWS), shares=(0.3, 0.4, 0.55, 0.7, 0.85, 1.0), starts=3)
+    starts = own._starts(effort, silent)
+    assert starts[0] is own.best
+    assert len(starts) == 3
+    assert len(own.used) == len(used) + 2
+    assert sorted(table.loss(labels) for labels in starts[1:]) == sorted(own.used - used)
+
+
+def test_the_best_is_kept(table: WeaveTable) -> None:
+    own = OwnClasses(table)
+    losses = [
+        table.loss(labels)
+        for name in ("fast", "balanced")
+        for labels in own.improved(effort_for(name, ROWS), 1, silent)
+    ]
+    assert own.best is not None
+    assert table.loss(own.best) == min(losses)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 3), st.integers(1, 4))
+def test_orders_within_groups_are_the_orders_of_their_rows(seed: int, rows: int, columns: int, count: int) -> None:
+    random = np.random.default_rng(seed)
+    axes = tuple(NumberAxis.of_points(random.integers(0, 5, rows).astype(float)) for _ in range(columns))
+    table = WeaveTable.of(Problem(np.zeros((rows, columns)), (), axes=axes), silent)
+    chosen = random.integers(0, count + 1, rows)  # the last group is left out
+    groups = [members for g in range(count) if len(members := np.flatnonzero(chosen == g))]
+    if groups:
+        for members, orders in zip(groups, orders_within(table.orders, groups), strict=True):
+            assert orders.tolist() == orders_of(table.part(members).losses).tolist()
