@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +127,11 @@ class Problem:
         """The quasi-identifiers with their losses."""
         return self.axes or tuple(NumberAxis.of_points(column) for column in self.points.T)
 
+    @cached_property
+    def axis_orders(self) -> Ints:
+        """The rows in the order of each coordinate, of equals the first first; in their own order without any."""
+        return axis_orders(self.points)
+
     @property
     def loses_gcp(self) -> bool:
         """Whether the loss is the mean NCP of all quasi-identifiers, which weigh the same."""
@@ -172,6 +178,12 @@ class Problem:
                         f"{model.name} = {model.required} of sensitive attribute {number} cannot be reached: "
                         f"all rows reach {judged.reached}"
                     )
+
+
+def axis_orders(points: Floats) -> Ints:
+    """Return the rows in the order of each coordinate, of equals the first first; without coordinates as they are."""
+    orders = [np.argsort(column, kind="stable") for column in points.T]
+    return np.array(orders or [np.arange(len(points))])
 
 
 def persons_per_class(labels: Ints, persons: Ints) -> Ints:

@@ -92,9 +92,11 @@ def _sampled(embedding: Embedding, order: Ints, most: int) -> tuple[Floats, Floa
 
 def _nearness(points: Floats, means: Floats) -> Floats:
     """Return 1/d^(2/(m−1)) of every point and mean, scaled per point so that the nearest is 1."""
-    squares = (points**2).sum(axis=1)[:, None] + (means**2).sum(axis=1) - 2 * points @ means.T
-    squares = np.maximum(squares, NEAREST)
-    return np.asarray((squares.min(axis=1, keepdims=True) / squares) ** POWER)
+    products = np.ascontiguousarray((2 * points @ means.T).T)  # means × points: numpy is slow along short rows
+    squares = (points**2).sum(axis=1) + (means**2).sum(axis=1)[:, None] - products
+    np.maximum(squares, NEAREST, out=squares)
+    near = np.divide(squares.min(axis=0), squares, out=squares) ** POWER
+    return np.ascontiguousarray(near.T)
 
 
 def _fitted(near: Floats, shares: Floats, weights: Floats) -> Floats:

@@ -41,7 +41,9 @@ def spread(problem: Problem, bucketing: Bucketing, size: Size, progress: Progres
     for number, buckets in enumerate(tries):
         beat = stretch(progress, number / len(tries), number / len(tries))
         beat(0.0)
-        labels = _joined(problem, one_of_each(problem.points, bucketing(buckets), buckets, beat), beat)
+        labels = _joined(
+            problem, one_of_each(problem.points, problem.axis_orders, bucketing(buckets), buckets, beat), beat
+        )
         loss = total_loss(axes, labels)
         worse = worse + 1 if loss > least else 0
         best, least = (labels, loss) if loss < least else (best, least)
@@ -61,21 +63,28 @@ def _sizes(problem: Problem, size: Size) -> Iterator[int]:
         yield buckets
 
 
-def one_of_each(points: Floats, of_row: Ints, buckets: int, progress: Progress = silent) -> Ints:
+def one_of_each(points: Floats, orders: Ints, of_row: Ints, buckets: int, progress: Progress = silent) -> Ints:
     """Return classes that take one row of each bucket from one neighbourhood; left-over rows join the nearest class.
 
     The paper grows each class by the nearest rows, in O(n²/k), and its last classes get the rows that no other
-    class took. Here the rows of all buckets are bisected alike, in O(n log n).
+    class took. Here the rows of all buckets are bisected alike, in O(n log n). `orders` are those of `axis_orders`.
     """
     points = points if points.shape[1] else np.zeros((len(points), 1))
-    rows = np.flatnonzero(of_row < buckets)
-    count = len(rows) // buckets
-    orders = np.array([rows[np.lexsort((axis[rows], of_row[rows]))] for axis in points.T])
-    members = bisect(points, orders, np.ones(buckets, dtype=np.int64), count, np.array([0.5]), progress)
+    count = int(np.count_nonzero(of_row < buckets)) // buckets
+    sorted_rows = np.array([_by_bucket(order, of_row, buckets) for order in orders])
+    members = bisect(points, sorted_rows, np.ones(buckets, dtype=np.int64), count, np.array([0.5]), progress)
     labels = np.empty(len(points), dtype=np.int64)
     labels[members.ravel()] = np.repeat(np.arange(count), buckets)
     _place_left_over(points, labels, np.flatnonzero(of_row == buckets), points[members].mean(axis=1))
     return labels
+
+
+def _by_bucket(order: Ints, of_row: Ints, buckets: int) -> Ints:
+    """Return the rows of an order bucket by bucket, without those left over."""
+    bucket = of_row[order]
+    kept = bucket < buckets
+    small = bucket[kept].astype(np.min_scalar_type(buckets))  # numpy sorts integers of 16 bits in linear time
+    return order[kept][np.argsort(small, kind="stable")]
 
 
 def _place_left_over(points: Floats, labels: Ints, rows: Ints, centres: Floats) -> None:
