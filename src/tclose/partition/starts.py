@@ -17,6 +17,7 @@ from tclose.partition import METHODS, method_named
 from tclose.partition.problem import Problem
 from tclose.partition.shared.alike import equality_classes
 from tclose.partition.shared.axes import NumberAxis
+from tclose.partition.shared.buckets import Verdicts
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import Start
 from tclose.types import Ints, Progress, stretch
@@ -126,7 +127,7 @@ def _equality(problem: Problem) -> Start | None:
     labels = equality_classes(problem.all_axes, problem.rows)
     if problem.rows > QUADRATIC and np.mean(~problem.admitted(labels)) > MANY_FAILING:
         return None
-    mended = merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
+    mended = merged(labels, np.zeros_like(labels), problem.points, Verdicts(problem).judged)
     return Start(EQUALITY, mended, fast=True, optimal=mended.max() == labels.max() and _loses_ranges(problem))
 
 

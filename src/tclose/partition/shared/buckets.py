@@ -8,6 +8,7 @@ proves that it is within t, so classes are judged, and those that fail are joine
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -129,8 +130,8 @@ def _united(problem: Problem, labels: Ints, bad: Bools, progress: Progress) -> I
 class Verdicts:
     """Judges classes that only ever grow, each of them once."""
 
-    def __init__(self, problem: Problem, rounds: int, progress: Progress = silent) -> None:
-        self._problem, self._progress = problem, progress
+    def __init__(self, problem: Problem, rounds: int = ROUNDS, progress: Progress = silent) -> None:
+        self._problem, self._progress = replace(problem, axes=()), progress  # losses are not judged
         self._rounds = rounds
         self._size = np.zeros(problem.rows, dtype=np.int64)  # per first row of a class: its size when last judged
         self._fails = np.zeros(problem.rows, dtype=bool)
