@@ -107,7 +107,7 @@ def _halved(problem: Problem, parts: Parts, cuts: Cuts, pulse: Pulse) -> tuple[P
 
 def _both_admitted(problem: Problem, halves: Parts) -> NDArray[np.bool_]:
     """Tell for each two halves whether both could be classes."""
-    admitted = (halves.sizes >= problem.k).reshape(-1, 2).all(axis=1)
+    admitted = np.asarray((halves.sizes >= problem.k).reshape(-1, 2).all(axis=1))
     for attribute in problem.sensitive:
         left = halves.only(np.repeat(admitted, 2))  # halves that one attribute refuses are not shown to the next
         if len(left):

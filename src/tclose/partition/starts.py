@@ -17,9 +17,9 @@ from tclose.partition import METHODS, method_named
 from tclose.partition.problem import Problem
 from tclose.partition.shared.alike import equality_classes
 from tclose.partition.shared.axes import NumberAxis
-from tclose.partition.shared.buckets import Verdicts
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import Start
+from tclose.partition.shared.verdicts import Verdicts
 from tclose.types import Ints, Progress, stretch
 
 EQUALITY, ONE_CLASS, EXACT = "equality classes", "one class", "exact"

@@ -14,8 +14,9 @@ from tclose.distance import Equal, Ordered
 from tclose.errors import Infeasible, PolicyError
 from tclose.partition.pca import cut
 from tclose.partition.problem import Attribute, Problem, axis_orders
-from tclose.partition.shared.buckets import ROUNDS, Verdicts, one_of_each, spread
+from tclose.partition.shared.buckets import one_of_each, spread
 from tclose.partition.shared.loss import loss_table, total_loss
+from tclose.partition.shared.verdicts import ROUNDS, Verdicts
 from tclose.privacy.ldiversity import DistinctL
 from tclose.types import silent
 

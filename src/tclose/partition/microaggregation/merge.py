@@ -21,7 +21,7 @@ def joined(points: Floats, labels: Ints, sensitive: tuple[Attribute, ...], progr
     """Return the classes with those beyond some t merged into others; one class of all rows must be within every t."""
     beyond, judges = (
         excess(labels, sensitive),
-        [_judge(attribute) for attribute in sensitive if attribute.t is not None],
+        [judge_of(attribute) for attribute in sensitive if attribute.t is not None],
     )
     order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
     members = np.split(order, np.cumsum(sizes)[:-1])
@@ -29,7 +29,7 @@ def joined(points: Floats, labels: Ints, sensitive: tuple[Attribute, ...], progr
     failing = max(int((beyond > 0).sum()), 1)
     while beyond[worst := int(beyond.argmax())] > 0:
         progress(max(1 - int(np.count_nonzero(beyond > 0)) / failing, 0.0))
-        other = _nearest(centres, worst)
+        other = nearest(centres, worst)
         rows = members[other] = np.concatenate((members[other], members[worst]))
         centres[other] = np.add.reduce(points.take(rows, axis=0), axis=0) / len(rows)
         centres[worst], members[worst], beyond[worst] = np.inf, members[worst][:0], -np.inf
@@ -53,7 +53,7 @@ def excess(labels: Ints, sensitive: tuple[Attribute, ...]) -> Floats:
     return worst
 
 
-def _nearest(centres: Floats, chosen: int) -> int:
+def nearest(centres: Floats, chosen: int) -> int:
     """Return the class whose centre is nearest to that of another class, the first of equals."""
     near = _near(centres, chosen)
     if len(near) == 1:
@@ -81,12 +81,13 @@ def _near(centres: Floats, chosen: int) -> Ints:
 # --- one class at a time ----------------------------------------------------------------------------------------------
 
 
-def _judge(attribute: Attribute) -> _FastJudge | _SlowJudge:
-    return _FastJudge.of(attribute) or _SlowJudge(attribute)
+def judge_of(attribute: Attribute) -> FastJudge | SlowJudge:
+    """Return what tells of one class at a time by how much it is beyond an attribute's t."""
+    return FastJudge.of(attribute) or SlowJudge(attribute)
 
 
 @dataclass(frozen=True, eq=False)
-class _SlowJudge:
+class SlowJudge:
     """Tells by how much one class is beyond an attribute's t, whatever the distance."""
 
     attribute: Attribute
@@ -100,7 +101,7 @@ class _SlowJudge:
 
 
 @dataclass(frozen=True, eq=False)
-class _FastJudge:
+class FastJudge:
     """The same on a line or in a tree, where 64 bits hold the work of every class.
 
     On a line, `gaps` lie between the values, and `reference` counts the table's rows up to each value. In a tree,
@@ -116,7 +117,7 @@ class _FastJudge:
     t: Fraction
 
     @classmethod
-    def of(cls, attribute: Attribute) -> _FastJudge | None:
+    def of(cls, attribute: Attribute) -> FastJudge | None:
         """Lay an attribute's distance out for the loop; None where it is neither a line nor a tree, or too long."""
         geometry, reference, total, t = (
             attribute.geometry,

@@ -7,6 +7,7 @@ member whose leaving brings the group nearest to the table, if it does bring it 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -77,10 +78,8 @@ def swapped(points: Floats, k: int, attribute: Attribute, progress: Progress) ->
         if in_order:
             order = np.argsort(gaps, kind="stable")
             others, gaps = others[order], gaps[order]
-        while _mend(
-            *(members, others, gaps, in_order, attribute.codes),
-            *(ground.gaps, ground.nodes, ground.shares, ground.t, state, some),
-        ):
+        distance = ground.gaps, ground.nodes, ground.shares, ground.t
+        while partial(_mend, members, others, gaps, in_order, attribute.codes)(*distance, state, some):
             progress(1 - len(alive) / rows)
         labels[members] = group
         alive, group = alive[labels[alive] < 0], group + 1
@@ -172,7 +171,7 @@ def _line_cost(codes: Ints, gaps: Floats, shares: Floats, first: int, group: Flo
         sums[0, i + 1], sums[1, i + 1], sums[2, i + 1], sums[3, i + 1] = rise, fall, cost, share
     for code in codes:
         group[code] = 0.0
-    return cost
+    return float(cost)
 
 
 @part

@@ -8,7 +8,6 @@ proves that it is within t, so classes are judged, and those that fail are joine
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from tclose.partition.problem import Problem
 from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.stratified import bisect
+from tclose.partition.shared.verdicts import ROUNDS, Verdicts
 from tclose.types import Bools, Floats, Ints, Progress, silent, stretch
 
 Size = Literal["searched", "k"]
@@ -25,7 +25,6 @@ Bucketing = Callable[[int], Ints]  # number of buckets → bucket of every row; 
 
 SIZES = ("searched", "k")
 PATIENCE = 2  # sizes in a row that lose more than the best before them
-ROUNDS = 64  # of joining pairs; each halves the failing classes, and those that still fail then are stubborn
 MOST_BUCKETS = 1024  # that are tried; joining makes larger classes where they are needed
 
 
@@ -125,31 +124,3 @@ def _united(problem: Problem, labels: Ints, bad: Bools, progress: Progress) -> I
             break
         more = max(1, 2 * more)
     return np.unique(np.where(united, order[0], np.arange(len(sizes)))[labels], return_inverse=True)[1].astype(np.int64)
-
-
-class Verdicts:
-    """Judges classes that only ever grow, each of them once."""
-
-    def __init__(self, problem: Problem, rounds: int = ROUNDS, progress: Progress = silent) -> None:
-        self._problem, self._progress = replace(problem, axes=()), progress  # losses are not judged
-        self._rounds = rounds
-        self._size = np.zeros(problem.rows, dtype=np.int64)  # per first row of a class: its size when last judged
-        self._fails = np.zeros(problem.rows, dtype=bool)
-
-    def failing(self, labels: Ints) -> Bools:
-        """Tell for each class whether to join it: whether it fails, while rounds are left."""
-        self._progress(0.0)
-        self._rounds -= 1
-        return self.judged(labels) & (self._rounds >= 0)
-
-    def judged(self, labels: Ints) -> Bools:
-        """Tell for each class whether the problem does not admit it."""
-        sizes, first = np.bincount(labels), np.empty(int(labels.max()) + 1, dtype=np.int64)
-        first[labels[::-1]] = np.arange(len(labels))[::-1]
-        new = self._size[first] != sizes
-        if new.any():
-            rows = np.flatnonzero(new[labels])
-            number = np.cumsum(new) - 1
-            self._fails[first[new]] = ~self._problem.part(rows).admitted(number[labels[rows]])
-            self._size[first] = sizes
-        return np.asarray(self._fails[first])
