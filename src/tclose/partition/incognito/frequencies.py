@@ -64,7 +64,7 @@ def numbered(columns: Sequence[Ints], rows: int) -> tuple[Ints, Ints]:
             key = np.unique(key, return_inverse=True)[1].astype(np.int64)
             largest = int(key.max()) + 1
         key, largest = key * groups + column, largest * groups
-    if largest > DENSE * rows:
+    if largest > DENSE * rows or key.min() < 0:  # intervals of numbers below 0 count down from -1
         _, first, labels = np.unique(key, return_index=True, return_inverse=True)
         return labels.astype(np.int64), first
     present = np.bincount(key, minlength=largest) > 0
