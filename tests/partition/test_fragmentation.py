@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from tclose.distance import Counts, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible
-from tclose.partition.fragmentation import partition, plan
+from tclose.partition.fragmentation import kernels, partition, plan
 from tclose.partition.fragmentation.attribute import judged
 from tclose.partition.fragmentation.boxes import BoxSearch
 from tclose.partition.fragmentation.conformance import relaxed_bound
+from tclose.partition.fragmentation.spread import LineSpread
 from tclose.partition.fragmentation.strategy import STRATEGIES
 from tclose.partition.problem import Attribute, Problem
 
@@ -315,3 +316,19 @@ def test_progress_is_told():
     partition(ordered(range(500), "0.1"), progress=lambda share, phase="": told.append(share))
     assert told
     assert all(0 <= done <= 1 for done in told)
+
+
+@settings(deadline=None)
+@given(st.integers(2, 5), st.integers(1, 4), st.integers(1, 3), st.integers(0, 99))
+def test_all_lines_are_cut_as_each_line_is(parts: int, step: int, attributes: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    codes = random.integers(0, 7, (attributes, 40))
+    lines = [LineSpread(np.cumsum(random.integers(0, 9, 7))) for _ in range(attributes)]
+    orders = np.array([random.permutation(40)[: parts * step] for _ in range(2)])
+    places = np.array([line.places(own) for line, own in zip(lines, codes, strict=True)])
+    sides = kernels.all_line_cuts(places, orders, step)
+    for i, order in enumerate(orders):
+        for a, line in enumerate(lines):
+            left, right = line.cuts(codes[a, order], step)
+            assert sides[0, i, :, a].tolist() == left.tolist()
+            assert sides[1, i, :, a].tolist() == right.tolist()

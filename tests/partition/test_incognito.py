@@ -16,7 +16,7 @@ from tclose import Policy, anonymize
 from tclose.distance import Counts, Equal, Ordered
 from tclose.errors import Infeasible, Unsuited
 from tclose.partition import incognito
-from tclose.partition.incognito import labels_at, minimal_solutions, partition, tops
+from tclose.partition.incognito import frequencies, labels_at, minimal_solutions, partition, tops
 from tclose.partition.incognito.frequencies import Frequencies, numbered
 from tclose.partition.incognito.ladder import Ladder
 from tclose.partition.problem import Attribute, Problem
@@ -176,6 +176,24 @@ def test_what_memory_does_not_hold_is_rolled_up_again(monkeypatch: pytest.Monkey
     for held in (0, 50):
         monkeypatch.setattr(incognito, "MOST_CLASSES", held)
         assert minimal_solutions(problem) == found
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(), st.integers(1, 4))
+def test_classes_are_counted_alike_in_arrays_and_by_sorting(problem: Problem, height: int) -> None:
+    ladders = [Ladder.of(axis) for axis in problem.all_axes]
+    node = [(axis, min(height, ladder.top)) for axis, ladder in enumerate(ladders)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frequencies, "DENSE", 0)
+        by_sorting = Frequencies.of(problem, ladders).rolled_up(ladders, node)
+        patch.setattr(frequencies, "DENSE", 10**9)
+        in_arrays = Frequencies.of(problem, ladders).rolled_up(ladders, node)
+    assert by_sorting.values.tolist() == in_arrays.values.tolist()
+    assert by_sorting.sizes.tolist() == in_arrays.sizes.tolist()
+    for one, other in zip(by_sorting.counts, in_arrays.counts, strict=True):
+        assert one.starts.tolist() == other.starts.tolist()
+        assert one.codes.tolist() == other.codes.tolist()
+        assert one.counts.tolist() == other.counts.tolist()
 
 
 def test_very_many_combinations_of_values_get_numbers_of_their_own() -> None:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, PolicyError, Unsuited
 from tclose.measure.utility import MeasuredPartition, squared_error
-from tclose.partition.microaggregation import partition
+from tclose.partition.microaggregation import partition, swap
 from tclose.partition.microaggregation.first import strata_needed, strata_of, stratified
 from tclose.partition.microaggregation.mdav import mdav, standardised
-from tclose.partition.microaggregation.merge import excess, joined
+from tclose.partition.microaggregation.merge import FastJudge, SlowJudge, excess, joined, judge_of, nearest
 from tclose.partition.microaggregation.swap import swapped
 from tclose.partition.problem import Attribute, Problem
 
@@ -173,6 +173,56 @@ def test_swaps_bring_groups_nearer() -> None:
             (excess(labels, (one,)) > 0).sum() for labels in (mdav(points, 6, silent), swapped(points, 6, one, silent))
         ]
         assert beyond[1] < beyond[0] / 2
+
+
+@brief
+@given(
+    st.sampled_from([1, 2, 3, 64]), st.sampled_from(["ordered", "value", "equal", "hierarchical"]), st.integers(0, 99)
+)
+def test_sorted_rows_are_swapped_as_unsorted_ones(few: int, kind: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    codes, points = random.integers(0, 6, 60), random.integers(0, 4, (60, 2)).astype(np.float64)
+    one = Attribute(codes, np.bincount(codes, minlength=6), DISTANCES[kind], Fraction(1, 10))
+    unsorted = swapped(points, 3, one, silent)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(swap, "FEW_VALUES", 0)
+        assert swapped(points, 3, one, silent).tolist() == unsorted.tolist()
+
+
+@brief
+@given(st.sampled_from(sorted(DISTANCES)), st.integers(1, 30), levels, st.integers(0, 99))
+def test_one_class_is_judged_as_many_are(kind: str, size: int, t: Fraction, seed: int) -> None:
+    """To the last bit, as the excess decides which class is merged first."""
+    random = np.random.default_rng(seed)
+    codes, rows = random.integers(0, 6, 90), random.permutation(90)[:size]
+    one = Attribute(codes, np.bincount(codes, minlength=6), DISTANCES[kind], t)
+    judge = judge_of(one)
+    assert isinstance(judge, SlowJudge if kind == "matrix" else FastJudge)
+    assert judge.excess(rows) == excess(np.zeros(size, dtype=np.int64), (replace(one, codes=codes[rows]),))[0]
+
+
+@pytest.mark.parametrize("length", [2**40, 2**59, 10**30])
+def test_lines_too_long_for_64_bits_are_judged_exactly(length: int) -> None:
+    codes = np.array([0, 1, 2, 3] * 5)
+    positions = np.array([0, 1, length - 1, length], dtype=np.int64 if length < 2**62 else object)
+    one = Attribute(codes, np.bincount(codes), Value(positions), Fraction(1, 4))
+    judge, rows = judge_of(one), np.array([0, 4, 8])
+    assert isinstance(judge, FastJudge if length == 2**40 else SlowJudge)
+    assert judge.excess(rows) == excess(np.zeros(3, dtype=np.int64), (replace(one, codes=codes[rows]),))[0] > 0
+
+
+@brief
+@given(st.integers(2, 60), st.integers(1, 12), st.integers(0, 999))
+def test_the_nearest_class_is_the_first_of_equals(classes: int, columns: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    centres = random.integers(0, 3, (classes, columns)) / 3 + random.choice([0.0, 1e-16, 1e-9], (classes, columns))
+    centres[random.random(classes) < 0.2] = np.inf
+    chosen = int(random.integers(classes))
+    centres[chosen] = random.random(columns)
+    gaps = ((centres - centres[chosen]) ** 2).sum(axis=1)
+    gaps[chosen] = np.inf
+    if np.isfinite(gaps).any():
+        assert nearest(centres, chosen) == gaps.argmin()
 
 
 def by_the_book(points: np.ndarray, k: int, one: Attribute) -> list[set[int]]:

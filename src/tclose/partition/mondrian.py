@@ -9,6 +9,7 @@ relaxed cuts share the rows of the median value out, so that both sides are equa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -62,7 +63,7 @@ class Parts:
         """Where each part begins."""
         return self.bounds[:-1]
 
-    @property
+    @cached_property
     def sizes(self) -> Ints:
         """How many rows each part has."""
         return np.diff(self.bounds)
@@ -98,17 +99,21 @@ def _halved(problem: Problem, parts: Parts, cuts: Cuts, pulse: Pulse) -> tuple[P
         spread = widths[np.arange(len(pending)), axis_of] > UNCUT
         cut = _cut(axes, pending.only(spread), axis_of[spread], cuts)
         passed = np.zeros(len(pending), dtype=bool)
-        passed[spread] = _admitted(problem, cut).reshape(-1, 2).all(axis=1)
+        passed[spread] = _both_admitted(problem, cut)
         halves.append(cut.only(np.repeat(passed[spread], 2)))
         pending, widths, widest_first = pending.only(~passed), widths[~passed], widest_first[~passed]
     return none.with_all(halves), whole.with_all([pending])
 
 
-def _admitted(problem: Problem, parts: Parts) -> NDArray[np.bool_]:
-    """Tell for each part whether it could be a class."""
-    admitted, part_of = parts.sizes >= problem.k, parts.of_row()
-    for attribute in problem.sensitive if len(parts) else ():
-        admitted &= attribute.admits(Counts.from_codes(part_of, attribute.codes[parts.rows], len(attribute.reference)))
+def _both_admitted(problem: Problem, halves: Parts) -> NDArray[np.bool_]:
+    """Tell for each two halves whether both could be classes."""
+    admitted = np.asarray((halves.sizes >= problem.k).reshape(-1, 2).all(axis=1))
+    for attribute in problem.sensitive:
+        left = halves.only(np.repeat(admitted, 2))  # halves that one attribute refuses are not shown to the next
+        if len(left):
+            codes = attribute.codes[left.rows]
+            counts = Counts.from_codes(left.of_row(), codes, len(attribute.reference))
+            admitted[admitted] = attribute.admits(counts).reshape(-1, 2).all(axis=1)
     return admitted
 
 
@@ -118,6 +123,8 @@ def _cut(axes: tuple[Axis, ...], parts: Parts, axis_of: Ints, cuts: Cuts) -> Par
     shared = np.zeros(len(parts), dtype=bool)
     for number, axis in enumerate(axes):
         on_axis = axis_of == number
+        if not on_axis.any():
+            continue
         labels[np.repeat(on_axis, parts.sizes)] = _labels(axis, parts.only(on_axis))
         shared |= on_axis & (cuts == "relaxed" and not isinstance(axis, LabelAxis))
     order = np.argsort(part_of * (int(labels.max(initial=0)) + 1) + labels, kind="stable")

@@ -19,6 +19,7 @@ from tclose.partition.shared.alike import equality_classes
 from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import Start
+from tclose.partition.shared.verdicts import Verdicts
 from tclose.types import Ints, Progress, stretch
 
 EQUALITY, ONE_CLASS, EXACT = "equality classes", "one class", "exact"
@@ -126,7 +127,7 @@ def _equality(problem: Problem) -> Start | None:
     labels = equality_classes(problem.all_axes, problem.rows)
     if problem.rows > QUADRATIC and np.mean(~problem.admitted(labels)) > MANY_FAILING:
         return None
-    mended = merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
+    mended = merged(labels, np.zeros_like(labels), problem.points, Verdicts(problem).judged)
     return Start(EQUALITY, mended, fast=True, optimal=mended.max() == labels.max() and _loses_ranges(problem))
 
 

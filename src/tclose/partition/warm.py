@@ -30,6 +30,7 @@ class Run:
     options: Mapping[str, Any] = field(default_factory=dict)
     rows: int = 24
     distance: Distance = LINE
+    t: Fraction = Fraction(1, 2)
     beta: bool = False  # whether the table asks for β-likeness instead of t
     temper: bool = False  # whether the classes are tempered
 
@@ -45,7 +46,7 @@ class Run:
         numbers = np.arange(self.rows)
         codes, points = numbers % VALUES, np.stack([numbers * 7 % self.rows, numbers * 5 % self.rows], axis=1)
         reference = np.bincount(codes, minlength=VALUES).astype(np.int64)
-        t, models = (None, (BetaLikeness(Fraction(2)),)) if self.beta else (Fraction(1, 2), ())
+        t, models = (None, (BetaLikeness(Fraction(2)),)) if self.beta else (self.t, ())
         attribute = Attribute(codes, reference, self.distance, t, models=models)
         return Problem(points / self.rows, (attribute,), 2)
 
@@ -54,6 +55,7 @@ RUNS = (  # together they use every kernel
     Run("weave", {"effort": "fast"}, rows=240, temper=True),
     Run("fragmentation"),
     Run("fragmentation", {"bound": "published", "sizing": "gcd"}),
+    Run("fragmentation", {"sizing": "gcd"}),
     Run("fragmentation", distance=STAR),
     Run("fragmentation", distance=METRIC),
     Run("fragmentation", distance=MISSING),
@@ -62,7 +64,7 @@ RUNS = (  # together they use every kernel
     Run("burel", beta=True),
     Run("microaggregation", {"variant": "first"}),
     Run("microaggregation", {"variant": "swap"}),
-    Run("microaggregation", {"variant": "merge"}),
+    Run("microaggregation", {"variant": "merge"}, t=Fraction(1, 20)),  # so small that classes must be merged
     Run("clustering"),
     Run("exact", rows=8),
 )

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from tclose.distance import Equal, Ordered
 from tclose.errors import Infeasible, PolicyError
 from tclose.partition.pca import cut
-from tclose.partition.problem import Attribute, Problem
-from tclose.partition.shared.buckets import ROUNDS, Verdicts, one_of_each, spread
+from tclose.partition.problem import Attribute, Problem, axis_orders
+from tclose.partition.shared.buckets import one_of_each, spread
 from tclose.partition.shared.loss import loss_table, total_loss
+from tclose.partition.shared.verdicts import ROUNDS, Verdicts
 from tclose.privacy.ldiversity import DistinctL
 from tclose.types import silent
 
@@ -26,7 +27,8 @@ def test_a_class_takes_one_row_of_each_bucket(rows: int, data: st.DataObject) ->
     buckets = data.draw(st.integers(1, rows))
     random = np.random.default_rng(rows)
     of_row = cut(random.permutation(rows), buckets)
-    labels = one_of_each(random.random((rows, 2)), of_row, buckets)
+    points = random.random((rows, 2))
+    labels = one_of_each(points, axis_orders(points), of_row, buckets)
     taken = np.zeros((int(labels.max()) + 1, buckets + 1), dtype=np.int64)
     np.add.at(taken, (labels, of_row), 1)
     assert len(taken) == rows // buckets
@@ -37,12 +39,14 @@ def test_a_class_takes_one_row_of_each_bucket(rows: int, data: st.DataObject) ->
 def test_rows_of_a_class_are_near_each_other() -> None:
     """Ten places with one row of each of four buckets: every place is a class."""
     place, bucket = np.divmod(np.random.default_rng(0).permutation(40), 4)
-    labels = one_of_each(place[:, None] / 9, bucket, 4)
+    labels = one_of_each(place[:, None] / 9, axis_orders(place[:, None]), bucket, 4)
     assert all(len(set(labels[place == here])) == 1 for here in range(10))
 
 
 def test_without_quasi_identifiers() -> None:
-    assert sorted(np.bincount(one_of_each(np.zeros((6, 0)), np.arange(6) % 2, 2))) == [2, 2, 2]
+    points = np.zeros((6, 0))
+    labels = one_of_each(points, axis_orders(points), np.arange(6) % 2, 2)
+    assert sorted(np.bincount(labels)) == [2, 2, 2]
 
 
 def halves(rows: int, t: str = "0", k: int = 4) -> Problem:

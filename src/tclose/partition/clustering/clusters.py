@@ -43,14 +43,15 @@ class Clusters:
         first = order[np.searchsorted(reached, (np.arange(count) + 0.5) * total / count)]
         means, weights = embedding.points[first], np.ones(count)
         points, shares = _sampled(embedding, order, max(ENTRIES // count, 4 * count))
+        nearness = _Nearness.of(points)
         for _ in range(ROUNDS):
             pulse.beat()
-            near = _nearness(points, means)
+            near = nearness(means)
             weights = _fitted(near, shares, weights)
             before, means = means, _moved(near * weights, points, shares, means)
             if np.abs(means - before).max() <= ENOUGH:
                 break
-        return cls(means, _fitted(_nearness(points, means), shares, weights))
+        return cls(means, _fitted(nearness(means), shares, weights))
 
     def shared_out(self, embedding: Embedding, pulse: Pulse = QUIET) -> Ints:
         """Return the cluster of every row, all of equal size; the least sure rows are left over, in one more."""
@@ -90,11 +91,25 @@ def _sampled(embedding: Embedding, order: Ints, most: int) -> tuple[Floats, Floa
     return embedding.points[chosen], np.full(most, 1 / most)
 
 
-def _nearness(points: Floats, means: Floats) -> Floats:
-    """Return 1/d^(2/(m−1)) of every point and mean, scaled per point so that the nearest is 1."""
-    squares = (points**2).sum(axis=1)[:, None] + (means**2).sum(axis=1) - 2 * points @ means.T
-    squares = np.maximum(squares, NEAREST)
-    return np.asarray((squares.min(axis=1, keepdims=True) / squares) ** POWER)
+@dataclass(frozen=True, eq=False)
+class _Nearness:
+    """1/d^(2/(m−1)) of every point and mean, scaled per point so that the nearest mean is 1."""
+
+    doubled: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, points: Floats) -> _Nearness:
+        """Work out what does not depend on the means."""
+        return cls(2 * points, (points**2).sum(axis=1))
+
+    def __call__(self, means: Floats) -> Floats:
+        """Return points × means. In between it is means × points, as numpy is slow along short rows."""
+        products = np.ascontiguousarray((self.doubled @ means.T).T)
+        squares = self.squares + (means**2).sum(axis=1)[:, None] - products
+        np.maximum(squares, NEAREST, out=squares)
+        near = np.divide(squares.min(axis=0), squares, out=squares) ** POWER
+        return np.ascontiguousarray(near.T)
 
 
 def _fitted(near: Floats, shares: Floats, weights: Floats) -> Floats:

@@ -34,6 +34,22 @@ def line_cuts(x: Floats, step: int, printed: bool) -> tuple[Floats, Floats]:
     return left, _line_prefixes(x, step, parts, printed, True)[::-1].copy()
 
 
+@kernel
+def all_line_cuts(places: Floats, orders: Ints, step: int) -> Floats:
+    """Return left and right × orders × cuts × attributes, where all values are on lines.
+
+    `places` are those of every attribute's rows, and `orders` hold the rows of one fragment, in one order each.
+    """
+    parts = orders.shape[1] // step
+    sides = np.empty((2, len(orders), parts - 1, len(places)))
+    for i in range(len(orders)):
+        for a in range(len(places)):
+            x = places[a][orders[i]]
+            sides[0, i, :, a] = _line_prefixes(x, step, parts, False, False)
+            sides[1, i, :, a] = _line_prefixes(x, step, parts, False, True)[::-1]
+    return sides
+
+
 @part
 def _leaf_prefixes(x: Floats, is_leaf: Bools, middle: float, step: int, parts: int, backwards: bool) -> Floats:
     """Return the work to the farthest of both ends and the leaf, for the first step, 2·step, … rows from either end."""

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tclose.partition.fragmentation import kernels
 from tclose.partition.fragmentation.attribute import SpreadAttribute
+from tclose.partition.fragmentation.spread import LineSpread
 from tclose.partition.fragmentation.strategy import Strategy
 from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.types import Floats, Ints
@@ -25,7 +27,7 @@ BATCH = 64  # with more fragments than this, the best 1/64 of them are cut at a 
 class Layers:
     """A fragment of `len(rows)/c` layers: its rows in the order of each attribute."""
 
-    orders: tuple[Ints, ...]
+    orders: Ints  # attributes × rows
     worst: Floats  # of each attribute
 
 
@@ -50,39 +52,54 @@ class LayeredSearch:
         self.scale = np.array([1 / (attribute.unit * len(attribute.codes)) for attribute in attributes])
         self.budgets = budgets
         self.strategy = strategy
+        self.places = _places(attributes)
         self.side = np.zeros(len(attributes[0].codes), dtype=np.bool_)
 
     def top(self, orders: tuple[Ints, ...]) -> Layers:
         """Return the one fragment of all these rows."""
         label = np.zeros(len(orders[0]), dtype=np.int64)
         worst = [float(attribute.spread.worst(label, attribute.codes[orders[0]])[0]) for attribute in self.attributes]
-        return Layers(orders, np.array(worst))
+        return Layers(np.array(orders), np.array(worst))
 
     def best_cuts(self, fragment: Layers, bounds: Floats) -> list[Cut]:
         """Return the best cut along each attribute that varies in the fragment, as the bounds stand now."""
         if len(fragment.orders[0]) <= self.classes:
             return []
         varying = [a for a, attribute in enumerate(self.attributes) if fragment.worst[a] > 0]
-        return [self._best_cut(fragment, a, bounds) for a in varying]
+        if not varying:
+            return []
+        left, right = self._sides(fragment.orders[varying])
+        after = bounds + (left + right - fragment.worst) * self.scale
+        best = self.strategy(after, self.budgets).argmin(axis=1)
+        chosen = np.arange(len(varying)), best
+        cuts = zip(varying, ((best + 1) * self.classes).tolist(), left[chosen], right[chosen], strict=True)
+        return [Cut(*cut) for cut in cuts]
 
     def split(self, fragment: Layers, cut: Cut) -> tuple[Layers, Layers]:
         """Carry out a cut, keeping every order."""
         chosen = fragment.orders[cut.attribute]
         self.side[chosen[: cut.at]] = False
         self.side[chosen[cut.at :]] = True
-        sides = [self.side[order] for order in fragment.orders]
-        left = tuple(order[~side] for order, side in zip(fragment.orders, sides, strict=True))
-        right = tuple(order[side] for order, side in zip(fragment.orders, sides, strict=True))
-        return Layers(left, cut.left), Layers(right, cut.right)
+        goes_right, attributes = self.side[fragment.orders], len(fragment.orders)
+        left, right = fragment.orders[~goes_right], fragment.orders[goes_right]
+        return Layers(left.reshape(attributes, -1), cut.left), Layers(right.reshape(attributes, -1), cut.right)
 
-    def _best_cut(self, fragment: Layers, attribute: int, bounds: Floats) -> Cut:
-        order = fragment.orders[attribute]
-        sides = [one.spread.cuts(one.codes[order], self.classes) for one in self.attributes]
-        left = np.stack([side[0] for side in sides], axis=1)
-        right = np.stack([side[1] for side in sides], axis=1)
-        after = bounds + (left + right - fragment.worst) * self.scale
-        best = int(self.strategy(after, self.budgets).argmin())
-        return Cut(attribute, (best + 1) * self.classes, left[best].copy(), right[best].copy())
+    def _sides(self, orders: Ints) -> tuple[Floats, Floats]:
+        """Return the worst case left and right of every cut through these orders: orders × cuts × attributes."""
+        if self.places is not None:
+            left, right = kernels.all_line_cuts(self.places, orders, self.classes)
+            return left, right
+        sides = [[one.spread.cuts(one.codes[order], self.classes) for one in self.attributes] for order in orders]
+        left, right = np.ascontiguousarray(np.array(sides).transpose(2, 0, 3, 1))
+        return left, right
+
+
+def _places(attributes: tuple[SpreadAttribute, ...]) -> Floats | None:
+    """Return where each attribute's rows lie on its line; None where one of them has no line, or a printed bound."""
+    lines = [attribute.spread for attribute in attributes if type(attribute.spread) is LineSpread]
+    if len(lines) < len(attributes):
+        return None
+    return np.array([line.places(one.codes) for line, one in zip(lines, attributes, strict=True)])
 
 
 def find_fragmentation(

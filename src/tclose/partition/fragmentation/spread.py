@@ -59,7 +59,11 @@ class LineSpread:
 
     def cuts(self, codes: Ints, step: int) -> tuple[Floats, Floats]:
         """Return the worst case left and right of every cut."""
-        return kernels.line_cuts(self._floats[codes], step, False)
+        return kernels.line_cuts(self.places(codes), step, False)
+
+    def places(self, codes: Ints) -> Floats:
+        """Return where the values of some rows lie."""
+        return self._floats[codes]
 
     def worst(self, labels: Ints, codes: Ints) -> Integers:
         """Return the worst case of every fragment, exactly."""
@@ -87,7 +91,7 @@ class PrintedLineSpread(LineSpread):
 
     def cuts(self, codes: Ints, step: int) -> tuple[Floats, Floats]:
         """Return the worst case left and right of every cut."""
-        left, right = kernels.line_cuts(self._floats[codes], step, True)
+        left, right = kernels.line_cuts(self.places(codes), step, True)
         return left * self.unit, right * self.unit
 
     def worst(self, labels: Ints, codes: Ints) -> Integers:

@@ -143,6 +143,6 @@ def _above(admitted: Bools) -> Bools:
     """Mark what lies directly above something found."""
     above = np.zeros_like(admitted)
     for axis in range(admitted.ndim):
-        along, under = np.moveaxis(above, axis, 0), np.moveaxis(admitted, axis, 0)
-        along[1:] |= under[:-1]
+        before = (slice(None),) * axis
+        above[(*before, slice(1, None))] |= admitted[(*before, slice(None, -1))]
     return above

@@ -15,6 +15,7 @@ from tclose.types import Ints
 Generalised = Sequence[tuple[int, int]]  # quasi-identifiers, each with its height; those not named are left out
 
 LARGEST_KEY = 2**62
+DENSE = 4  # times as many cells as entries are laid out in an array; more are sorted
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +43,7 @@ class Frequencies:
         """Return the classes of a coarser generalisation."""
         columns = [ladders[axis].levels[height][self.values[:, axis]] for axis, height in node]
         labels, first = numbered(columns, len(self))
-        sizes = np.zeros(len(first), dtype=np.int64)
-        np.add.at(sizes, labels, self.sizes)
+        sizes = np.bincount(labels, weights=self.sizes).astype(np.int64)
         return Frequencies(self.values[first], sizes, tuple(_joined(counts, labels) for counts in self.counts))
 
     def admitted(self, problem: Problem) -> bool:
@@ -64,16 +64,31 @@ def numbered(columns: Sequence[Ints], rows: int) -> tuple[Ints, Ints]:
             key = np.unique(key, return_inverse=True)[1].astype(np.int64)
             largest = int(key.max()) + 1
         key, largest = key * groups + column, largest * groups
-    _, first, labels = np.unique(key, return_index=True, return_inverse=True)
-    return labels.astype(np.int64), first
+    if largest > DENSE * rows or key.min() < 0:  # intervals of numbers below 0 count down from -1
+        _, first, labels = np.unique(key, return_index=True, return_inverse=True)
+        return labels.astype(np.int64), first
+    present = np.bincount(key, minlength=largest) > 0
+    labels = (np.cumsum(present) - 1)[key]
+    first = np.empty(int(np.count_nonzero(present)), dtype=np.int64)
+    first[labels[::-1]] = np.arange(rows)[::-1]
+    return labels, first
 
 
 def _joined(counts: Counts, labels: Ints) -> Counts:
     """Add up the counts of the classes that get the same label."""
     key = counts.per_entry(labels) * counts.domain_size + counts.codes
-    order = np.argsort(key, kind="stable")
+    cells = (int(labels.max()) + 1) * counts.domain_size
+    if cells <= DENSE * len(key):
+        sums = np.bincount(key, weights=counts.counts, minlength=cells).astype(np.int64)
+        present = np.flatnonzero(sums)
+        return _of_keys(present, sums[present], counts.domain_size)
+    order = np.argsort(key.astype(np.min_scalar_type(cells)), kind="stable")  # fast in 16 bits
     key = key[order]
     first = np.flatnonzero(np.diff(key, prepend=-1))
-    classes, codes = np.divmod(key[first], counts.domain_size)
-    starts = np.flatnonzero(np.diff(classes, prepend=-1))
-    return Counts(starts, codes, np.add.reduceat(counts.counts[order], first), counts.domain_size)
+    return _of_keys(key[first], np.add.reduceat(counts.counts[order], first), counts.domain_size)
+
+
+def _of_keys(keys: Ints, counts: Ints, domain_size: int) -> Counts:
+    """Return the counts of rising keys, class · domain + value."""
+    classes, codes = np.divmod(keys, domain_size)
+    return Counts(np.flatnonzero(np.diff(classes, prepend=-1)), codes, counts, domain_size)

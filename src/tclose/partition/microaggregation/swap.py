@@ -7,6 +7,7 @@ member whose leaving brings the group nearest to the table, if it does bring it 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -14,9 +15,10 @@ from tclose.distance import Line, LineWithLeaf, Metric
 from tclose.errors import Unsuited
 from tclose.partition.microaggregation.mdav import centre, distances, farthest, gather
 from tclose.partition.problem import Attribute
-from tclose.partition.shared.kernels import kernel
+from tclose.partition.shared.kernels import kernel, part
 from tclose.types import Floats, Ints, Progress
 
+FEW_VALUES = 64  # of which each is weighed once per swap; rows of more values are sorted instead, and weighed once
 UNKNOWN = -2
 LOOKS = 50_000_000  # rows looked at between two calls of progress
 
@@ -60,6 +62,7 @@ class FloatDistance:
 def swapped(points: Floats, k: int, attribute: Attribute, progress: Progress) -> Ints:
     """Return groups of k rows, or up to 2k − 1 at the end; some may be beyond t still."""
     ground, rows = FloatDistance.of(attribute), len(points)
+    in_order = len(attribute.reference) > FEW_VALUES
     labels, alive, group = np.full(rows, -1, dtype=np.int64), np.arange(rows), 0
     origin = points[0]
     while len(alive) >= 2 * k:
@@ -72,9 +75,11 @@ def swapped(points: Floats, k: int, attribute: Attribute, progress: Progress) ->
         labels[members] = -1
         gaps = distances(points, others, origin)
         state, some = np.array([-1.0, -1.0]), max(1, LOOKS // len(others))
-        while _mend(
-            members, others, gaps, attribute.codes, ground.gaps, ground.nodes, ground.shares, ground.t, state, some
-        ):
+        if in_order:
+            order = np.argsort(gaps, kind="stable")
+            others, gaps = others[order], gaps[order]
+        distance = ground.gaps, ground.nodes, ground.shares, ground.t
+        while partial(_mend, members, others, gaps, in_order, attribute.codes)(*distance, state, some):
             progress(1 - len(alive) / rows)
         labels[members] = group
         alive, group = alive[labels[alive] < 0], group + 1
@@ -87,6 +92,7 @@ def _mend(
     members: Ints,
     others: Ints,
     away: Floats,
+    in_order: bool,
     codes: Ints,
     gaps: Floats,
     nodes: Ints,
@@ -101,31 +107,38 @@ def _mend(
     `state` holds how far away the last such row was, and its place. Return whether more may follow after `most` swaps.
     """
     values = len(gaps) + 1 if len(nodes) == 0 else nodes.shape[1]
+    group, sums = np.zeros(len(shares)), np.zeros((4, len(gaps) + 1))
+    unchanged = 0  # values of a line before the first whose count has changed
     for _ in range(most):
         passed, place = state[0], int(state[1])
         member_codes = codes[members]
-        extra = _extras(member_codes, nodes, shares)
-        if _cost(extra, gaps, nodes) <= t:
+        cost = _line_cost(member_codes, gaps, shares, unchanged, group, sums)
+        if len(nodes):
+            cost = _tree_cost(member_codes, nodes, shares, group)
+        if cost <= t:
             return False
-        sums = _running(extra, gaps, 1.0 / len(members))
         leaves = np.full(values, UNKNOWN)  # which member leaves for a value, found out when it matters
         nearest, least = -1, np.inf
-        for i in range(len(others)):
+        for i in range(place + 1 if in_order else 0, len(others)):
             if away[i] >= least or away[i] < passed or (away[i] == passed and i <= place):
                 continue
             value = codes[others[i]]
             if leaves[value] == UNKNOWN:
-                leaves[value] = _best_out(member_codes, value, extra, sums, nodes)
+                leaves[value] = _best_out(member_codes, value, group, sums, nodes)
             if leaves[value] >= 0:
                 nearest, least = i, away[i]
+                if in_order:
+                    break
         if nearest < 0:
             return False
         state[0], state[1] = least, nearest
-        members[leaves[codes[others[nearest]]]] = others[nearest]
+        value = codes[others[nearest]]
+        unchanged = min(value, member_codes[leaves[value]])
+        members[leaves[value]] = others[nearest]
     return True
 
 
-@kernel
+@part
 def _best_out(members: Ints, new: int, extra: Floats, sums: Floats, nodes: Ints) -> int:
     """Return the member that should leave for a value to join; -1 if that brings the group no nearer."""
     best, least = -1, -1e-12
@@ -136,37 +149,46 @@ def _best_out(members: Ints, new: int, extra: Floats, sums: Floats, nodes: Ints)
     return best
 
 
-@kernel
-def _extras(codes: Ints, nodes: Ints, shares: Floats) -> Floats:
-    """Return a group's share less the table's, up to each value of a line or of each node of a tree."""
-    group_shares = np.zeros(len(shares))
+@part
+def _line_cost(codes: Ints, gaps: Floats, shares: Floats, first: int, group: Floats, sums: Floats) -> float:
+    """Return the earth mover's distance of a group from the table on a line; 0 where there is no line.
+
+    `sums` become running sums: what the line costs more when every extra rises, and when it falls, by the share of one
+    row; what it costs now; the group's share. Those up to the value `first` hold already. `group` is 0 when it returns.
+    """
+    if len(gaps) == 0:
+        return 0.0
+    step = 1.0 / len(codes)
     for code in codes:
-        if len(nodes) == 0:
-            group_shares[code] += 1.0 / len(codes)
+        group[code] += step
+    rise, fall, cost, share = sums[0, first], sums[1, first], sums[2, first], sums[3, first]
+    for i in range(first, len(gaps)):
+        share += group[i]
+        extra = share - shares[i]
+        rise += gaps[i] * (abs(extra + step) - abs(extra))
+        fall += gaps[i] * (abs(extra - step) - abs(extra))
+        cost += abs(extra) * gaps[i]
+        sums[0, i + 1], sums[1, i + 1], sums[2, i + 1], sums[3, i + 1] = rise, fall, cost, share
+    for code in codes:
+        group[code] = 0.0
+    return float(cost)
+
+
+@part
+def _tree_cost(codes: Ints, nodes: Ints, shares: Floats, extra: Floats) -> float:
+    """Return the same in a tree; `extra` becomes the group's share less the table's, of each node."""
+    extra[:] = 0.0
+    for code in codes:
         for h in range(len(nodes)):
-            group_shares[nodes[h, code]] += 1.0 / len(codes)
-    return (np.cumsum(group_shares) if len(nodes) == 0 else group_shares) - shares
+            extra[nodes[h, code]] += 1.0 / len(codes)
+    cost = 0.0
+    for node in range(len(extra)):
+        extra[node] -= shares[node]
+        cost += abs(extra[node])
+    return cost / (2 * len(nodes))
 
 
-@kernel
-def _cost(extra: Floats, gaps: Floats, nodes: Ints) -> float:
-    """Return the earth mover's distance of a group from the table."""
-    if len(nodes) == 0:
-        return float(np.sum(np.abs(extra[:-1]) * gaps))
-    return float(np.sum(np.abs(extra)) / (2 * len(nodes)))
-
-
-@kernel
-def _running(extra: Floats, gaps: Floats, step: float) -> Floats:
-    """Return running sums of what a line costs more when every extra rises, or falls, by a step."""
-    sums = np.zeros((2, len(gaps) + 1))
-    for i in range(len(gaps)):
-        sums[0, i + 1] = sums[0, i] + gaps[i] * (abs(extra[i] + step) - abs(extra[i]))
-        sums[1, i + 1] = sums[1, i] + gaps[i] * (abs(extra[i] - step) - abs(extra[i]))
-    return sums
-
-
-@kernel
+@part
 def _change(out: int, new: int, extra: Floats, sums: Floats, nodes: Ints, step: float) -> float:
     """Return by how much the cost changes when one value leaves and another joins."""
     if len(nodes) == 0:

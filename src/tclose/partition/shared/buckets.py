@@ -17,6 +17,7 @@ from tclose.partition.problem import Problem
 from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.stratified import bisect
+from tclose.partition.shared.verdicts import ROUNDS, Verdicts
 from tclose.types import Bools, Floats, Ints, Progress, silent, stretch
 
 Size = Literal["searched", "k"]
@@ -24,7 +25,6 @@ Bucketing = Callable[[int], Ints]  # number of buckets → bucket of every row; 
 
 SIZES = ("searched", "k")
 PATIENCE = 2  # sizes in a row that lose more than the best before them
-ROUNDS = 64  # of joining pairs; each halves the failing classes, and those that still fail then are stubborn
 MOST_BUCKETS = 1024  # that are tried; joining makes larger classes where they are needed
 
 
@@ -41,7 +41,9 @@ def spread(problem: Problem, bucketing: Bucketing, size: Size, progress: Progres
     for number, buckets in enumerate(tries):
         beat = stretch(progress, number / len(tries), number / len(tries))
         beat(0.0)
-        labels = _joined(problem, one_of_each(problem.points, bucketing(buckets), buckets, beat), beat)
+        labels = _joined(
+            problem, one_of_each(problem.points, problem.axis_orders, bucketing(buckets), buckets, beat), beat
+        )
         loss = total_loss(axes, labels)
         worse = worse + 1 if loss > least else 0
         best, least = (labels, loss) if loss < least else (best, least)
@@ -61,21 +63,28 @@ def _sizes(problem: Problem, size: Size) -> Iterator[int]:
         yield buckets
 
 
-def one_of_each(points: Floats, of_row: Ints, buckets: int, progress: Progress = silent) -> Ints:
+def one_of_each(points: Floats, orders: Ints, of_row: Ints, buckets: int, progress: Progress = silent) -> Ints:
     """Return classes that take one row of each bucket from one neighbourhood; left-over rows join the nearest class.
 
     The paper grows each class by the nearest rows, in O(n²/k), and its last classes get the rows that no other
-    class took. Here the rows of all buckets are bisected alike, in O(n log n).
+    class took. Here the rows of all buckets are bisected alike, in O(n log n). `orders` are those of `axis_orders`.
     """
     points = points if points.shape[1] else np.zeros((len(points), 1))
-    rows = np.flatnonzero(of_row < buckets)
-    count = len(rows) // buckets
-    orders = np.array([rows[np.lexsort((axis[rows], of_row[rows]))] for axis in points.T])
-    members = bisect(points, orders, np.ones(buckets, dtype=np.int64), count, np.array([0.5]), progress)
+    count = int(np.count_nonzero(of_row < buckets)) // buckets
+    sorted_rows = np.array([_by_bucket(order, of_row, buckets) for order in orders])
+    members = bisect(points, sorted_rows, np.ones(buckets, dtype=np.int64), count, np.array([0.5]), progress)
     labels = np.empty(len(points), dtype=np.int64)
     labels[members.ravel()] = np.repeat(np.arange(count), buckets)
     _place_left_over(points, labels, np.flatnonzero(of_row == buckets), points[members].mean(axis=1))
     return labels
+
+
+def _by_bucket(order: Ints, of_row: Ints, buckets: int) -> Ints:
+    """Return the rows of an order bucket by bucket, without those left over."""
+    bucket = of_row[order]
+    kept = bucket < buckets
+    small = bucket[kept].astype(np.min_scalar_type(buckets))  # numpy sorts integers of 16 bits in linear time
+    return order[kept][np.argsort(small, kind="stable")]
 
 
 def _place_left_over(points: Floats, labels: Ints, rows: Ints, centres: Floats) -> None:
@@ -115,31 +124,3 @@ def _united(problem: Problem, labels: Ints, bad: Bools, progress: Progress) -> I
             break
         more = max(1, 2 * more)
     return np.unique(np.where(united, order[0], np.arange(len(sizes)))[labels], return_inverse=True)[1].astype(np.int64)
-
-
-class Verdicts:
-    """Judges classes that only ever grow, each of them once."""
-
-    def __init__(self, problem: Problem, rounds: int, progress: Progress = silent) -> None:
-        self._problem, self._progress = problem, progress
-        self._rounds = rounds
-        self._size = np.zeros(problem.rows, dtype=np.int64)  # per first row of a class: its size when last judged
-        self._fails = np.zeros(problem.rows, dtype=bool)
-
-    def failing(self, labels: Ints) -> Bools:
-        """Tell for each class whether to join it: whether it fails, while rounds are left."""
-        self._progress(0.0)
-        self._rounds -= 1
-        return self.judged(labels) & (self._rounds >= 0)
-
-    def judged(self, labels: Ints) -> Bools:
-        """Tell for each class whether the problem does not admit it."""
-        sizes, first = np.bincount(labels), np.empty(int(labels.max()) + 1, dtype=np.int64)
-        first[labels[::-1]] = np.arange(len(labels))[::-1]
-        new = self._size[first] != sizes
-        if new.any():
-            rows = np.flatnonzero(new[labels])
-            number = np.cumsum(new) - 1
-            self._fails[first[new]] = ~self._problem.part(rows).admitted(number[labels[rows]])
-            self._size[first] = sizes
-        return np.asarray(self._fails[first])

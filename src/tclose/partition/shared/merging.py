@@ -35,20 +35,22 @@ def _merge_once(labels: Ints, groups: Ints, points: Floats, bad: NDArray[np.bool
     order = np.lexsort((along_curve(centres), group_of))
     gaps = np.abs(np.diff(centres[order], axis=0)).sum(axis=1)
     gaps[np.diff(group_of[order]) != 0] = np.inf
-    return np.unique(_joined(order, gaps, bad)[labels], return_inverse=True)[1]
+    target = _joined(order, gaps, bad)
+    remains = np.bincount(target, minlength=len(order)) > 0
+    return (np.cumsum(remains) - 1)[target][labels]
 
 
 def _joined(order: Ints, gaps: Floats, bad: NDArray[np.bool_]) -> Ints:
     """Return for each class the class that it becomes part of."""
-    target, taken = np.arange(len(order)), np.zeros(len(order), dtype=bool)
-    before, after = np.append(np.inf, gaps), np.append(gaps, np.inf)
+    target, taken, chosen = list(range(len(order))), [False] * len(order), order.tolist()
+    before, after = [np.inf, *gaps.tolist()], [*gaps.tolist(), np.inf]
     for place in np.flatnonzero(bad[order]).tolist():
         if taken[place] or before[place] == after[place] == np.inf:
             continue
         other = place - 1 if before[place] <= after[place] else place + 1
-        target[order[place]] = target[order[other]]
-        taken[[place, other]] = True
-    return target
+        target[chosen[place]] = target[chosen[other]]
+        taken[place] = taken[other] = True
+    return np.array(target, dtype=np.int64)
 
 
 def along_curve(centres: Floats) -> Ints:

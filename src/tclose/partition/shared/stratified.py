@@ -39,7 +39,7 @@ def _bisect_some(
     size = 0
     for s in range(len(layers)):
         size += layers[s]
-    rows = 0
+    rows, sums = 0, np.empty((3, points.shape[1]))
     while waiting > 0 and rows < ROWS_PER_CALL:
         waiting -= 1
         first, count = parts[waiting, 0], parts[waiting, 1]
@@ -47,7 +47,7 @@ def _bisect_some(
             continue
         rows += count * size
         low = first * size
-        axis, left = _best_cut(points, orders, low, size, count, layers, shares, side)
+        axis, left = _best_cut(points, orders, low, count, layers, shares, sums)
         _mark(orders, axis, low, layers, count, left, side)
         for q in range(len(orders)):
             _divide(orders, q, low, low + count * size, side, spare)
@@ -61,7 +61,7 @@ def _bisect_some(
 
 @part
 def _best_cut(
-    points: Floats, orders: Ints, low: int, size: int, count: int, layers: Ints, shares: Floats, side: Bools
+    points: Floats, orders: Ints, low: int, count: int, layers: Ints, shares: Floats, sums: Floats
 ) -> tuple[int, int]:
     """Return the coordinate along which to cut the cells from a place on, and how many go left, for least scatter."""
     axis, best_left, least = 0, 1, np.inf
@@ -70,11 +70,42 @@ def _best_cut(
         if left < 1:
             left = 1
         for q in range(len(orders)):
-            _mark(orders, q, low, layers, count, left, side)
-            scatter = _scatter(points, orders, q, low, low + count * size, side, left * size)
+            scatter = _scatter(points, orders, q, low, layers, count, left, sums)
             if scatter < least:
                 axis, best_left, least = q, left, scatter
     return axis, best_left
+
+
+@part
+def _scatter(
+    points: Floats, orders: Ints, q: int, low: int, layers: Ints, count: int, left: int, sums: Floats
+) -> float:
+    """Return the squared distances from the means of the two sides, added up.
+
+    The first left/count of every stratum's rows in the order go left. `sums` are those of either side's coordinates
+    and those of all squares.
+    """
+    sums[:] = 0.0
+    begin, left_rows = low, 0
+    for s in range(len(layers)):
+        turn, end = begin + layers[s] * left, begin + layers[s] * count
+        _add_up(points, orders, q, begin, turn, sums, 0)
+        _add_up(points, orders, q, turn, end, sums, 1)
+        begin, left_rows = end, left_rows + layers[s] * left
+    right_rows, scatter = begin - low - left_rows, 0.0
+    for p in range(points.shape[1]):
+        scatter += sums[2, p] - sums[0, p] * sums[0, p] / left_rows - sums[1, p] * sums[1, p] / right_rows
+    return scatter
+
+
+@part
+def _add_up(points: Floats, orders: Ints, q: int, begin: int, end: int, sums: Floats, side: int) -> None:
+    for i in range(begin, end):
+        row = orders[q, i]
+        for p in range(points.shape[1]):
+            x = points[row, p]
+            sums[side, p] += x
+            sums[2, p] += x * x
 
 
 @part
@@ -88,34 +119,18 @@ def _mark(orders: Ints, q: int, low: int, layers: Ints, count: int, left: int, s
 
 
 @part
-def _scatter(points: Floats, orders: Ints, q: int, low: int, high: int, side: Bools, left: int) -> float:
-    """Return the squared distances from the means of the two sides, added up."""
-    right = high - low - left
-    scatter = 0.0
-    for p in range(points.shape[1]):
-        left_sum, right_sum, squares = 0.0, 0.0, 0.0
-        for i in range(low, high):
-            x = points[orders[q, i], p]
-            if side[orders[q, i]]:
-                right_sum += x
-            else:
-                left_sum += x
-            squares += x * x
-        scatter += squares - left_sum * left_sum / left - right_sum * right_sum / right
-    return scatter
-
-
-@part
 def _divide(orders: Ints, q: int, low: int, high: int, side: Bools, spare: Ints) -> None:
-    """Move the left rows to the front, and keep the order within both sides."""
+    """Move the left rows to the front, and keep the order within both sides.
+
+    Every row is written to both places, of which one is then overwritten: no processor can guess sides.
+    """
     front, back = low, 0
     for i in range(low, high):
         row = orders[q, i]
-        if side[row]:
-            spare[back] = row
-            back += 1
-        else:
-            orders[q, front] = row
-            front += 1
+        orders[q, front] = row
+        spare[back] = row
+        goes_right = int(side[row])
+        back += goes_right
+        front += 1 - goes_right
     for i in range(back):
         orders[q, front + i] = spare[i]
