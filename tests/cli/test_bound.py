@@ -1,4 +1,7 @@
-"""`tclose bound` and `--bound`, as a shell runs them: the answer, the proof, refusals, and how a search ends."""
+"""`tclose bound` and `--bound`: the answer, the proof, refusals, and how a search ends.
+
+Processes of their own are started only where the shell, a signal or a missing library matters: each takes a second.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +75,8 @@ def test_a_sentence_with_the_bound_and_how_it_was_found(process: Run, folder: Pa
     assert left(folder) == set()
 
 
-def test_json(process: Run) -> None:
-    outcome = process(*ASKED, *QUICK, "--json")
+def test_json(tclose: Run) -> None:
+    outcome = tclose(*ASKED, *QUICK, "--json")
     assert (outcome.status, outcome.err) == (0, "")
     answer = json.loads(outcome.out)
     assert list(answer)[:4] == ["bound", "exact", "kind", "seconds"]
@@ -82,9 +85,9 @@ def test_json(process: Run) -> None:
     assert answer["bound"] > 0
 
 
-def test_a_table_that_may_be_published_as_it_is_has_no_bound(process: Run, folder: Path) -> None:
+def test_a_table_that_may_be_published_as_it_is_has_no_bound(tclose: Run, folder: Path) -> None:
     (folder / "p.toml").write_text(POLICY.replace("k = 2", "k = 1").replace("t = 0.2", "t = 1"))
-    outcome = process(*ASKED, *QUICK)
+    outcome = tclose(*ASKED, *QUICK)
     assert outcome.status == 0
     assert said(outcome).startswith("No lower bound of at least 0.0001 was proved on the detail that a release loses")
 
@@ -101,46 +104,46 @@ def test_without_the_solver_the_answer_says_so(process: Run, folder: Path) -> No
 # The proof
 
 
-def test_a_proof_is_written_for_its_owner_and_holds(process: Run, folder: Path) -> None:
-    outcome = process(*ASKED, *QUICK, "--certificate", "b.json")
+def test_a_proof_is_written_for_its_owner_and_holds(tclose: Run, folder: Path) -> None:
+    outcome = tclose(*ASKED, *QUICK, "--certificate", "b.json")
     assert outcome.status == 0
     assert said(outcome).endswith("Proof: b.json. It reveals rows of the table: it must not leave the house.")
     if os.name != "nt":
         assert stat.S_IMODE((folder / "b.json").stat().st_mode) == 0o600
-    checked = process(*ASKED, "--verify", "b.json")
+    checked = tclose(*ASKED, "--verify", "b.json")
     assert (checked.status, checked.err) == (0, "")
     assert said(checked).startswith("The proof holds. Every release of this table under this policy")
-    answer = json.loads(process(*ASKED, "--verify", "b.json", "--json").out)
+    answer = json.loads(tclose(*ASKED, "--verify", "b.json", "--json").out)
     assert (answer["holds"], answer["problem"]) == (True, None)
     assert f"loses at least {answer['bound']:.4f} " in said(outcome)
 
 
-def test_an_existing_proof_is_overwritten_only_with_force(process: Run, folder: Path) -> None:
+def test_an_existing_proof_is_overwritten_only_with_force(tclose: Run, folder: Path) -> None:
     (folder / "b.json").write_text("mine")
-    process(*ASKED, *QUICK, "--certificate", "b.json").refuses("b.json exists already", "--force")
+    tclose(*ASKED, *QUICK, "--certificate", "b.json").refuses("b.json exists already", "--force")
     assert (folder / "b.json").read_text() == "mine"
-    assert process(*ASKED, *QUICK, "--certificate", "b.json", "--force").status == 0
-    process(*ASKED, "--certificate", "t.csv", "--force").refuses("t.csv is read and would be overwritten")
+    assert tclose(*ASKED, *QUICK, "--certificate", "b.json", "--force").status == 0
+    tclose(*ASKED, "--certificate", "t.csv", "--force").refuses("t.csv is read and would be overwritten")
 
 
 @pytest.fixture
-def proof(process: Run, folder: Path) -> dict[str, Any]:
-    assert process(*ASKED, *QUICK, "--certificate", "b.json").status == 0
+def proof(tclose: Run, folder: Path) -> dict[str, Any]:
+    assert tclose(*ASKED, *QUICK, "--certificate", "b.json").status == 0
     content: dict[str, Any] = json.loads((folder / "b.json").read_text())
     return content
 
 
 def test_a_proof_of_another_table_or_policy_or_that_was_changed_does_not_hold(
-    process: Run, folder: Path, proof: dict[str, Any]
+    tclose: Run, folder: Path, proof: dict[str, Any]
 ) -> None:
     def refused(says: str) -> None:
-        outcome = process(*ASKED, "--verify", "b.json")
+        outcome = tclose(*ASKED, "--verify", "b.json")
         assert (outcome.status, outcome.err) == (1, "")
         assert said(outcome) == f"The proof does not hold: {says}."
 
     (folder / "b.json").write_text(json.dumps({**proof, "bound": "99/100"}))
     refused("the proof shows less than it claims")
-    answer = json.loads(process(*ASKED, "--verify", "b.json", "--json").out)
+    answer = json.loads(tclose(*ASKED, "--verify", "b.json", "--json").out)
     assert (answer["holds"], answer["bound"], answer["exact"]) == (False, None, None)
     (folder / "b.json").write_text(json.dumps(proof))
     (folder / "p.toml").write_text(POLICY.replace("t = 0.2", "t = 0.3"))
@@ -151,15 +154,15 @@ def test_a_proof_of_another_table_or_policy_or_that_was_changed_does_not_hold(
 
 
 @pytest.mark.parametrize("content", ["", "[]", "nonsense", "[" * 100_000, '{"digest": "0"}'])
-def test_what_is_no_proof_is_refused(process: Run, folder: Path, content: str) -> None:
+def test_what_is_no_proof_is_refused(tclose: Run, folder: Path, content: str) -> None:
     (folder / "b.json").write_text(content)
-    process(*ASKED, "--verify", "b.json").refuses("b.json is not a proof of a lower bound of tclose")
-    process(*ASKED, "--verify", "none.json").refuses("there is no file none.json")
+    tclose(*ASKED, "--verify", "b.json").refuses("b.json is not a proof of a lower bound of tclose")
+    tclose(*ASKED, "--verify", "none.json").refuses("there is no file none.json")
 
 
-def test_a_proof_of_a_later_format_is_refused(process: Run, folder: Path, proof: dict[str, Any]) -> None:
+def test_a_proof_of_a_later_format_is_refused(tclose: Run, folder: Path, proof: dict[str, Any]) -> None:
     (folder / "b.json").write_text(json.dumps({**proof, "format": 99}))
-    process(*ASKED, "--verify", "b.json").refuses("cannot read proofs of this format")
+    tclose(*ASKED, "--verify", "b.json").refuses("cannot read proofs of this format")
 
 
 # Refusals
@@ -173,16 +176,16 @@ def test_a_proof_of_a_later_format_is_refused(process: Run, folder: Path, proof:
         (f'loss = "sse"\n{POLICY}', 'the policy asks for loss = "sse"'),
     ],
 )
-def test_where_no_bound_can_be_given(process: Run, folder: Path, policy: str, says: str) -> None:
+def test_where_no_bound_can_be_given(tclose: Run, folder: Path, policy: str, says: str) -> None:
     (folder / "p.toml").write_text(policy)
     for command in (ASKED, (*PUBLISH, "--bound"), ("compare", *ASKED[1:], "--methods", "mondrian", "--bound")):
-        process(*command).refuses(says)
+        tclose(*command).refuses(says)
     assert left(folder) == set()
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
-def test_a_time_is_above_0(process: Run, seconds: str) -> None:
-    process(*ASKED, "--seconds", seconds).refuses("a number of seconds above 0")
+def test_a_time_is_above_0(tclose: Run, seconds: str) -> None:
+    tclose(*ASKED, "--seconds", seconds).refuses("a number of seconds above 0")
 
 
 @pytest.mark.parametrize(
@@ -194,12 +197,12 @@ def test_a_time_is_above_0(process: Run, seconds: str) -> None:
         ("compare", *ASKED[1:], "--bound-seconds", "3"),
     ],
 )
-def test_options_that_do_not_fit_together(process: Run, arguments: tuple[str, ...]) -> None:
-    process(*arguments).refuses(usage=True)
+def test_options_that_do_not_fit_together(tclose: Run, arguments: tuple[str, ...]) -> None:
+    tclose(*arguments).refuses(usage=True)
 
 
-def test_methods_of_several_tables_have_no_bound(process: Run, folder: Path) -> None:
-    outcome = process(*PUBLISH[:4], "--method", "anatomy", "--out", "r.csv", "--bound")
+def test_methods_of_several_tables_have_no_bound(tclose: Run, folder: Path) -> None:
+    outcome = tclose(*PUBLISH[:4], "--method", "anatomy", "--out", "r.csv", "--bound")
     outcome.refuses("a lower bound is about releases of one table", "'anatomy'")
     assert left(folder) == set()
 
@@ -226,9 +229,9 @@ def test_progress_says_how_high_the_bound_is(folder: Path) -> None:
 # Beside a release
 
 
-def test_a_release_says_which_part_of_its_loss_is_unavoidable(process: Run, folder: Path) -> None:
+def test_a_release_says_which_part_of_its_loss_is_unavoidable(tclose: Run, folder: Path) -> None:
     files = ("--certificate", "c.json", "--bound-proof", "b.json", "--bound-seconds", "1")
-    outcome = process(*PUBLISH, *files)
+    outcome = tclose(*PUBLISH, *files)
     assert (outcome.status, outcome.err) == (0, "")
     content = json.loads((folder / "c.json").read_text())
     share = content["bound"] / content["measures"]["gcp"]
@@ -236,18 +239,18 @@ def test_a_release_says_which_part_of_its_loss_is_unavoidable(process: Run, fold
     assert "Proof of the bound: b.json. It reveals rows of the table: it must not leave the house." in said(outcome)
     if os.name != "nt":
         assert stat.S_IMODE((folder / "b.json").stat().st_mode) == 0o600
-    checked = json.loads(process(*ASKED, "--verify", "b.json", "--json").out)
+    checked = json.loads(tclose(*ASKED, "--verify", "b.json", "--json").out)
     assert (checked["holds"], checked["bound"]) == (True, content["bound"])
     assert checked["proof_sha256"] == content["bound_proof_sha256"]
-    verified = process("verify", "r.csv", "--certificate", "c.json")
+    verified = tclose("verify", "r.csv", "--certificate", "c.json")
     assert verified.status == 0
     assert "the lower bound on the detail lost, the fingerprint of its proof" in said(verified)
     assert left(folder) == {"r.csv", "c.json", "b.json"}
 
 
-def test_the_page_states_the_bound_and_no_price(process: Run, folder: Path) -> None:
+def test_the_page_states_the_bound_and_no_price(tclose: Run, folder: Path) -> None:
     pytest.importorskip("altair", reason="pip install 'tclose[report]'")
-    outcome = process(*PUBLISH, "--bound", "--bound-seconds", "1", "--report", "r.html", "--public", "--json")
+    outcome = tclose(*PUBLISH, "--bound", "--bound-seconds", "1", "--report", "r.html", "--public", "--json")
     assert outcome.status == 0, outcome.err
     content = json.loads(outcome.out)
     page = (folder / "r.html").read_text(encoding="utf-8")
@@ -256,21 +259,21 @@ def test_the_page_states_the_bound_and_no_price(process: Run, folder: Path) -> N
     assert "prices" not in outcome.out
 
 
-def test_compare_states_the_bound(process: Run) -> None:
+def test_compare_states_the_bound(tclose: Run) -> None:
     asked = ("compare", *ASKED[1:], "--methods", "mondrian:strict", "--bound", "--bound-seconds", "1")
-    outcome = process(*asked)
+    outcome = tclose(*asked)
     assert outcome.status == 0, outcome.err
     assert "Every release of this table under this policy (one table, all rows) loses at least 0." in said(outcome)
-    found = json.loads(process(*asked, "--json").out)
+    found = json.loads(tclose(*asked, "--json").out)
     assert 0 < found["bound"]["bound"] <= found["methods"][0]["gcp"]
     assert "exact" in found["bound"]
 
 
-def test_compare_draws_the_bound_as_a_curve(process: Run, folder: Path) -> None:
+def test_compare_draws_the_bound_as_a_curve(tclose: Run, folder: Path) -> None:
     pytest.importorskip("altair", reason="pip install 'tclose[report]'")
     levels = ("--levels", "0.5,1,2", "--out", "c.html", "--json")
     asked = ("compare", *ASKED[1:], "--methods", "mondrian:strict", "--bound", "--bound-seconds", "0.5", *levels)
-    outcome = process(*asked)
+    outcome = tclose(*asked)
     assert outcome.status == 0, outcome.err
     assert [level["bound"]["bound"] >= 0 for level in json.loads(outcome.out)["tradeoff"]] == [True] * 3
     page = (folder / "c.html").read_text(encoding="utf-8")
