@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import runpy
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
 
 from tclose.partition.registry import METHODS
+from tclose.table.sources import trial_reading
+from tclose.table.sources.trial_process import READ
 
 settings.register_profile("tclose", deadline=None)  # no test measures time: a busy machine must not fail one
 settings.load_profile("tclose")
@@ -33,6 +37,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "measure",
     "recode/test_covering.py",
     "release/test_layouts.py",
+    "cli/test_bound.py",
     "cli/test_ended.py",
     "cli/test_extremes.py",
     "cli/test_growth.py",
@@ -45,7 +50,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "test_api.py",
     "test_steps.py",
 )
-SOAK = (  # tests that only `make soak` runs: each takes ten seconds, and `make test` has a shorter one like it
+SOAK = (  # tests that only `make soak` runs, beside parameters marked so; `make test` has a shorter one like each
     "test_a_release_of_many_columns",
     "test_one_case_again_says_whether_it_is_a_find",
     "test_planted_bugs_are_found[raise ValueError]",
@@ -142,6 +147,16 @@ def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (folder / "sitecustomize.py").write_text(MISBEHAVING)
     before = os.environ.get("PYTHONPATH")
     return {"PYTHONPATH": os.pathsep.join([str(folder), *([before] if before else [])]), "FAKES": str(folder)}
+
+
+@pytest.fixture(scope="module")
+def trusted_files() -> Iterator[None]:
+    """Read Parquet and Arrow files without a trial in another process (0.3 s): the tests write them themselves."""
+    with pytest.MonkeyPatch.context() as patch:
+        done = SimpleNamespace(returncode=READ)
+        replaced = SimpleNamespace(run=lambda *_, **__: done, DEVNULL=subprocess.DEVNULL, PIPE=subprocess.PIPE)
+        patch.setattr(trial_reading, "subprocess", replaced)
+        yield
 
 
 @pytest.fixture
