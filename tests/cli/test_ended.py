@@ -141,8 +141,9 @@ def ended_at(folder: Path, name: str, moment: int) -> subprocess.CompletedProces
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_killed_at_any_moment(folder: Path, old: dict[str, bytes]) -> None:
-    folders, ends = ended_often(folder, "SIGKILL", 12)
+@pytest.mark.parametrize("moments", [7, pytest.param(12, marks=pytest.mark.soak)])
+def test_killed_at_any_moment(folder: Path, old: dict[str, bytes], moments: int) -> None:
+    folders, ends = ended_often(folder, "SIGKILL", moments)
     assert set(ends) == {-signal.SIGKILL}
     new = [sound(copy, old) for copy in folders]
     assert new == sorted(new)  # old up to some moment, new from then on
@@ -151,9 +152,10 @@ def test_killed_at_any_moment(folder: Path, old: dict[str, bytes]) -> None:
     assert all(name.startswith(".tclose-") and name.endswith(".part") for name in parts)
 
 
-def test_asked_to_end_at_any_moment(folder: Path, old: dict[str, bytes]) -> None:
+@pytest.mark.parametrize("moments", [4, pytest.param(6, marks=pytest.mark.soak)])
+def test_asked_to_end_at_any_moment(folder: Path, old: dict[str, bytes], moments: int) -> None:
     """Nothing is left behind; while the files get their names, the request comes too late."""
-    folders, ends = ended_often(folder, "SIGTERM", 6)
+    folders, ends = ended_often(folder, "SIGTERM", moments)
     assert set(ends) <= {143, 0}
     assert ends[0] == 143
     for copy, end in zip(folders, ends, strict=True):

@@ -67,18 +67,18 @@ def test_a_patient_number_is_never_published_without_a_word(process: Run) -> Non
     assert "S3CR3T" not in outcome.out
 
 
-def test_a_patient_number_in_two_rows_each(process: Run, folder: Path) -> None:
+def test_a_patient_number_in_two_rows_each(tclose: Run, folder: Path) -> None:
     rows = "".join(f"{i // 2},{20 + i % 30},{i % 3}\n" for i in range(1858))
     (folder / "t.csv").write_text("patient,age,stage\n" + rows)
     (folder / "p.toml").write_text("k = 5\n[quasi.age]\n[sensitive.patient]\nt = 1\n[sensitive.stage]\nt = 1\n")
-    outcome = process(*ASKED)
+    outcome = tclose(*ASKED)
     assert outcome.status == 0
     assert outcome.err.startswith("warning: 'patient' is published exactly, and 1,858 of 1,858 rows")
     assert outcome.err.count("\n") == 1
 
 
-def test_what_remains_exposed_comes_before_the_verdict(process: Run) -> None:
-    said = words(process(*ASKED).out)
+def test_what_remains_exposed_comes_before_the_verdict(tclose: Run) -> None:
+    said = words(tclose(*ASKED).out)
     places = [
         said.index(part)
         for part in (
@@ -96,8 +96,8 @@ def test_what_remains_exposed_comes_before_the_verdict(process: Run) -> None:
     assert places == sorted(places)
 
 
-def test_the_json_has_everything(process: Run) -> None:
-    answer = json.loads(process(*ASKED, "--json").out)
+def test_the_json_has_everything(tclose: Run) -> None:
+    answer = json.loads(tclose(*ASKED, "--json").out)
     assert [(finding["kind"], finding["rows"]) for finding in answer["exposed"]] == [
         ("rare_value", 40),
         ("known_value", 40),
@@ -116,12 +116,12 @@ def test_the_json_has_everything(process: Run) -> None:
     assert answer["lost"] == []
 
 
-def test_where_nothing_is_exposed_it_says_what_was_looked_at(process: Run) -> None:
-    outcome = process("anonymize", "t.csv", "--policy", "safe.toml", "--out", "r.csv", "--method", "mondrian")
+def test_where_nothing_is_exposed_it_says_what_was_looked_at(tclose: Run) -> None:
+    outcome = tclose("anonymize", "t.csv", "--policy", "safe.toml", "--out", "r.csv", "--method", "mondrian")
     assert (outcome.status, outcome.err) == (0, "")
     said = words(outcome.out)
     assert "What remains exposed: - Nothing was found: no class shows one sensitive value only, and at least 5" in said
-    answer = json.loads(process("anonymize", "t.csv", "--policy", "safe.toml", "--out", "r2.csv", "--json").out)
+    answer = json.loads(tclose("anonymize", "t.csv", "--policy", "safe.toml", "--out", "r2.csv", "--json").out)
     assert (answer["exposed"], answer["lost"], answer["warnings"]) == ([], [], [])
 
 
@@ -134,8 +134,8 @@ def strict(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("strict")
-def test_a_release_that_lost_everything_says_so_loudly(process: Run) -> None:
-    outcome = process(*ASKED)
+def test_a_release_that_lost_everything_says_so_loudly(tclose: Run) -> None:
+    outcome = tclose(*ASKED)
     assert outcome.status == 0
     said = words(outcome.out)
     loud = "This release lost everything: all 40 rows are in one class."
@@ -147,21 +147,21 @@ def test_a_release_that_lost_everything_says_so_loudly(process: Run) -> None:
 
 
 @pytest.mark.usefixtures("strict")
-def test_the_estimate_is_in_the_json_and_can_be_used(process: Run, folder: Path) -> None:
-    (lost,) = json.loads(process(*ASKED, "--json").out)["lost"]
+def test_the_estimate_is_in_the_json_and_can_be_used(tclose: Run, folder: Path) -> None:
+    (lost,) = json.loads(tclose(*ASKED, "--json").out)["lost"]
     assert (lost["rows"], lost["one_class"], lost["gcp"]) == (40, True, 1.0)
     estimate = lost["estimate"]
     assert estimate["sample_rows"] == estimate["rows"] == 40
     (folder / "p.toml").write_text(SAFE.replace("t = 1", f"t = {estimate['t']['pay']}"))
-    again = json.loads(process("anonymize", "t.csv", "--policy", "p.toml", "--out", "r2.csv", "--json").out)
+    again = json.loads(tclose("anonymize", "t.csv", "--policy", "p.toml", "--out", "r2.csv", "--json").out)
     assert again["lost"] == []
     assert 1 - again["measures"]["gcp"] > 0.2
 
 
 @pytest.mark.usefixtures("strict")
-def test_the_estimate_changes_no_byte_of_the_release(process: Run, folder: Path) -> None:
+def test_the_estimate_changes_no_byte_of_the_release(tclose: Run, folder: Path) -> None:
     """The library estimates nothing; the same seed gives the same release."""
-    assert process(*ASKED, "--seed", "3").status == 0
+    assert tclose(*ASKED, "--seed", "3").status == 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)
         release = anonymize(read(folder / "t.csv"), folder / "p.toml", method="mondrian", seed=3)

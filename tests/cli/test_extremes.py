@@ -93,7 +93,8 @@ def test_any_column_name(tclose: Run, folder: Path, name: str, role: str) -> Non
     part = "" if listed else f"[{role}.{json.dumps(name)}]\n" + ("t = 0.9\n" if role == "sensitive" else "")
     (folder / "p.toml").write_text(f"k = 2\n{listed}[quasi.age]\n[sensitive.ill]\nt = 0.9\n{part}")
     for method in ("mondrian", "anatomy", "projections"):
-        for extra in ((), ("--guard-formulas",)):
+        guarded = method == "mondrian" or name == "=x"  # the guard treats the columns of every method alike
+        for extra in ((), ("--guard-formulas",)) if guarded else ((),):
             chosen = ("--method", method, *(("--base", "mondrian") if method == "projections" else ()), *extra)
             for path in (*folder.glob("r*.csv"), *folder.glob("c.json")):
                 path.unlink()
@@ -105,6 +106,7 @@ def test_any_column_name(tclose: Run, folder: Path, name: str, role: str) -> Non
                 assert tclose(*asked).status == 0
 
 
+@pytest.mark.usefixtures("trusted_files")
 @pytest.mark.parametrize("method", ["mondrian", "anatomy", "projections"])
 @pytest.mark.parametrize("out", ["r.csv", "r.parquet", "r.arrow"])
 @pytest.mark.parametrize("missing", ["", "NA"])

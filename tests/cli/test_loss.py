@@ -51,7 +51,7 @@ def test_without_a_choice_the_detail_lost_is_lowered(tclose: Run, folder: Path) 
     assert sentence in (folder / "r.html").read_text()
 
 
-def test_each_loss_is_lowered_and_named(process: Run, folder: Path) -> None:
+def test_each_loss_is_lowered_and_named(tclose: Run, folder: Path) -> None:
     words = {
         "gcp": "detail lost (GCP)",
         "sse": "information loss (squared error)",
@@ -61,14 +61,14 @@ def test_each_loss_is_lowered_and_named(process: Run, folder: Path) -> None:
     measures = {}
     for name, title in words.items():
         policy(folder, f'loss = "{name}"')
-        outcome = process(*PUBLISH, "--force")
+        outcome = tclose(*PUBLISH, "--force")
         assert outcome.status == 0, outcome.err
         assert f"lower this loss: {title}." in " ".join(outcome.out.split())
         said = certificate(folder)
         assert said["loss"]["name"] == name
         assert ("value" in said["loss"]) == (name != "queries")  # it would tell of cells that are not published
         measures[name] = said["measures"]
-        verified = process("verify", "r.csv", "--certificate", "r.json")
+        verified = tclose("verify", "r.csv", "--certificate", "r.json")
         assert verified.status == 0
         assert "the loss that was lowered" in " ".join(verified.out.split())
     for name in ("sse", "discernibility"):
@@ -158,17 +158,17 @@ def test_mistakes(tclose: Run, folder: Path, lines: str, says: str) -> None:
     tclose(*PUBLISH).refuses(says)
 
 
-def test_a_comparison_ranks_by_the_loss(process: Run, folder: Path) -> None:
+def test_a_comparison_ranks_by_the_loss(tclose: Run, folder: Path) -> None:
     methods = ("--methods", "mondrian:strict,weave,anatomy")
     policy(folder, 'loss = "discernibility"')
-    outcome = process("compare", "t.csv", "--policy", "p.toml", *methods, "--json")
+    outcome = tclose("compare", "t.csv", "--policy", "p.toml", *methods, "--json")
     found = json.loads(outcome.out)
     assert found["loss"] == {"name": "discernibility"}
     assert found["ranking"] == ["weave", "mondrian:strict", "anatomy"]  # several tables come last
     for method in found["methods"]:
         assert method["loss"] == method["discernibility"]
     policy(folder, 'loss = "queries"')
-    outcome = process("compare", "t.csv", "--policy", "p.toml", *methods, "--out", "page.html", "--levels", "1")
+    outcome = tclose("compare", "t.csv", "--policy", "p.toml", *methods, "--out", "page.html", "--levels", "1")
     assert outcome.out.splitlines()[0].split()[:3] == ["method", "loss", "classes"]
     words = " ".join(outcome.out.split())
     assert "loss: the policy's loss: rows cut by random ranges of queries, lower is better;" in words
@@ -180,9 +180,9 @@ def test_a_comparison_ranks_by_the_loss(process: Run, folder: Path) -> None:
     )
 
 
-def test_a_comparison_without_a_choice_ranks_by_the_detail_lost(process: Run, folder: Path) -> None:
+def test_a_comparison_without_a_choice_ranks_by_the_detail_lost(tclose: Run, folder: Path) -> None:
     policy(folder)
-    outcome = process("compare", "t.csv", "--policy", "p.toml", "--methods", "mondrian:strict,weave")
+    outcome = tclose("compare", "t.csv", "--policy", "p.toml", "--methods", "mondrian:strict,weave")
     assert outcome.out.splitlines()[0].split()[:2] == ["method", "classes"]
     assert "Ranked" not in outcome.out
     assert "weighted" not in outcome.out
