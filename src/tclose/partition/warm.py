@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from tclose.distance import Distance, DomainFacts, Equal, Matrix, Ordered
 from tclose.partition import Attribute, Problem, method_named, tempering_of
+from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.shared.kernels import KERNELS, is_ready, seconds_to_compile
 from tclose.privacy import BetaLikeness
 from tclose.types import Progress, silent
@@ -33,6 +34,7 @@ class Run:
     t: Fraction = Fraction(1, 2)
     beta: bool = False  # whether the table asks for β-likeness instead of t
     temper: bool = False  # whether the classes are tempered
+    squared: bool = False  # whether the loss is the squared distance to the class's mean
 
     def __call__(self) -> None:
         """Run the method; the classes do not matter."""
@@ -48,11 +50,14 @@ class Run:
         reference = np.bincount(codes, minlength=VALUES).astype(np.int64)
         t, models = (None, (BetaLikeness(Fraction(2)),)) if self.beta else (self.t, ())
         attribute = Attribute(codes, reference, self.distance, t, models=models)
-        return Problem(points / self.rows, (attribute,), 2)
+        deviation = 1.0 if self.squared else None
+        axes = tuple(replace(NumberAxis.of_points(column), deviation=deviation) for column in points.T / self.rows)
+        return Problem(points / self.rows, (attribute,), 2, axes)
 
 
 RUNS = (  # together they use every kernel
     Run("weave", {"effort": "fast"}, rows=240, temper=True),
+    Run("weave", {"effort": "fast"}, squared=True),
     Run("fragmentation"),
     Run("fragmentation", {"bound": "published", "sizing": "gcd"}),
     Run("fragmentation", {"sizing": "gcd"}),
