@@ -614,7 +614,6 @@ def test_a_true_certificate_of_every_kind_holds(tmp_path: Path, kind: str) -> No
     assert {"version", "method", "withheld", "measures.gcp", "measures.sse"} <= set(found.not_verifiable)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("forgeries", ["one", pytest.param("all", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_claim_is_compared_or_listed_as_not_verifiable(tmp_path: Path, kind: str, forgeries: str) -> None:
@@ -639,7 +638,6 @@ def test_every_claim_is_compared_or_listed_as_not_verifiable(tmp_path: Path, kin
     assert not unnoticed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_claim_that_is_left_out_is_noticed(tmp_path: Path, kind: str) -> None:
     release, content = made(tmp_path, kind)
@@ -697,7 +695,6 @@ def test_more_withheld_rows_than_the_policy_allows(tmp_path: Path) -> None:
     said(verify(release, tmp_path / "c.json"), "more rows were withheld than its policy allows")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("level", [float("inf"), float("nan"), "1e999999999", "1e-999999999", "1/0", 10**400])
 def test_a_level_of_any_size_neither_crashes_nor_hangs(tmp_path: Path, level: Any) -> None:
     """Levels by persons are read as numbers; the fraction of 1e999999999 would fill the memory."""
