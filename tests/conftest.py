@@ -40,6 +40,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "recode/test_covering.py",
     "release/test_certificate.py",
     "release/test_layouts.py",
+    "release/test_release.py",
     "cli/test_bound.py",
     "cli/test_compare.py",
     "cli/test_ended.py",
