@@ -10,7 +10,7 @@ help:
 	@echo "make demo        an invented hospital table: checked, published, verified"
 	@echo "make test        every test"
 	@echo "make test-fast   every test that is not marked slow, under a minute"
-	@echo "make soak        long tests: wide tables, planted bugs, the laws with fifteen times as many examples"
+	@echo "make soak        long tests: wide tables, planted bugs, the laws with twenty times as many examples"
 	@echo "make wheel-test  the wheel, installed without extras on every Python that is here"
 	@echo "make lint        ruff and mypy"
 	@echo "make bench       speed and memory, as ratios against peers"
@@ -41,7 +41,7 @@ test-fast: $(READY)
 
 soak: $(READY) .venv/.browser
 	@$(BIN)/python -m pytest -n auto -m soak
-	@TCLOSE_EXAMPLES=15 $(BIN)/python -m pytest -n auto tests/laws
+	@TCLOSE_EXAMPLES=20 $(BIN)/python -m pytest -n auto tests/laws
 
 wheel-test: $(READY)
 	@$(BIN)/python tests/typing/wheel.py
