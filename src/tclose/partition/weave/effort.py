@@ -12,12 +12,11 @@ FEW_ROWS = 500  # of a table on which further passes cost almost nothing
 VERY_FEW_ROWS = 100  # of a table on which several starts cost almost nothing
 MANY_ROWS = 200_000  # from which on steps per row are few, and cells hardly need slack below t
 SHARES = (0.4, 0.55, 0.7, 0.85)  # of t that a cell may use up, in every effort
-MORE_SHARES = (0.35, 0.45, 0.5, 0.6, 0.65, 0.75, 0.8, 0.9, 1.0)  # which `best` tries as well
 LARGE_SHARE = 0.9  # the only one for many rows
 SLICE, SLICE_STEPS = 8, 5e4  # steps of one slice, per row and in all, at least
 MOST_SLICES = 6  # of a pass
-STEPS_PER_PRICE = 55  # steps per row that let the first price be higher by one
-MOST_PRICE = 4.0  # the first, at most
+STEPS_AT_ONE = 48  # per row, of a pass whose first price is one
+MOST_PRICE = 10.0  # the first, at most
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,7 @@ class Pass:
     heat: tuple[float, float] = (0.3, 0.003)  # the first and the last temperature, in loss
     price: tuple[float, float] = (3.0, 1000.0)  # of one row·distance beyond a limit, the first and the last
     candidates: int = 8  # classes that a row chooses from, at most
+    drawn: int = 1  # rows of which a step takes the one whose class loses most
     rounds: float = 1.0  # carvings for each class
     slices: int = 1  # of the steps; the groups change after each
 
@@ -53,17 +53,20 @@ def effort_for(name: EffortName, rows: int) -> Effort:
     if name == "balanced":
         steps = _steps(rows, least=10 if many else 25, shared=1e6, most=220)
         steps = steps if many else _continued(steps)
-        passes = (steps, _again(steps), _again(steps)) if rows <= FEW_ROWS else (steps,)
-        return Effort(shares, 8000 if many else 16_000, passes, starts)
-    steps = _steps(rows, least=50, shared=1.4e7, most=1000)
-    steps = steps if many else _continued(steps)
-    effort = Effort(shares, 8000 if many else 40_000, (steps, _again(steps)), starts, formed=0.1)
-    return effort if many else replace(effort, shares=(*SHARES, *MORE_SHARES), starts=max(starts, 3))
+        return Effort(shares, 8000 if many else 16_000, _passes(steps, rows), starts)
+    steps = _steps(rows, least=50 if many else 100, shared=2.7e6, most=2000)
+    steps = steps if many else replace(_continued(steps), drawn=2)
+    return Effort(shares, 8000 if many else 16_000, _passes(steps, rows), starts)
+
+
+def _passes(plan: Pass, rows: int) -> tuple[Pass, ...]:
+    """Return the passes of an effort: on a table with few rows, two shorter ones follow."""
+    return (plan, _again(plan), _again(plan)) if rows <= FEW_ROWS else (plan,)
 
 
 def _continued(plan: Pass) -> Pass:
     """Return a pass over classes that have been improved before: it begins colder, and dearer where it is long."""
-    first = min(plan.steps / STEPS_PER_PRICE, MOST_PRICE)
+    first = min((plan.steps / STEPS_AT_ONE) ** 2, MOST_PRICE)
     return replace(plan, heat=(0.1, plan.heat[1]), price=(first, plan.price[1]))
 
 

@@ -32,16 +32,16 @@ FROM_BEYOND = 0.6  # of the mending steps begin with a row of a class beyond a l
 
 @kernel_struct
 class Schedule:
-    """How temperature and price change, and how many neighbouring classes a row may choose from."""
+    """How temperature and price change, and how many rows and classes a step chooses from."""
 
     heat: Floats = array(np.float64)  # from, to
     price: Floats = array(np.float64)  # from, to
-    candidates: Ints = array(np.int64)  # one number
+    choices: Ints = array(np.int64)  # neighbouring classes for a row, rows for a step
 
 
-def schedule(heat: tuple[float, float], price: tuple[float, float], candidates: int) -> Schedule:
+def schedule(heat: tuple[float, float], price: tuple[float, float], candidates: int, drawn: int = 1) -> Schedule:
     """Lay a schedule out for the kernels."""
-    return Schedule(np.array(heat, dtype=np.float64), np.array(price, dtype=np.float64), np.array([candidates]))
+    return Schedule(np.array(heat, dtype=np.float64), np.array(price, dtype=np.float64), np.array([candidates, drawn]))
 
 
 @kernel_struct
@@ -80,7 +80,6 @@ def anneal(
     stop: Flag,
 ) -> int:
     """Try steps between classes that hold rows near each other; return how many were tried."""
-    rows = len(state.label)
     heat, price = plan.heat[0], plan.price[0]
     for step in range(steps):
         if step % TURN == 0:
@@ -88,11 +87,22 @@ def anneal(
                 return step
             heat = plan.heat[0] * (plan.heat[1] / plan.heat[0]) ** (step / steps)
             price = plan.price[0] * (plan.price[1] / plan.price[0]) ** (step / steps)
-        row = integer_below(generator, rows)
-        y = _nearest_class(table, state, near, row, REACH, plan.candidates[0], generator)
+        row = _random_row(state, plan.choices[1], generator)
+        y = _nearest_class(table, state, near, row, REACH, plan.choices[0], generator)
         if y >= 0:
             _try_step(table, limits, state, row, y, k, TRIES, heat, price, room, generator)
     return steps
+
+
+@part
+def _random_row(state: ClassState, drawn: int, generator: Generator) -> int:
+    """Return, of some random rows, the one whose class loses most."""
+    row = integer_below(generator, len(state.label))
+    for _ in range(drawn - 1):
+        other = integer_below(generator, len(state.label))
+        if state.loss[state.label[other]] > state.loss[state.label[row]]:
+            row = other
+    return row
 
 
 @kernel

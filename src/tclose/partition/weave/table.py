@@ -154,7 +154,7 @@ class WeaveTable:
         heat, price = self._heat(labels, effort, plan, random), self._price(plan)
         bounds = np.linspace(0.0, 1.0, plan.slices + 1).tolist()
         for start, end in pairwise(bounds):
-            course = schedule(_between(heat, start, end), _between(price, start, end), plan.candidates)
+            course = schedule(_between(heat, start, end), _between(price, start, end), plan.candidates, plan.drawn)
 
             def exchange(group: Group, seed: int, course: Schedule = course, end: float = end) -> None:
                 group.anneal(plan.steps / plan.slices, course, seed)
