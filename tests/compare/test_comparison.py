@@ -99,7 +99,7 @@ def test_exit_status(found: list[Any], status: int) -> None:
 
 @pytest.fixture(scope="module")
 def real() -> Comparison:
-    return compare(TABLE, POLICY, methods=["fragmentation"], seed=7)
+    return compare(TABLE, POLICY, methods=["fragmentation:relaxed"], seed=7)
 
 
 def test_the_figures_are_those_of_the_release(real: Comparison) -> None:
@@ -125,7 +125,8 @@ def test_the_figures_are_those_of_the_release(real: Comparison) -> None:
 def test_as_a_dictionary_and_as_a_frame(real: Comparison) -> None:
     (row,) = real.to_dict()["methods"]
     assert json.loads(json.dumps(row)) == row
-    assert (row["name"], row["method"], row["choice"], row["outcome"]) == (*["fragmentation"] * 2, "", "released")
+    assert (row["name"], row["method"], row["choice"]) == ("fragmentation:relaxed", "fragmentation", "relaxed")
+    assert row["outcome"] == "released"
     (shown,) = real.frame.to_dicts()
     assert shown["closeness of pay"] == row["closeness"]["pay"] <= Fraction(3, 10)
     assert {name: shown[name] for name in row if name in shown} == {
@@ -214,17 +215,19 @@ def test_named_choices(misbehave: None) -> None:
         Entry("chosen", "two"),
         Entry("weave", "balanced"),
     ]
-    names = [entry.name for entry in entries(["weave", "weave:best", "chosen:one", "fragmentation"])]
-    assert names == ["weave", "weave:best", "chosen:one", "fragmentation"]
+    names = [entry.name for entry in entries(["weave", "weave:best", "chosen:one", "fragmentation", "anatomy"])]
+    variants = ["fragmentation:relaxed", "fragmentation:tight", "fragmentation:printed"]
+    assert names == ["weave", "weave:best", "chosen:one", *variants, "anatomy"]
 
 
 @pytest.mark.parametrize(
     ("names", "says"),
     [
         (["wave"], r"there is no method 'wave' \(did you mean 'weave'\?\)"),
-        (["weave:slow"], "'weave' has no choice 'slow'; it has balanced, fast, best"),
-        (["fragmentation:x"], "'fragmentation' has no choice 'x'; it has none"),
-        (["weave:"], "'weave' has no choice ''"),
+        (["weave:slow"], "'weave' has no variant 'slow'; it has balanced, fast, best"),
+        (["fragmentation:x"], "'fragmentation' has no variant 'x'; it has relaxed, tight, printed"),
+        (["anatomy:x"], "'anatomy' has no variant 'x'; it has none"),
+        (["weave:"], "'weave' has no variant ''"),
         ([], "expected a list of methods"),
         ("weave", "expected a list of methods"),
     ],

@@ -123,5 +123,6 @@ def _about(method: Method) -> str:
     parts = [f"{method.who}, {method.year}", how_many, distances, f"time grows as {method.growth}"]
     parts += [] if method.tables == "one" else ["publishes several tables"]
     parts += [f"the policy must ask for {' or '.join(method.needs)}"] if method.needs else []
-    option = [f"--option {method.option}={'|'.join(method.choices)}"] if method.option else []
-    return "; ".join(parts + option)
+    parts += [f"--option {method.option}={'|'.join(method.choices)}"] if method.option else []
+    parts += [f"variants {', '.join(f':{name}' for name in method.variants)}"] if method.variants else []
+    return "; ".join(parts)

@@ -59,7 +59,7 @@ class Job:
 
     policy: Policy
     method: str
-    options: Mapping[str, str]
+    options: Mapping[str, Any]
     seed: int
     detail: bool = False  # whether to measure how much detail the release keeps for analysts, which takes a while
     core: int | None = None  # the one that this process keeps to, where several run side by side
@@ -71,7 +71,7 @@ class Trial:
 
     name: str
     method: str
-    choice: str  # of the method's own option; empty where it has none
+    choice: str  # the variant, or the choice of the method's own option; empty where it has neither
     outcome: TrialOutcome
     reason: str = ""
     rows: int | None = None
