@@ -265,8 +265,9 @@ def test_a_method_takes_each_of_its_variants_and_the_first_is_its_default(name: 
     for variant, options in variants.items():
         assert method_and_options(f"{name}:{variant}") == (name, checked(name, options))
     keywords = inspect.signature(method_named(name)).parameters
-    for option, value in next(iter(variants.values()), {}).items():
-        assert keywords[option].default == value
+    if METHODS[name].tables == "one":  # projections are compared with another base than they publish with
+        for option, value in next(iter(variants.values()), {}).items():
+            assert keywords[option].default == value
 
 
 def test_the_default_method_serves_everything() -> None:

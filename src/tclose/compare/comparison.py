@@ -72,9 +72,18 @@ class Comparison:
         return tuple(trial for trial in self.trials if trial.outcome == "released")
 
     @property
-    def ranked(self) -> tuple[Trial, ...]:
-        """The methods that gave a release, the least loss by the policy first; those of several tables come last."""
+    def ordered(self) -> tuple[Trial, ...]:
+        """All releases, the least loss by the policy first; several tables come later, those with a caveat last."""
         return tuple(sorted(self.released, key=_rank))
+
+    @property
+    def ranked(self) -> tuple[Trial, ...]:
+        """The order without methods that have a caveat, each method by the best of its variants."""
+        best: dict[str, Trial] = {}
+        for trial in self.ordered:
+            if not trial.caveat:
+                best.setdefault(trial.method if METHODS[trial.method].variants else trial.name, trial)
+        return tuple(best.values())
 
     @property
     def exit_status(self) -> int:
@@ -99,6 +108,7 @@ class Comparison:
                     columns[measure.name] = (float, [trial.measures.get(measure.name) for trial in self.trials])
         if any(trial.detail for trial in self.trials):
             columns |= {name: (float, [trial.detail.get(name) for trial in self.trials]) for name in DETAIL}
+        columns["caveat"] = (str, [trial.caveat for trial in self.trials])
         columns |= {
             f"closeness of {name}": (float, [trial.closeness.get(name) for trial in self.trials])
             for name in self.policy.sensitive
@@ -134,16 +144,17 @@ class Comparison:
         return html_table(caption, headings, [_cells(trial) for trial in self.trials])
 
 
-def _rank(trial: Trial) -> tuple[bool, float, float, str]:
+def _rank(trial: Trial) -> tuple[bool, bool, float, float]:
     """Rank a release by the policy's loss, then by the detail lost; those of several tables are not comparable."""
     assert trial.loss is not None
-    return METHODS[trial.method].tables != "one", trial.loss, trial.gcp or 0.0, trial.name
+    several = METHODS[trial.method].tables != "one"
+    return bool(trial.caveat), several, trial.loss, trial.gcp or 0.0
 
 
 def _cells(trial: Trial) -> list[str]:
     """Return what a notebook shows of one method."""
     figures = [trial.gcp, trial.classes, trial.withheld, trial.seconds and round(trial.seconds, 1)]
-    outcome = f"{trial.outcome}: {trial.reason}" if trial.reason else trial.outcome
+    outcome = ": ".join(filter(None, (trial.outcome, trial.reason or trial.caveat)))
     return [trial.name, outcome, *("" if figure is None else number(figure) for figure in figures)]
 
 

@@ -26,6 +26,7 @@ from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, 
 from tclose.measure.kept import DETAIL_MEASURES, kept
 from tclose.measure.queries import QueryError
 from tclose.measure.utility import MEASURES
+from tclose.partition import METHODS
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
 from tclose.release.beside import Beside
@@ -91,6 +92,11 @@ class Trial:
     start: str | None = None  # the classes that were kept, of a method that considers those of other methods, too
 
     @property
+    def caveat(self) -> str:
+        """What a release of the method does not protect; empty for nearly all."""
+        return METHODS[self.method].caveat
+
+    @property
     def gcp(self) -> float | None:
         """The share of detail lost."""
         return self.measures.get("gcp")
@@ -110,7 +116,7 @@ class Trial:
         entries: dict[str, Any] = {}
         for name, value in asdict(self).items():
             entries |= {name: value} if name != "measures" else {each.name: value.get(each.name) for each in COMPARED}
-        return entries
+        return entries | {"caveat": self.caveat}
 
 
 def send(job: Job, table: memoryview, pipe: IO[bytes]) -> None:

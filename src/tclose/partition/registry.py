@@ -30,6 +30,7 @@ class Method:
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # sets of options, the default first;
     # `compare` tries each, and ranks the best of them
     takes_starts: bool = False  # whether it considers the classes of other methods, too (partition/starts.py)
+    caveat: str = ""  # what its releases do not protect: it is shown with every figure, and never ranked
     needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
     lowers_loss: bool = False  # whether every step of it lowers the loss that the policy chooses
     counts_persons: bool = False  # whether it counts persons itself; for the others, classes are merged afterwards
@@ -89,12 +90,14 @@ METHODS = {
         2011,
         growth="that of its base method",
         tables="several",
+        variants={"mondrian": {"base": "mondrian"}},  # in comparisons: the best base would hide what the layout costs
     ),
     "anatomy": Method(
         "publishes two tables linked by a group; does not hide who is in the table",
         "Xiao & Tao",
         2006,
         tables="several",
+        caveat="does not hide who is in the table",
     ),
     "sabre": Method(
         "puts sensitive values into buckets and gives every class its share of each",
@@ -105,7 +108,12 @@ METHODS = {
         growth="n log n; by nearest rows n²",
         option="near",
         choices=("hilbert", "nearest"),
-        variants=_each("near", "hilbert", "nearest"),
+        variants={
+            "printed": {"near": "hilbert", "slack": 0},
+            "slack": {"near": "hilbert", "slack": 0.1},
+            "nearest": {"near": "nearest", "slack": 0},
+            "nearest-slack": {"near": "nearest", "slack": 0.1},
+        },
     ),
     "microaggregation": Method(
         "groups near rows, one from each stratum of the sensitive attribute",
@@ -135,6 +143,7 @@ METHODS = {
         growth="n · class size",
         option="size",
         choices=("searched", "k"),
+        variants={"searched": {"size": "searched"}, "printed": {"size": "k"}},
     ),
     "pca": Method(
         "gives every class one row of each stretch of the first principal component",
@@ -142,6 +151,7 @@ METHODS = {
         2018,
         option="size",
         choices=("searched", "k"),
+        variants={"searched": {"size": "searched"}, "printed": {"size": "k"}},
     ),
     "exact": Method(
         "finds the optimum of a small table, by recursion or by integer programming",

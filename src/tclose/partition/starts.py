@@ -31,7 +31,8 @@ LARGE = 100_000  # rows, above which n log n with a large factor is no longer ch
 SMALL = 10_000  # rows, below which `fast` has time for a quadratic method
 SOLVED = 200  # rows, above which linear programmes are no longer cheap
 MANY_FAILING = 0.1  # of all equality classes
-MOST_STEPS = 1000  # of a search whose length depends on more than the rows
+MOST_STEPS = 2000  # of a search whose length depends on more than the rows
+MOST_CLASSES = 1000  # that are grown, each by a search of all rows
 MOST_SUBSETS = 4 * 3**18  # steps of `exact`, of all groups of rows together; 3^n for a group of n rows
 
 
@@ -63,13 +64,17 @@ RIVALS = (
     Rival("microaggregation:merge", QUADRATIC, fast_rows=SMALL),
     Rival("microaggregation:first", QUADRATIC),
     Rival("microaggregation:swap", QUADRATIC),
-    Rival("clustering", rows=LARGE),
-    Rival("pca", rows=LARGE),
+    Rival("clustering:searched", rows=LARGE),
+    Rival("pca:searched", rows=LARGE),
+    Rival("clustering:printed", rows=QUADRATIC),
+    Rival("pca:printed", rows=QUADRATIC),
     Rival("fragmentation:relaxed", rows=QUADRATIC),
     Rival("fragmentation:tight", rows=QUADRATIC),
-    Rival("fragmentation:printed", rows=SMALL, steps=MOST_STEPS),
-    Rival("sabre:hilbert"),
+    Rival("fragmentation:printed", rows=SMALL, steps=MOST_CLASSES),
+    Rival("sabre:printed"),
+    Rival("sabre:slack"),
     Rival("sabre:nearest", QUADRATIC),
+    Rival("sabre:nearest-slack", QUADRATIC),
     Rival("burel"),
     Rival("incognito", steps=MOST_STEPS),
     Rival("kanonymity", model_rows=SOLVED),  # it solves linear programmes for alpha
