@@ -203,11 +203,28 @@ def test_an_option_of_the_method(tclose: Run) -> None:
     assert Path("r.csv").read_bytes() != plain
 
 
+def test_a_variant_of_the_method(tclose: Run) -> None:
+    """A variant stands for its options; one that is given besides wins."""
+    tclose(
+        *PUBLISH, "--seed", "1", "--option", "sizing=gcd", "--option", "bound=published", "--option", "classes=grown"
+    )
+    printed = Path("r.csv").read_bytes()
+    variant = (*PUBLISH[:-1], "fragmentation:printed", "--seed", "1", "--force")
+    assert tclose(*variant).status == 0
+    assert Path("r.csv").read_bytes() == printed
+    tclose(*variant, "--option", "sizing=relaxed", "--option", "bound=tight", "--option", "classes=bisected")
+    relaxed = Path("r.csv").read_bytes()
+    tclose(*PUBLISH, "--seed", "1", "--force")
+    assert Path("r.csv").read_bytes() == relaxed != printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "says", "usage"),
     [
         (("--option", "sizing=huge"), "option 'sizing' of method 'fragmentation' takes relaxed, gcd", False),
         (("--option", "size=gcd"), "method 'fragmentation' has no option 'size' (did you mean 'sizing'?)", False),
+        (("--method", "sabre:tight"), "'sabre' has no variant 'tight'; it has printed, slack, nearest", False),
+        (("--method", "pca:printed", "--effort", "fast"), "--effort is for --method weave", True),
         (("--option", "distance=x"), "takes a value that only Python code can give", False),
         (("--option", "sizing"), "expected --option NAME=VALUE", True),
         (("--option", "=gcd"), "expected --option NAME=VALUE", True),

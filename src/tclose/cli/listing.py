@@ -48,7 +48,9 @@ def _show_ranking(console: Console, comparison: Comparison) -> None:
         loss = "detail lost" if comparison.policy.loses_gcp else "the policy's loss"
         some = len(ranked) < sum(not trial.caveat for trial in comparison.released)
         each = ", each method by its best variant" if some else ""
-        console.print(Text(f"Ranked by {loss}, the least first{each}: {', '.join(trial.name for trial in ranked)}."))
+        names = ", ".join(trial.name for trial in ranked)
+        last = "; several tables come last" if any(trial.several_tables for trial in ranked) else ""
+        console.print(Text(f"Ranked by {loss}, the least first{each}{last}: {names}."))
 
 
 def _show_closeness(console: Console, comparison: Comparison) -> None:

@@ -147,8 +147,7 @@ class Comparison:
 def _rank(trial: Trial) -> tuple[bool, bool, float, float]:
     """Rank a release by the policy's loss, then by the detail lost; those of several tables are not comparable."""
     assert trial.loss is not None
-    several = METHODS[trial.method].tables != "one"
-    return bool(trial.caveat), several, trial.loss, trial.gcp or 0.0
+    return bool(trial.caveat), trial.several_tables, trial.loss, trial.gcp or 0.0
 
 
 def _cells(trial: Trial) -> list[str]:

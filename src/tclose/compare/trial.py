@@ -97,6 +97,11 @@ class Trial:
         return METHODS[self.method].caveat
 
     @property
+    def several_tables(self) -> bool:
+        """Whether a release of the method has several tables, so that its figures cannot be compared with others."""
+        return METHODS[self.method].tables != "one"
+
+    @property
     def gcp(self) -> float | None:
         """The share of detail lost."""
         return self.measures.get("gcp")

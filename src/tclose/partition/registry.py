@@ -58,6 +58,7 @@ METHODS = {
         "cuts the sensitive values into fragments and gives every class its share of each",
         "Bagai, Weber & Gowda; bounds corrected by tclose",
         2023,
+        growth="n log n; as printed n²",
         variants={
             "relaxed": {"bound": "tight", "sizing": "relaxed", "classes": "bisected"},
             "tight": {"bound": "tight", "sizing": "gcd", "classes": "bisected"},

@@ -8,7 +8,6 @@ from tclose.compare.comparison import Comparison
 from tclose.compare.curve import Curve
 from tclose.compare.figures import figures_of
 from tclose.compare.trial import Trial
-from tclose.partition import METHODS
 from tclose.policy import Policy
 from tclose.release.certificate import Origin
 from tclose.release.lower_bound import BoundClaim
@@ -57,17 +56,17 @@ def _marked(trial: Trial) -> str:
     return f"{trial.name} ({trial.caveat})" if trial.caveat else trial.name
 
 
-def _several_tables(trial: Trial) -> bool:
-    return METHODS[trial.method].tables != "one"
-
-
 def _header(comparison: Comparison, released: Sequence[Trial], bound: float | None) -> list[Html]:
     trials = comparison.trials
     kicker = element("p", "tclose · methods compared", class_="kicker")
     if not released:
         return [kicker, element("h1", "No method can publish this table under its policy.")]
     best, quickest = released[0], min(released, key=lambda trial: trial.seconds or 0.0)
-    among = " of the methods that publish one table" if any(map(_several_tables, released)) else " of this table"
+    among = (
+        " of the methods that publish one table"
+        if any(trial.several_tables for trial in released)
+        else " of this table"
+    )
     title = f"{_marked(best)} keeps the most detail{among}."
     if not comparison.policy.loses_gcp:
         title = (
@@ -125,7 +124,7 @@ def _methods(released: Sequence[Trial], policy: Policy, bound: float | None, can
         parts.append(canvas.figure(spec, label=label, caption=caption, rows=figures))
     parts += _figures(released, policy)
     parts += [element("p", kept_classes(trial.name, trial.start)) for trial in released if trial.start is not None]
-    if several := [trial.name for trial in released if _several_tables(trial)]:
+    if several := [trial.name for trial in released if trial.several_tables]:
         note = (
             f"{', '.join(several)}: a release of several tables, listed last. Its figures are not comparable: {SEVERAL}"
         )
