@@ -149,7 +149,10 @@ for name, partition in FAKES.items():
     module.partition = partition
     sys.modules[module.__name__] = module
     METHODS[name] = Method("misbehaves", "tests", 2026)
-METHODS["chosen"] = Method("has choices", "tests", 2026, option="kind", choices=("one", "two"), compare_all=True)
+METHODS["chosen"] = Method(
+    "has choices", "tests", 2026, option="kind", choices=("one", "two"),
+    variants={"one": {"kind": "one"}, "two": {"kind": "two"}},
+)
 '''
 
 

@@ -235,6 +235,7 @@ def test_files_are_refused_before_the_work_begins(folder: Path) -> None:
 def test_methods_and_their_options() -> None:
     assert steps.methods()[steps.DEFAULT_METHOD].year == 2026
     assert steps.method_options("mondrian", {"cuts": "relaxed"}) == {"cuts": "relaxed"}
+    assert steps.method_options("sabre:slack", {"near": "nearest"}) == {"near": "nearest", "slack": 0.1}
     with pytest.raises(PolicyError, match="has no option 'cut'"):
         steps.method_options("mondrian", {"cut": "relaxed"})
 

@@ -18,7 +18,7 @@ from tclose.measure.attack import RELEASE, Attacks, Finding
 from tclose.measure.kept import DETAIL_MEASURES, DetailKept
 from tclose.measure.lost import LostDetail
 from tclose.measure.utility import MEASURES, Measure
-from tclose.partition import DEFAULT_METHOD, METHODS, Method, check_temper
+from tclose.partition import DEFAULT_METHOD, METHODS, Method, check_temper, method_and_options
 from tclose.partition.options import from_texts
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy import Policy, PolicyLike
@@ -152,6 +152,7 @@ def anonymize(
     from tclose.engine.estimate import losses_with_estimates
 
     asked, told = Policy.of(policy), Repeating(progress)
+    method, preset = method_and_options(method)
     check_temper(method, asked)
     sources, attributes = sources_of(table, policy, asked), len(asked.sensitive)
     extra = (certificate, record, report, bound_proof)
@@ -164,7 +165,7 @@ def anonymize(
     search = None if seconds is None else bounding.BoundSearch.of(original, asked, seconds)
     split, judged = (0.9, 1.0) if report is None else (PAGE_SPLIT, PAGE_JUDGED)
     formed = split if search is None else (READ + split) / 2
-    part, settings = stretch(told, READ, formed), options or {}
+    part, settings = stretch(told, READ, formed), {**preset, **(options or {})}
     about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
     prepared = memory.prepare(original, asked, **about, progress=part, options=settings)
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
@@ -252,8 +253,9 @@ def trial_figures(comparison: Comparison) -> tuple[TrialFigure, ...]:
 
 
 def method_options(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options of a method, given as texts; what it does not have is refused."""
-    return from_texts(method, texts)
+    """Return the options of a method or variant, given as texts; what it does not have is refused."""
+    name, preset = method_and_options(method)
+    return {**preset, **from_texts(name, texts)}
 
 
 def verify(

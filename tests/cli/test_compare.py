@@ -67,15 +67,15 @@ def test_a_row_for_every_method(process: Run, folder: Path, environment: dict[st
 
 
 def test_json(process: Run, folder: Path, environment: dict[str, str]) -> None:
-    outcome = process(*ASKED, "--methods", "whole,fragmentation,killed", "--json", "--seed", "4", **environment)
+    outcome = process(*ASKED, "--methods", "whole,fragmentation:relaxed,killed", "--json", "--seed", "4", **environment)
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out.count("\n") == 1
     found = json.loads(outcome.out)
     assert list(found) == ["loss", "ranking", "methods"]
-    assert (found["loss"], found["ranking"]) == ({"name": "gcp"}, ["fragmentation", "whole"])
+    assert (found["loss"], found["ranking"]) == ({"name": "gcp"}, ["fragmentation:relaxed", "whole"])
     whole, real, killed = found["methods"]
     assert (whole["name"], whole["classes"], whole["closeness"]) == ("whole", 1, {"pay": 0.0})
-    assert (real["name"], real["outcome"]) == ("fragmentation", "released")
+    assert (real["name"], real["outcome"]) == ("fragmentation:relaxed", "released")
     assert real["classes"] > 1
     assert real["gcp"] < whole["gcp"]
     assert real["query_error"] < whole["query_error"]
@@ -119,7 +119,7 @@ def test_no_release_at_all(
     ("arguments", "says"),
     [
         (("--methods", "wave"), "there is no method 'wave' (did you mean 'weave'?)"),
-        (("--methods", "weave:hard"), "'weave' has no choice 'hard'; it has balanced, fast, best"),
+        (("--methods", "weave:hard"), "'weave' has no variant 'hard'; it has balanced, fast, best"),
         (("--methods", ""), "expected a list of methods"),
         (("--limit", "0"), "a time limit is a number of seconds above 0"),
         (("--limit", "nan"), "a time limit is a number of seconds above 0"),
@@ -185,6 +185,7 @@ def test_methods_as_json_load_no_kernels(folder: Path) -> None:
     found = {method["name"]: method for method in json.loads(done.stdout)["methods"]}
     assert set(found) == set(METHODS)
     assert found["weave"]["choices"] == ["balanced", "fast", "best"]
+    assert list(found["fragmentation"]["variants"]) == ["relaxed", "tight", "printed"]
     for one in found.values():
         assert {"what", "who", "year", "sensitive", "distances", "growth", "option"} <= set(one)
 
@@ -202,11 +203,28 @@ def test_an_option_of_the_method(tclose: Run) -> None:
     assert Path("r.csv").read_bytes() != plain
 
 
+def test_a_variant_of_the_method(tclose: Run) -> None:
+    """A variant stands for its options; one that is given besides wins."""
+    tclose(
+        *PUBLISH, "--seed", "1", "--option", "sizing=gcd", "--option", "bound=published", "--option", "classes=grown"
+    )
+    printed = Path("r.csv").read_bytes()
+    variant = (*PUBLISH[:-1], "fragmentation:printed", "--seed", "1", "--force")
+    assert tclose(*variant).status == 0
+    assert Path("r.csv").read_bytes() == printed
+    tclose(*variant, "--option", "sizing=relaxed", "--option", "bound=tight", "--option", "classes=bisected")
+    relaxed = Path("r.csv").read_bytes()
+    tclose(*PUBLISH, "--seed", "1", "--force")
+    assert Path("r.csv").read_bytes() == relaxed != printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "says", "usage"),
     [
         (("--option", "sizing=huge"), "option 'sizing' of method 'fragmentation' takes relaxed, gcd", False),
         (("--option", "size=gcd"), "method 'fragmentation' has no option 'size' (did you mean 'sizing'?)", False),
+        (("--method", "sabre:tight"), "'sabre' has no variant 'tight'; it has printed, slack, nearest", False),
+        (("--method", "pca:printed", "--effort", "fast"), "--effort is for --method weave", True),
         (("--option", "distance=x"), "takes a value that only Python code can give", False),
         (("--option", "sizing"), "expected --option NAME=VALUE", True),
         (("--option", "=gcd"), "expected --option NAME=VALUE", True),

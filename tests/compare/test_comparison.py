@@ -99,7 +99,7 @@ def test_exit_status(found: list[Any], status: int) -> None:
 
 @pytest.fixture(scope="module")
 def real() -> Comparison:
-    return compare(TABLE, POLICY, methods=["fragmentation"], seed=7)
+    return compare(TABLE, POLICY, methods=["fragmentation:relaxed"], seed=7)
 
 
 def test_the_figures_are_those_of_the_release(real: Comparison) -> None:
@@ -125,7 +125,8 @@ def test_the_figures_are_those_of_the_release(real: Comparison) -> None:
 def test_as_a_dictionary_and_as_a_frame(real: Comparison) -> None:
     (row,) = real.to_dict()["methods"]
     assert json.loads(json.dumps(row)) == row
-    assert (row["name"], row["method"], row["choice"], row["outcome"]) == (*["fragmentation"] * 2, "", "released")
+    assert (row["name"], row["method"], row["choice"]) == ("fragmentation:relaxed", "fragmentation", "relaxed")
+    assert row["outcome"] == "released"
     (shown,) = real.frame.to_dicts()
     assert shown["closeness of pay"] == row["closeness"]["pay"] <= Fraction(3, 10)
     assert {name: shown[name] for name in row if name in shown} == {
@@ -145,7 +146,7 @@ def test_the_frame_is_of_the_kind_that_was_given(misbehave: None, kind: Any) -> 
 
 def test_releases_of_several_tables() -> None:
     comparison = compare(TABLE, POLICY, methods=["projections", "anatomy"])
-    assert outcomes(comparison) == {"projections": "released", "anatomy": "released"}
+    assert outcomes(comparison) == {"projections:mondrian": "released", "anatomy": "released"}
     shared, parted = comparison.trials
     assert set(shared.closeness) == set(parted.closeness) == {"pay", "ill"}
     assert (parted.gcp, parted.sse) == (0, 0)
@@ -154,6 +155,24 @@ def test_releases_of_several_tables() -> None:
     assert shared.query_error is not None
     assert parted.query_error is not None
     assert parted.query_error > 0  # quasi-identifiers are exact, but not who has which sensitive value
+    assert [trial.name for trial in comparison.ordered] == ["projections:mondrian", "anatomy"]
+    assert [trial.name for trial in comparison.ranked] == ["projections:mondrian"]
+    assert comparison.frame["caveat"].to_list() == ["", "does not hide who is in the table"]
+    assert "released: does not hide who is in the table" in comparison._repr_html_()
+
+
+def test_a_method_is_ranked_by_the_best_of_its_variants() -> None:
+    losses = {"weave": 0.1, "weave:fast": 0.2, "sabre:printed": 0.6, "sabre:slack": 0.3, "pca:searched": 0.3}
+    losses |= {"pca:printed": 0.3, "mondrian:strict": 0.15, "mondrian:relaxed": 0.4, "anatomy": 0.0}
+    trials = tuple(
+        Trial(name=name, method=name.partition(":")[0], choice="", outcome="released", loss=loss)
+        for name, loss in losses.items()
+    )
+    comparison = Comparison(trials, POLICY, "polars")
+    ranked = ["weave", "mondrian:strict", "weave:fast", "sabre:slack", "pca:searched"]  # of equals, the first
+    assert [trial.name for trial in comparison.ranked] == comparison.to_dict()["ranking"] == ranked
+    assert comparison.ordered[-1].name == "anatomy"
+    assert len(comparison.ordered) == len(trials)
 
 
 def test_progress_and_order(misbehave: None) -> None:
@@ -214,17 +233,19 @@ def test_named_choices(misbehave: None) -> None:
         Entry("chosen", "two"),
         Entry("weave", "balanced"),
     ]
-    names = [entry.name for entry in entries(["weave", "weave:best", "chosen:one", "fragmentation"])]
-    assert names == ["weave", "weave:best", "chosen:one", "fragmentation"]
+    names = [entry.name for entry in entries(["weave", "weave:best", "chosen:one", "fragmentation", "anatomy"])]
+    variants = ["fragmentation:relaxed", "fragmentation:tight", "fragmentation:printed"]
+    assert names == ["weave", "weave:best", "chosen:one", *variants, "anatomy"]
 
 
 @pytest.mark.parametrize(
     ("names", "says"),
     [
         (["wave"], r"there is no method 'wave' \(did you mean 'weave'\?\)"),
-        (["weave:slow"], "'weave' has no choice 'slow'; it has balanced, fast, best"),
-        (["fragmentation:x"], "'fragmentation' has no choice 'x'; it has none"),
-        (["weave:"], "'weave' has no choice ''"),
+        (["weave:slow"], "'weave' has no variant 'slow'; it has balanced, fast, best"),
+        (["fragmentation:x"], "'fragmentation' has no variant 'x'; it has relaxed, tight, printed"),
+        (["anatomy:x"], "'anatomy' has no variant 'x'; it has none"),
+        (["weave:"], "'weave' has no variant ''"),
         ([], "expected a list of methods"),
         ("weave", "expected a list of methods"),
     ],

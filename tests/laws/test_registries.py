@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import math
 from fractions import Fraction
@@ -20,7 +21,7 @@ from tclose.distance.geometry import Geometry
 from tclose.errors import PolicyError
 from tclose.measure.attack import ATTACKS
 from tclose.measure.utility import MEASURES
-from tclose.partition import DEFAULT_METHOD, METHODS, method_named
+from tclose.partition import DEFAULT_METHOD, METHODS, method_and_options, method_named
 from tclose.partition.options import checked
 from tclose.policy import Policy, Sensitive
 from tclose.privacy import KAnonymity, Model, Rule, models_of
@@ -255,6 +256,18 @@ def test_a_method_takes_each_of_its_choices(name: str) -> None:
     assert bool(method.option) == bool(method.choices)
     for choice in method.choices:
         assert checked(name, {method.option: choice}) == {method.option: choice}
+        assert method_and_options(f"{name}:{choice}")[0] == name
+
+
+@every_method
+def test_a_method_takes_each_of_its_variants_and_the_first_is_its_default(name: str) -> None:
+    variants = METHODS[name].variants
+    for variant, options in variants.items():
+        assert method_and_options(f"{name}:{variant}") == (name, checked(name, options))
+    keywords = inspect.signature(method_named(name)).parameters
+    if METHODS[name].tables == "one":  # projections are compared with another base than they publish with
+        for option, value in next(iter(variants.values()), {}).items():
+            assert keywords[option].default == value
 
 
 def test_the_default_method_serves_everything() -> None:

@@ -194,13 +194,14 @@ def assert_laws(problem, labels):
     problems(),
     st.sampled_from(["tight", "published"]),
     st.sampled_from(["relaxed", "gcd"]),
+    st.sampled_from(["bisected", "grown"]),
     st.sampled_from(sorted(STRATEGIES)),
 )
-def test_every_class_is_within_every_t(problem, bound, sizing, strategy):
+def test_every_class_is_within_every_t(problem, bound, sizing, classes, strategy):
     assume(problem.rows >= problem.k)
-    labels = partition(problem, bound=bound, sizing=sizing, strategy=strategy, seed=3)
+    labels = partition(problem, bound=bound, sizing=sizing, classes=classes, strategy=strategy, seed=3)
     assert_laws(problem, labels)
-    again = partition(problem, bound=bound, sizing=sizing, strategy=strategy, seed=3)
+    again = partition(problem, bound=bound, sizing=sizing, classes=classes, strategy=strategy, seed=3)
     assert np.array_equal(labels, again)
 
 

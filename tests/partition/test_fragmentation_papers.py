@@ -6,26 +6,37 @@ import numpy as np
 import pytest
 
 from tclose.distance import Counts, Ordered
-from tclose.partition.fragmentation import partition
+from tclose.partition import METHODS
+from tclose.partition.fragmentation import partition, plan
 from tclose.partition.fragmentation.attribute import judged
 from tclose.partition.fragmentation.boxes import Box, BoxCut, BoxSearch, aggregate, find_fragmentation
+from tclose.partition.fragmentation.generation import grown_cells
 from tclose.partition.fragmentation.printed import common_divisor
+from tclose.partition.fragmentation.row_distance import euclidean
 from tclose.partition.fragmentation.strategy import STRATEGIES
 from tclose.partition.problem import Attribute, Problem
 
 TABLE = np.array([[15, 75, 0], [15, 0, 15], [30, 30, 45], [15, 30, 30]])  # 001, figure 1
+VARIANTS = METHODS["fragmentation"].variants
 CLASS = np.array([[3, 3, 0], [1, 0, 4], [0, 4, 0], [1, 1, 3]])
 
 
-def problem_of(matrix, *thresholds, k=1):
-    """Return the problem whose multiplicity matrix this is."""
+def problem_of(matrix, *thresholds, k=1, points=None):
+    """Return the problem whose multiplicity matrix this is; the paper prints no quasi-identifiers."""
     cells = np.repeat(np.argwhere(matrix >= 0), matrix.ravel(), axis=0)
     axes = [tuple(b for b in range(matrix.ndim) if b != a) for a in range(matrix.ndim)]
     sensitive = tuple(
         Attribute(cells[:, a], matrix.sum(axis=axes[a]), Ordered(matrix.shape[a]), Fraction(t))
         for a, t in enumerate(thresholds)
     )
-    return Problem(np.linspace(0, 1, len(cells))[:, None], sensitive, k)
+    points = np.linspace(0, 1, len(cells))[:, None] if points is None else points
+    return Problem(points, sensitive, k)
+
+
+def gcp(problem, labels):
+    """Return the share of detail lost: the mean width of the classes' ranges."""
+    widths = [np.ptp(problem.points[labels == label], axis=0) for label in range(labels.max() + 1)]
+    return float((np.bincount(labels) @ np.array(widths)).sum() / problem.points.size)
 
 
 def search_of(matrix, bound="published"):
@@ -105,12 +116,53 @@ def test_figure_8_psi_takes_the_shorter_way():
 def test_figure_18_fifty_classes_of_twenty():
     assert common_divisor([250, 100, 350, 300]) == 50
     problem = problem_of(np.array([[250, 100], [350, 300]]), 0, 0)
-    labels = partition(problem, bound="published", sizing="gcd")
+    labels = partition(problem, **VARIANTS["printed"])
     assert np.bincount(labels).tolist() == [20] * 50
 
 
 def test_figure_19_one_row_more_leaves_one_class_unless_relaxed():
     assert common_divisor([250, 100, 350, 301]) == 1
     matrix = np.array([[250, 100], [350, 301]])
-    assert not partition(problem_of(matrix, "0.02", "0.02"), bound="published", sizing="gcd").any()
+    assert not partition(problem_of(matrix, "0.02", "0.02"), **VARIANTS["printed"]).any()
     assert partition(problem_of(matrix, "0.02", "0.02")).max() + 1 == 49
+
+
+def test_figure_1_gives_fifteen_classes_that_lose_less_when_bisected():
+    """Every cell of figure 1 is a multiple of 15, so are all fragments; two quasi-identifiers at random, 20 times."""
+    lost = {"printed": [], "printed, bisected": [], "tight": [], "relaxed": []}
+    for seed in range(20):
+        problem = problem_of(TABLE, "0.3", "0.3", points=np.random.default_rng(seed).random((300, 2)))
+        for name in ("printed", "tight", "relaxed"):
+            labels = partition(problem, seed=seed, **VARIANTS[name])
+            assert name == "relaxed" or np.bincount(labels).tolist() == [20] * 15
+            lost[name].append(gcp(problem, labels))
+        bisected = partition(problem, seed=seed, **{**VARIANTS["printed"], "classes": "bisected"})
+        lost["printed, bisected"].append(gcp(problem, bisected))
+    means = {name: round(float(np.mean(found)), 2) for name, found in lost.items()}
+    assert means == {"printed": 0.45, "printed, bisected": 0.36, "tight": 0.29, "relaxed": 0.14}
+
+
+def grown_by_the_book(points, plan, seed):
+    """GENERATE-CLASSES, line by line, with sets and loops."""
+    random = np.random.default_rng(seed)
+    left = sorted(range(len(points)), key=lambda row: (plan.fragments[row], row))
+    classes = []
+    for _ in range(plan.cells):
+        w = left[random.integers(len(left))]
+        members = set()
+        for fragment, taken in enumerate(plan.layers):
+            mine = [row for row in left if plan.fragments[row] == fragment]
+            mine.sort(key=lambda row: (row != w, euclidean(points[row : row + 1], points[w])[0], row))
+            members |= set(mine[:taken])
+        classes.append(members)
+        left = [row for row in left if row not in members]
+    return classes
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_generate_classes_is_the_printed_procedure(seed):
+    points = np.random.default_rng(seed).integers(0, 6, (300, 2)) / 5  # many rows are equally far
+    found = plan(problem_of(TABLE, "0.25", "0.25", points=points), bound="published", sizing="gcd")
+    assert found is not None
+    cells = grown_cells(points, found, euclidean, seed)
+    assert [set(cell) for cell in cells.tolist()] == grown_by_the_book(points, found, seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from tclose.errors import Infeasible, Unsuited
 from tclose.partition import incognito
 from tclose.partition.incognito import frequencies, labels_at, minimal_solutions, partition, tops
 from tclose.partition.incognito.frequencies import Frequencies, numbered
-from tclose.partition.incognito.ladder import Ladder
+from tclose.partition.incognito.ladder import Intervals, Ladder
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
 from tclose.privacy import EntropyL, Model
@@ -49,23 +49,23 @@ def specialisations(node: Node) -> list[Node]:
     return [(*node[:i], height - 1, *node[i + 1 :]) for i, height in enumerate(node) if height]
 
 
-def by_brute_force(problem: Problem) -> set[Node]:
+def by_brute_force(problem: Problem, intervals: Intervals) -> set[Node]:
     """Judge every node of the lattice by its rows."""
-    nodes = product(*(range(top + 1) for top in tops(problem)))
-    passing = {node for node in nodes if problem.admitted(labels_at(problem, node)).all()}
+    nodes = product(*(range(top + 1) for top in tops(problem, intervals)))
+    passing = {node for node in nodes if problem.admitted(labels_at(problem, node, intervals)).all()}
     return {node for node in passing if not passing.intersection(specialisations(node))}
 
 
 @settings(max_examples=80, deadline=None)
-@given(problems())
-def test_all_minimal_solutions_are_found_and_nothing_else(problem: Problem) -> None:
+@given(problems(), st.sampled_from(["width", "quantiles"]))
+def test_all_minimal_solutions_are_found_and_nothing_else(problem: Problem, intervals: Intervals) -> None:
     try:
-        found = minimal_solutions(problem)
+        found = minimal_solutions(problem, intervals=intervals)
     except Infeasible:
         assert not problem.admitted(np.zeros(problem.rows, dtype=np.int64)).all() or problem.sensitive[0].n is not None
         return
     assert len(set(found)) == len(found)
-    assert set(found) == by_brute_force(problem)
+    assert set(found) == by_brute_force(problem, intervals)
 
 
 def lost(problem: Problem, labels: np.ndarray) -> float:
@@ -89,7 +89,11 @@ def test_the_minimal_solution_that_loses_least_is_taken(t: str) -> None:
     losses = [lost(problem, labels_at(problem, node)) for node in minimal_solutions(problem)]
     assert len(losses) > 1
     assert len(set(losses)) > 1
-    assert lost(problem, partition(problem)) == min(losses)
+    assert lost(problem, partition(problem, intervals="width")) == min(losses)
+    nodes = minimal_solutions(problem, intervals="quantiles")
+    quantiles = [lost(problem, labels_at(problem, node, "quantiles")) for node in nodes]
+    assert lost(problem, partition(problem, intervals="quantiles")) == min(quantiles)
+    assert lost(problem, partition(problem)) == min(losses + quantiles)
 
 
 # --- ladders ----------------------------------------------------------------------------------------------------------
@@ -100,6 +104,35 @@ def test_numbers_climb_by_widths_that_double() -> None:
     shown = [level[ladder.codes].tolist() for level in ladder.levels]
     assert [len(set(level)) for level in shown] == [6, 5, 4, 2, 1]  # 32nds and 16ths part no more than 8ths
     assert shown[1:] == [[0, 0, 1, 2, 4, 7], [0, 0, 0, 1, 2, 3], [0, 0, 0, 0, 1, 1], [0] * 6]
+
+
+def test_numbers_climb_by_rows_that_double() -> None:
+    axis = NumberAxis.of_points(np.repeat([0, 0.01, 0.02, 1.0], [3, 1, 2, 2]))
+    ladder = Ladder.of(axis, "quantiles")
+    shown = [level[ladder.codes].tolist() for level in ladder.levels]
+    assert shown == [[0, 0, 0, 1, 2, 2, 3, 3], [0] * 4 + [1] * 4, [0] * 8]  # quarters part as the values do
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-1, 8), min_size=1, max_size=60), st.sampled_from(["width", "quantiles"]))
+def test_intervals_nest_and_hold_neighbours(codes: list[int], intervals: Intervals) -> None:
+    low = np.array([0, 0.1, 0.1, 0.2, 0.4, 0.5, 0.8, 0.8, 0.8])  # values that are published alike stay together
+    ladder = Ladder.of(NumberAxis(np.array(codes), low, np.append(low[:-1], 1.0)), intervals)
+    for lower, upper in pairwise(ladder.levels):
+        groups = {group: upper[lower == group] for group in np.unique(lower)}
+        assert all(len(set(above.tolist())) == 1 for above in groups.values())
+        assert (np.diff(lower[:-1]) >= 0).all()
+        assert lower[1] == lower[2]
+    assert not ladder.levels[-1].any()
+
+
+def test_where_both_kinds_of_intervals_agree_one_search_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = []
+    monkeypatch.setattr(incognito, "minimal_solutions", lambda *_, intervals, **__: searched.append(intervals) or [])
+    rows = np.arange(32)
+    partition(Problem(rows[:, None] / 31, ()))
+    partition(Problem((rows[:, None] / 31) ** 3, ()))
+    assert searched == ["width", "width", "quantiles"]
 
 
 def test_hierarchies_climb_by_their_own_levels_and_missing_values_join_at_the_top() -> None:

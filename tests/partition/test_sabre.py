@@ -129,13 +129,26 @@ def test_every_class_is_within_t(kind: str, near: str, data: st.DataObject) -> N
     reference = np.bincount(codes, minlength=6) + random.integers(0, 3, 6)  # the rows may be a part of the table
     one = Attribute(codes, reference, DISTANCES[kind], data.draw(levels))
     problem = Problem(random.random((rows, 2)), (one,), data.draw(st.integers(1, min(rows, 5))))
+    slack = data.draw(st.sampled_from([Fraction(0), 0.1, Fraction(1, 2), Fraction(999, 1000)]))
     if one.t is not None and one.emd_of(codes, reference) > one.t:
         with pytest.raises(Infeasible):
-            partition(problem, near=near)
+            partition(problem, near=near, slack=slack)
         return
-    labels = partition(problem, near=near, seed=1)
+    labels = partition(problem, near=near, slack=slack, seed=1)
     assert problem.admitted(labels).all()
-    assert (partition(problem, near=near, seed=1) == labels).all()
+    assert (partition(problem, near=near, slack=slack, seed=1) == labels).all()
+
+
+@every_distance
+@brief
+@given(here=counts, t=levels, slack=st.fractions(0, Fraction(9, 10)))
+def test_buckets_leave_the_slack_that_is_asked_for(kind: str, here: list[int], t: Fraction, slack: Fraction) -> None:
+    one = attribute(kind, here, t)
+    allowed = bound(one, slack)
+    shares = [int(rows) for rows in allowed.sizes]  # what a class of all rows takes
+    assert allowed.room == t
+    assert allowed.excess(shares) <= -slack * t
+    assert len(allowed.buckets) >= len(bound(one).buckets)
 
 
 def test_a_common_divisor_is_used_to_the_full() -> None:
@@ -158,6 +171,8 @@ def test_what_it_cannot_serve_is_refused() -> None:
         partition(Problem(points, (one, one)))
     with pytest.raises(Unsuited, match="distance 'matrix'"):
         partition(Problem(points, (replace(one, distance=Matrix(1 - np.eye(6, dtype=np.int64))),)))
+    with pytest.raises(PolicyError, match="slack is the share of t that buckets leave"):
+        partition(Problem(points, (one,)), slack=Fraction(1))
     with pytest.raises(PolicyError, match="near by 'far'"):
         partition(Problem(points, (one,)), near="far")  # type: ignore[arg-type]
 

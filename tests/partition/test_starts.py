@@ -14,7 +14,7 @@ import pytest
 import tclose
 from tclose.compare.comparison import entries
 from tclose.errors import Cancelled, InternalError, MissingExtra
-from tclose.partition import Problem, Split, partitioned, starts, weave
+from tclose.partition import Problem, Split, method_and_options, partitioned, starts, weave
 from tclose.partition.exact import solve
 from tclose.partition.registry import METHODS
 from tclose.partition.shared.loss import loss_table, total_loss
@@ -63,27 +63,34 @@ def fail(*_: Any, **__: Any) -> None:
 
 def test_every_method_that_publishes_one_table_is_a_rival() -> None:
     names = [name for name, method in METHODS.items() if method.tables == "one" and not method.takes_starts]
-    asked = {":".join(filter(None, (entry.method, entry.choice))) for entry in entries(names)}
-    default = {f"{name}:{METHODS[name].choices[0]}": name for name in names if METHODS[name].choices}
-    considered = {rival.name for rival in RIVALS} | {EXACT}
-    assert considered == {name if name in considered else default.get(name, name) for name in asked}
+    assert {rival.name for rival in RIVALS} | {EXACT} == {entry.name for entry in entries(names)}
 
 
 def test_quadratic_methods_are_starts_below_20_000_rows() -> None:
     quadratic = {rival.name for rival in RIVALS if rival.rows < 20_000}
     assert quadratic == {f"microaggregation:{variant}" for variant in METHODS["microaggregation"].choices} | {
         "sabre:nearest",
-        "fragmentation",  # not quadratic, but a tenth of weave's time on 30,000 rows
+        "sabre:nearest-slack",
+        "clustering:printed",  # what `searched` tries first
+        "pca:printed",
+        *(f"fragmentation:{variant}" for variant in METHODS["fragmentation"].variants),
+        # relaxed and tight are not quadratic, but a tenth of weave's time on 30,000 rows
     }
 
 
 def test_a_start_is_what_the_method_itself_returns() -> None:
     problem = some_problem(60)
     given = {start.name: start.labels for start in starts_of(problem, "balanced", 3, 0, silent)}
-    assert {"mondrian:strict", "mondrian:relaxed", "microaggregation:merge", "clustering", "pca"} < given.keys()
+    assert {
+        "mondrian:strict",
+        "mondrian:relaxed",
+        "microaggregation:merge",
+        "pca:searched",
+        "sabre:slack",
+    } < given.keys()
     for rival in RIVALS:
         if rival.name in given:
-            split = partitioned(rival.method, problem, seed=3, options=rival.options)
+            split = partitioned(rival.method, problem, seed=3, options=method_and_options(rival.name)[1])
             assert split is not None
             assert np.array_equal(split.labels, given[rival.name])
 
@@ -201,7 +208,7 @@ def test_persons_count_before_losses_are_compared() -> None:
     loss, _ = kept(frame, policy)
     for rival in RIVALS:
         try:
-            release = tclose.anonymize(frame, policy, method=rival.method, seed=1, **rival.options)
+            release = tclose.anonymize(frame, policy, method=rival.name, seed=1)
         except tclose.Unsuited:
             continue
         assert loss <= release.certificate.content["measures"]["gcp"]

@@ -120,7 +120,16 @@ def test_several_tables_are_never_the_best(policy: Policy, text_of: Text) -> Non
     text = text_of(page(policy, trial("anatomy", 0), trial("weave", 0.3)))
     assert "weave keeps the most detail of the methods that publish one table." in text
     assert "Note: anatomy: a release of several tables" in text
+    assert "anatomy (does not hide who is in the table) | 12 |" in text
+    assert "anatomy (does not hide who is in the table) | 0.1900" in text
+    assert "anatomy | 100" not in text  # it is not in the chart of shares
     assert "What protection costs" not in text
+
+
+def test_anatomy_alone_is_marked_and_has_no_chart(policy: Policy, text_of: Text) -> None:
+    text = text_of(page(policy, trial("anatomy", 0)))
+    assert "anatomy (does not hide who is in the table) keeps the most detail" in text
+    assert "each method keeps" not in text
 
 
 def test_where_no_method_serves(policy: Policy, text_of: Text) -> None:

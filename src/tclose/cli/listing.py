@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tclose.steps import Comparison, Method, Trial
 
 WIDEST = 100  # columns of the list of methods
+MARK = "†"  # behind a method whose releases have a caveat
 STYLES = {"failed": "bold red", "stopped": "yellow"}
 
 
@@ -38,9 +39,18 @@ def show_comparison(comparison: Comparison) -> None:
     legend = (f"{figure.short}: {figure.meaning}" for figure in figures if figure.meaning != figure.short)
     console.print()
     console.print(Text(f"{'; '.join(legend)}."))
-    if not comparison.policy.loses_gcp:
-        ranking = ", ".join(trial.name for trial in comparison.ranked)
-        console.print(Text(f"Ranked by the policy's loss, the least first: {ranking}."))
+    _show_ranking(console, comparison)
+
+
+def _show_ranking(console: Console, comparison: Comparison) -> None:
+    ranked = comparison.ranked
+    if len(ranked) > 1:
+        loss = "detail lost" if comparison.policy.loses_gcp else "the policy's loss"
+        some = len(ranked) < sum(not trial.caveat for trial in comparison.released)
+        each = ", each method by its best variant" if some else ""
+        names = ", ".join(trial.name for trial in ranked)
+        last = "; several tables come last" if any(trial.several_tables for trial in ranked) else ""
+        console.print(Text(f"Ranked by {loss}, the least first{each}{last}: {names}."))
 
 
 def _show_closeness(console: Console, comparison: Comparison) -> None:
@@ -82,17 +92,22 @@ def _show_lines(
 ) -> None:
     """Print figures in columns; a method that gave none has its line for the reason instead."""
     table = [cells(trial) if trial.outcome == "released" else None for trial in trials]
+    marked = {trial.name: f"{trial.name} {MARK}" for trial in trials if trial.caveat}
+    names = [marked.get(trial.name, trial.name) for trial in trials]
     widths = [max(map(cell_len, column)) for column in zip(titles, *filter(None, table), strict=True)]
-    first = max(len("method"), *(len(trial.name) for trial in trials))
+    first = max(len("method"), *map(len, names))
     console.print(Text(_line("method", first, titles, widths), "bold"), soft_wrap=True)
-    for trial, row in zip(trials, table, strict=True):
+    for trial, name, row in zip(trials, names, table, strict=True):
         if row is not None:
-            console.print(Text(_line(trial.name, first, row, widths)), soft_wrap=True)
+            console.print(Text(_line(name, first, row, widths)), soft_wrap=True)
             continue
         grid = Table.grid(padding=(0, 2))
         grid.add_column(min_width=first)
-        grid.add_row(trial.name, Text(f"{trial.outcome}: {plain(trial.reason)}", STYLES.get(trial.outcome, "dim")))
+        grid.add_row(name, Text(f"{trial.outcome}: {plain(trial.reason)}", STYLES.get(trial.outcome, "dim")))
         console.print(grid)
+    for trial in trials:
+        if trial.caveat:
+            console.print(Text(f"{MARK} {trial.name} {trial.caveat}, so it is not ranked with the others."))
 
 
 def _line(name: str, first: int, cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -123,5 +138,6 @@ def _about(method: Method) -> str:
     parts = [f"{method.who}, {method.year}", how_many, distances, f"time grows as {method.growth}"]
     parts += [] if method.tables == "one" else ["publishes several tables"]
     parts += [f"the policy must ask for {' or '.join(method.needs)}"] if method.needs else []
-    option = [f"--option {method.option}={'|'.join(method.choices)}"] if method.option else []
-    return "; ".join(parts + option)
+    parts += [f"--option {method.option}={'|'.join(method.choices)}"] if method.option else []
+    parts += [f"variants {', '.join(f':{name}' for name in method.variants)}"] if method.variants else []
+    return "; ".join(parts)

@@ -107,12 +107,10 @@ def method_options(
     method: str, given: tuple[str, ...], *, effort: str | None, tables: int | None, base: str | None
 ) -> dict[str, Any]:
     """Return the options of the method itself."""
-    if effort is not None and "weave" not in (
-        method,
-        base or (steps.DEFAULT_METHOD if method == "projections" else None),
-    ):
+    name = method.partition(":")[0]
+    if effort is not None and "weave" not in (name, base or (steps.DEFAULT_METHOD if name == "projections" else None)):
         raise click.UsageError("--effort is for --method weave")
-    if (tables is not None or base is not None) and method != "projections":
+    if (tables is not None or base is not None) and name != "projections":
         raise click.UsageError("--tables and --base are for --method projections")
     pairs = [(name, value) for name, equals, value in (text.partition("=") for text in given) if name and equals]
     if len(pairs) < len(given):

@@ -17,7 +17,7 @@ from tclose.compare.trial import COMPARED, DETAIL, Job, Trial
 from tclose.engine.bounding import SECONDS, BoundSearch, checked_seconds
 from tclose.engine.memory import read_for_release
 from tclose.errors import Infeasible, InternalError, PolicyError
-from tclose.partition import METHODS, method_called
+from tclose.partition import METHODS, method_and_options
 from tclose.policy import Policy, PolicyLike
 from tclose.privacy.feasibility import publishable
 from tclose.release.lower_bound import LowerBound
@@ -39,20 +39,22 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A method and one choice of its own option; no choice where it has no such option."""
+    """A method and one of its variants, or one choice of its own option; nothing where it has neither."""
 
     method: str
     choice: str = ""
 
     @property
     def name(self) -> str:
-        """How the entry is asked for: a default choice goes without saying, unless all choices are compared."""
-        return self.method if self.choice in _unspoken(self.method) else f"{self.method}:{self.choice}"
+        """How the entry is asked for: a default choice goes without saying, a variant never does."""
+        about = METHODS[self.method]
+        unspoken = ("",) if about.variants else ("", *about.choices[:1])
+        return self.method if self.choice in unspoken else f"{self.method}:{self.choice}"
 
-
-def _unspoken(method: str) -> tuple[str, ...]:
-    about = METHODS[method]
-    return ("",) if about.compare_all else ("", *about.choices[:1])
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the method is given."""
+        return method_and_options(f"{self.method}:{self.choice}" if self.choice else self.method)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +72,18 @@ class Comparison:
         return tuple(trial for trial in self.trials if trial.outcome == "released")
 
     @property
-    def ranked(self) -> tuple[Trial, ...]:
-        """The methods that gave a release, the least loss by the policy first; those of several tables come last."""
+    def ordered(self) -> tuple[Trial, ...]:
+        """All releases, the least loss by the policy first; several tables come later, those with a caveat last."""
         return tuple(sorted(self.released, key=_rank))
+
+    @property
+    def ranked(self) -> tuple[Trial, ...]:
+        """The order without methods that have a caveat, each method by the best of its variants."""
+        best: dict[str, Trial] = {}
+        for trial in self.ordered:
+            if not trial.caveat:
+                best.setdefault(trial.method if METHODS[trial.method].variants else trial.name, trial)
+        return tuple(best.values())
 
     @property
     def exit_status(self) -> int:
@@ -97,6 +108,7 @@ class Comparison:
                     columns[measure.name] = (float, [trial.measures.get(measure.name) for trial in self.trials])
         if any(trial.detail for trial in self.trials):
             columns |= {name: (float, [trial.detail.get(name) for trial in self.trials]) for name in DETAIL}
+        columns["caveat"] = (str, [trial.caveat for trial in self.trials])
         columns |= {
             f"closeness of {name}": (float, [trial.closeness.get(name) for trial in self.trials])
             for name in self.policy.sensitive
@@ -132,16 +144,16 @@ class Comparison:
         return html_table(caption, headings, [_cells(trial) for trial in self.trials])
 
 
-def _rank(trial: Trial) -> tuple[bool, float, float, str]:
+def _rank(trial: Trial) -> tuple[bool, bool, float, float]:
     """Rank a release by the policy's loss, then by the detail lost; those of several tables are not comparable."""
     assert trial.loss is not None
-    return METHODS[trial.method].tables != "one", trial.loss, trial.gcp or 0.0, trial.name
+    return bool(trial.caveat), trial.several_tables, trial.loss, trial.gcp or 0.0
 
 
 def _cells(trial: Trial) -> list[str]:
     """Return what a notebook shows of one method."""
     figures = [trial.gcp, trial.classes, trial.withheld, trial.seconds and round(trial.seconds, 1)]
-    outcome = f"{trial.outcome}: {trial.reason}" if trial.reason else trial.outcome
+    outcome = ": ".join(filter(None, (trial.outcome, trial.reason or trial.caveat)))
     return [trial.name, outcome, *("" if figure is None else number(figure) for figure in figures)]
 
 
@@ -160,8 +172,9 @@ def compare(
     """Try methods on the same table and policy, each in a process of its own that is stopped after `limit` seconds.
 
     `methods` are names as in `tclose methods`, all of them if absent; `weave:fast` names a choice of a method's own
-    option. Two run side by side on a core each, where there are two; time spent on compiling does not count. Nothing
-    of the table is written to a disk, and no release is kept, so a known seed does no harm. With `detail`, it is also
+    option, `mondrian:strict` a variant. Two run side by side on a core each, where there are two; time spent on
+    compiling does not count. Nothing of the table is written to a disk, and no release is kept, so a known seed does no
+    harm. With `detail`, it is also
     measured how much detail each release keeps for analysts, as `tclose.detail` does. With `bound`, a lower bound on
     the detail that any release loses is searched for about `bound_seconds`, as `tclose.bound` does. `progress` hears
     of each method by its name, as the phase; raising `Cancelled` from it ends all processes.
@@ -178,10 +191,7 @@ def compare(
     coded = read_for_release(to_polars(frame), policy)[1]
     table, needed = _needed(to_polars(frame), coded, policy)
     search = BoundSearch.of(coded, policy, bound_seconds) if bound else None
-    jobs = [
-        Job(needed, entry.method, {METHODS[entry.method].option: entry.choice} if entry.choice else {}, seed, detail)
-        for entry in chosen
-    ]
+    jobs = [Job(needed, entry.method, entry.options, seed, detail) for entry in chosen]
     outcomes = answers(jobs, to_stream(table), limit, [_named(report, entry.name) for entry in chosen])
     trials = (
         Trial(name=entry.name, method=entry.method, choice=entry.choice, **answer)
@@ -201,7 +211,7 @@ def _named(progress: Progress, name: str) -> Progress:
 
 
 def entries(names: Sequence[str] | None) -> list[Entry]:
-    """Return what is to be tried: some methods or all, and of those whose choices are methods of their own, each."""
+    """Return what is to be tried: some methods or all, each in all its variants unless one is named."""
     wanted = list(METHODS) if names is None else names
     if not wanted or isinstance(wanted, str):
         raise PolicyError('expected a list of methods, as in ["weave", "microaggregation:merge"]')
@@ -209,13 +219,11 @@ def entries(names: Sequence[str] | None) -> list[Entry]:
 
 
 def _entries(name: str) -> list[Entry]:
-    method, colon, choice = name.partition(":")
-    about = method_called(method)
-    if colon and choice not in about.choices:
-        raise PolicyError(f"'{method}' has no choice '{choice}'; it has {', '.join(about.choices) or 'none'}")
-    if colon:
-        return [Entry(method, choice)]
-    return [Entry(method, choice) for choice in (about.choices if about.compare_all else about.choices[:1]) or ("",)]
+    method, _ = method_and_options(name)
+    if method != name:
+        return [Entry(method, name.partition(":")[2])]
+    about = METHODS[method]
+    return [Entry(method, choice) for choice in tuple(about.variants) or about.choices[:1] or ("",)]
 
 
 def _check_numbers(limit: float, seed: int) -> None:

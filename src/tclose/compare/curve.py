@@ -25,7 +25,10 @@ class Curve:
         policy: Policy,
         bounds: Mapping[Fraction, float] | None = None,
     ) -> Curve:
-        """Return the curve of trials, and of lower bounds, under thresholds so many times those of the policy."""
+        """Return the curve of trials, and of lower bounds, under thresholds so many times those of the policy.
+
+        Methods with a caveat are left out: their loss cannot be compared.
+        """
         thresholds = {spec.t for spec in policy.sensitive.values() if spec.t is not None}
         unit = thresholds.pop() if len(thresholds) == 1 else None
 
@@ -36,7 +39,7 @@ class Curve:
             (trial.name, threshold(level), trial.gcp)
             for level, tried in trials.items()
             for trial in tried
-            if trial.gcp is not None
+            if trial.gcp is not None and not trial.caveat
         ]
         least = sorted((threshold(level), bound) for level, bound in (bounds or {}).items())
         return cls("t" if unit else "t, as a multiple of the policy's own", points, least)

@@ -26,6 +26,7 @@ from tclose.errors import Infeasible, InternalError, MissingExtra, TcloseError, 
 from tclose.measure.kept import DETAIL_MEASURES, kept
 from tclose.measure.queries import QueryError
 from tclose.measure.utility import MEASURES
+from tclose.partition import METHODS
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
 from tclose.release.beside import Beside
@@ -59,7 +60,7 @@ class Job:
 
     policy: Policy
     method: str
-    options: Mapping[str, str]
+    options: Mapping[str, Any]
     seed: int
     detail: bool = False  # whether to measure how much detail the release keeps for analysts, which takes a while
     core: int | None = None  # the one that this process keeps to, where several run side by side
@@ -71,7 +72,7 @@ class Trial:
 
     name: str
     method: str
-    choice: str  # of the method's own option; empty where it has none
+    choice: str  # the variant, or the choice of the method's own option; empty where it has neither
     outcome: TrialOutcome
     reason: str = ""
     rows: int | None = None
@@ -89,6 +90,16 @@ class Trial:
     compile_seconds: float | None = None
     peak_megabytes: float | None = None
     start: str | None = None  # the classes that were kept, of a method that considers those of other methods, too
+
+    @property
+    def caveat(self) -> str:
+        """What a release of the method does not protect; empty for nearly all."""
+        return METHODS[self.method].caveat
+
+    @property
+    def several_tables(self) -> bool:
+        """Whether a release of the method has several tables, so that its figures cannot be compared with others."""
+        return METHODS[self.method].tables != "one"
 
     @property
     def gcp(self) -> float | None:
@@ -110,7 +121,7 @@ class Trial:
         entries: dict[str, Any] = {}
         for name, value in asdict(self).items():
             entries |= {name: value} if name != "measures" else {each.name: value.get(each.name) for each in COMPARED}
-        return entries
+        return entries | {"caveat": self.caveat}
 
 
 def send(job: Job, table: memoryview, pipe: IO[bytes]) -> None:

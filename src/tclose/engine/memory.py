@@ -17,7 +17,7 @@ from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
 from tclose.measure.kept import kept
 from tclose.measure.learning import Prediction, predict
-from tclose.partition import DEFAULT_METHOD, check_temper, lowers_loss
+from tclose.partition import DEFAULT_METHOD, check_temper, lowers_loss, method_and_options
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import k_alone
@@ -129,7 +129,8 @@ def anonymize(
     """Split a table into classes that hold what the policy asks for, and publish one common value per class.
 
     Sensitive and kept cells stay as they are. The release is judged from its published values before it is returned;
-    what cannot be reached raises `Infeasible`. `options` go to the method. Without a seed, random numbers come from the
+    what cannot be reached raises `Infeasible`. `method` may name a variant, such as `mondrian:relaxed`; `options` go to
+    the method. Without a seed, random numbers come from the
     system's secure source. The methods `projections` and `anatomy` publish several tables. With `bound=True`, a lower
     bound on the detail that any release loses is searched for about `bound_seconds`, and stands in the certificate.
 
@@ -142,7 +143,8 @@ def anonymize(
     policy, report = Policy.of(policy), progress or silent
     if not isinstance(bound, bool):  # the method fragmentation has an option of this name, whose values are texts
         options, bound = {**options, "bound": bound}, False
-    options = checked(method, options)  # before any work
+    method, preset = method_and_options(method)
+    options = checked(method, {**preset, **options})  # before any work
     if note := unused_loss(policy, method, options):
         warnings.warn(note, UserWarning, 2)
     check_temper(method, policy)

@@ -25,6 +25,7 @@ __all__ = [
     "check_temper",
     "lowers_loss",
     "merged",
+    "method_and_options",
     "method_called",
     "method_named",
     "partitioned",
@@ -38,6 +39,24 @@ def method_called(name: str) -> Method:
         hint = did_you_mean(name, METHODS) or f"; known are {', '.join(METHODS)}"
         raise PolicyError(f"there is no method '{name}'{hint}")
     return METHODS[name]
+
+
+def method_and_options(name: str) -> tuple[str, dict[str, Any]]:
+    """Return the method and the options of a name: `sabre:slack` is a variant, `weave:fast` a choice of an option.
+
+    >>> method_and_options("mondrian"), method_and_options("mondrian:relaxed")
+    (('mondrian', {}), ('mondrian', {'cuts': 'relaxed'}))
+    """
+    method, colon, chosen = name.partition(":")
+    about = method_called(method)
+    if not colon:
+        return method, {}
+    if chosen in about.variants:
+        return method, dict(about.variants[chosen])
+    if chosen in about.choices:
+        return method, {about.option: chosen}
+    known = dict.fromkeys((*about.variants, *about.choices))
+    raise PolicyError(f"'{method}' has no variant '{chosen}'; it has {', '.join(known) or 'none'}")
 
 
 def lowers_loss(name: str, options: Mapping[str, Any]) -> bool:

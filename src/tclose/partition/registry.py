@@ -5,7 +5,9 @@ A new method is a module of its name in this folder, with a `partition`, and an 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from tclose.distance.registry import DISTANCES, of_shapes
 
@@ -25,12 +27,19 @@ class Method:
     tables: str = "one"  # how many tables a release of it has: "one" or "several"
     option: str = ""  # the option that changes what it does, its values, the default first
     choices: tuple[str, ...] = ()
-    compare_all: bool = False  # whether its choices are published algorithms of their own, each worth comparing
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # sets of options, the default first;
+    # `compare` tries each, and ranks the best of them
     takes_starts: bool = False  # whether it considers the classes of other methods, too (partition/starts.py)
+    caveat: str = ""  # what its releases do not protect: it is shown with every figure, and never ranked
     needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
     lowers_loss: bool = False  # whether every step of it lowers the loss that the policy chooses
     counts_persons: bool = False  # whether it counts persons itself; for the others, classes are merged afterwards
     tempers: bool = False  # whether it has the last stage that the policy's `temper` asks for
+
+
+def _each(option: str, *choices: str) -> dict[str, dict[str, Any]]:
+    """Return a variant for each choice of one option, named after the choice."""
+    return {choice: {option: choice} for choice in choices}
 
 
 METHODS = {
@@ -49,6 +58,12 @@ METHODS = {
         "cuts the sensitive values into fragments and gives every class its share of each",
         "Bagai, Weber & Gowda; bounds corrected by tclose",
         2023,
+        growth="n log n; as printed n²",
+        variants={
+            "relaxed": {"bound": "tight", "sizing": "relaxed", "classes": "bisected"},
+            "tight": {"bound": "tight", "sizing": "gcd", "classes": "bisected"},
+            "printed": {"bound": "published", "sizing": "gcd", "classes": "grown"},
+        },
     ),
     "mondrian": Method(
         "halves the rows at the median of the widest quasi-identifier, as often as allowed",
@@ -56,7 +71,7 @@ METHODS = {
         2010,
         option="cuts",
         choices=("strict", "relaxed"),
-        compare_all=True,
+        variants=_each("cuts", "strict", "relaxed"),
     ),
     "incognito": Method(
         "generalises each quasi-identifier to one level in the whole table, losing least",
@@ -76,12 +91,14 @@ METHODS = {
         2011,
         growth="that of its base method",
         tables="several",
+        variants={"mondrian": {"base": "mondrian"}},  # in comparisons: the best base would hide what the layout costs
     ),
     "anatomy": Method(
         "publishes two tables linked by a group; does not hide who is in the table",
         "Xiao & Tao",
         2006,
         tables="several",
+        caveat="does not hide who is in the table",
     ),
     "sabre": Method(
         "puts sensitive values into buckets and gives every class its share of each",
@@ -92,7 +109,12 @@ METHODS = {
         growth="n log n; by nearest rows n²",
         option="near",
         choices=("hilbert", "nearest"),
-        compare_all=True,
+        variants={
+            "printed": {"near": "hilbert", "slack": 0},
+            "slack": {"near": "hilbert", "slack": 0.1},
+            "nearest": {"near": "nearest", "slack": 0},
+            "nearest-slack": {"near": "nearest", "slack": 0.1},
+        },
     ),
     "microaggregation": Method(
         "groups near rows, one from each stratum of the sensitive attribute",
@@ -103,7 +125,7 @@ METHODS = {
         growth="n²/k; by swaps n²",
         option="variant",
         choices=("first", "swap", "merge"),
-        compare_all=True,
+        variants=_each("variant", "first", "swap", "merge"),
     ),
     "burel": Method(
         "β-likeness: buckets of equally frequent values; every class gets its share of each",
@@ -122,6 +144,7 @@ METHODS = {
         growth="n · class size",
         option="size",
         choices=("searched", "k"),
+        variants={"searched": {"size": "searched"}, "printed": {"size": "k"}},
     ),
     "pca": Method(
         "gives every class one row of each stretch of the first principal component",
@@ -129,6 +152,7 @@ METHODS = {
         2018,
         option="size",
         choices=("searched", "k"),
+        variants={"searched": {"size": "searched"}, "printed": {"size": "k"}},
     ),
     "exact": Method(
         "finds the optimum of a small table, by recursion or by integer programming",

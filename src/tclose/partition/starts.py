@@ -7,13 +7,13 @@ seconds: the same table gives the same starts on every machine. Quadratic method
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tclose.errors import Infeasible, MissingExtra, Unsuited
-from tclose.partition import METHODS, method_named
+from tclose.partition import METHODS, method_and_options, method_named
 from tclose.partition.problem import Problem
 from tclose.partition.shared.alike import equality_classes
 from tclose.partition.shared.axes import NumberAxis
@@ -31,25 +31,25 @@ LARGE = 100_000  # rows, above which n log n with a large factor is no longer ch
 SMALL = 10_000  # rows, below which `fast` has time for a quadratic method
 SOLVED = 200  # rows, above which linear programmes are no longer cheap
 MANY_FAILING = 0.1  # of all equality classes
-MOST_STEPS = 1000  # of a search whose length depends on more than the rows
+MOST_STEPS = 2000  # of a search whose length depends on more than the rows
+MOST_CLASSES = 1000  # that are grown, each by a search of all rows
 MOST_SUBSETS = 4 * 3**18  # steps of `exact`, of all groups of rows together; 3^n for a group of n rows
 
 
 @dataclass(frozen=True)
 class Rival:
-    """A method with its options, and the most rows for which it is cheap, beside `fast` weave and beside the others."""
+    """A method or a variant, as `compare` calls it; the most rows for which it is cheap, for `fast` and for others."""
 
-    method: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    name: str
     rows: int = ANY
     fast_rows: int = 0
     model_rows: int = ANY  # the most rows where a sensitive attribute asks for further models than t
     steps: int = ANY  # calls of progress after which it is no longer cheap, whatever the rows
 
     @property
-    def name(self) -> str:
-        """How `compare` calls it."""
-        return ":".join((self.method, *self.options.values()))
+    def method(self) -> str:
+        """The method's own name."""
+        return method_and_options(self.name)[0]
 
     def is_cheap(self, problem: Problem, effort: str) -> bool:
         """Tell whether an effort can afford it on a table."""
@@ -59,16 +59,22 @@ class Rival:
 
 
 RIVALS = (
-    Rival("mondrian", {"cuts": "strict"}, fast_rows=ANY),
-    Rival("mondrian", {"cuts": "relaxed"}, fast_rows=ANY),
-    Rival("microaggregation", {"variant": "merge"}, QUADRATIC, fast_rows=SMALL),
-    Rival("microaggregation", {"variant": "first"}, QUADRATIC),
-    Rival("microaggregation", {"variant": "swap"}, QUADRATIC),
-    Rival("clustering", rows=LARGE),
-    Rival("pca", rows=LARGE),
-    Rival("fragmentation", rows=QUADRATIC),
-    Rival("sabre", {"near": "hilbert"}),
-    Rival("sabre", {"near": "nearest"}, QUADRATIC),
+    Rival("mondrian:strict", fast_rows=ANY),
+    Rival("mondrian:relaxed", fast_rows=ANY),
+    Rival("microaggregation:merge", QUADRATIC, fast_rows=SMALL),
+    Rival("microaggregation:first", QUADRATIC),
+    Rival("microaggregation:swap", QUADRATIC),
+    Rival("clustering:searched", rows=LARGE),
+    Rival("pca:searched", rows=LARGE),
+    Rival("clustering:printed", rows=SMALL),
+    Rival("pca:printed", rows=SMALL),
+    Rival("fragmentation:relaxed", rows=QUADRATIC),
+    Rival("fragmentation:tight", rows=QUADRATIC),
+    Rival("fragmentation:printed", rows=SMALL, steps=MOST_CLASSES),
+    Rival("sabre:printed"),
+    Rival("sabre:slack"),
+    Rival("sabre:nearest", QUADRATIC),
+    Rival("sabre:nearest-slack", QUADRATIC),
     Rival("burel"),
     Rival("incognito", steps=MOST_STEPS),
     Rival("kanonymity", model_rows=SOLVED),  # it solves linear programmes for alpha
@@ -133,8 +139,9 @@ def _equality(problem: Problem) -> Start | None:
 
 def _labels(rival: Rival, problem: Problem, seed: int, progress: Progress) -> Ints | None:
     """Return the classes of a method; nothing where it does not serve the table, or takes too long."""
+    method, options = method_and_options(rival.name)
     try:
-        return method_named(rival.method)(problem, seed=seed, progress=_limited(progress, rival.steps), **rival.options)
+        return method_named(method)(problem, seed=seed, progress=_limited(progress, rival.steps), **options)
     except (Unsuited, Infeasible, MissingExtra, _TooLong):
         return None
 

@@ -8,7 +8,6 @@ from tclose.compare.comparison import Comparison
 from tclose.compare.curve import Curve
 from tclose.compare.figures import figures_of
 from tclose.compare.trial import Trial
-from tclose.partition import METHODS
 from tclose.policy import Policy
 from tclose.release.certificate import Origin
 from tclose.release.lower_bound import BoundClaim
@@ -27,7 +26,7 @@ EXPLAINED = ("Detail lost (GCP)", "Class", "k", "Closeness", "t", "Withheld row"
 def comparison_page(comparison: Comparison, curve: Curve, table: str | None = None) -> str:
     """Return the page; `table` is what the table is called."""
     charts.libraries()
-    canvas, released = Canvas(), comparison.ranked
+    canvas, released = Canvas(), comparison.ordered
     bound = None if comparison.bound is None else comparison.bound.bound
     sections = [_methods(released, comparison.policy, bound, canvas)] if released else []
     if len(curve.levels) > 1:
@@ -52,8 +51,9 @@ def _lost(trial: Trial) -> float:
     return trial.gcp
 
 
-def _several_tables(trial: Trial) -> bool:
-    return METHODS[trial.method].tables != "one"
+def _marked(trial: Trial) -> str:
+    """Return a method's name, with what its releases do not protect."""
+    return f"{trial.name} ({trial.caveat})" if trial.caveat else trial.name
 
 
 def _header(comparison: Comparison, released: Sequence[Trial], bound: float | None) -> list[Html]:
@@ -62,8 +62,12 @@ def _header(comparison: Comparison, released: Sequence[Trial], bound: float | No
     if not released:
         return [kicker, element("h1", "No method can publish this table under its policy.")]
     best, quickest = released[0], min(released, key=lambda trial: trial.seconds or 0.0)
-    among = " of the methods that publish one table" if any(map(_several_tables, released)) else " of this table"
-    title = f"{best.name} keeps the most detail{among}."
+    among = (
+        " of the methods that publish one table"
+        if any(trial.several_tables for trial in released)
+        else " of this table"
+    )
+    title = f"{_marked(best)} keeps the most detail{among}."
     if not comparison.policy.loses_gcp:
         title = (
             f"{best.name} has the least loss{among}. The policy's loss: {lowered_loss(comparison.policy.chosen_loss)}."
@@ -107,17 +111,20 @@ def _curve(curve: Curve, best: str, canvas: Canvas) -> Section:
 
 def _methods(released: Sequence[Trial], policy: Policy, bound: float | None, canvas: Canvas) -> Section:
     label = "the share of detail that each method keeps"
-    shares = [(trial.name, 1 - _lost(trial)) for trial in released]
+    shares = [(trial.name, 1 - _lost(trial)) for trial in released if not trial.caveat]
     rows = [(name, percent(share)) for name, share in shares]
     figures = listing(label, ("method", "kept"), rows, numbers=1)
     caption = ["How much detail of the quasi-identifiers each method keeps under the policy; higher is better."]
     caption += (
         [] if bound is None else [" No release of one table, by whichever method, can reach beyond the dashed line."]
     )
-    spec = charts.shares(shares, title="share of detail kept", most=None if bound is None else 1 - bound)
-    parts = [canvas.figure(spec, label=label, caption=caption, rows=figures), *_figures(released, policy)]
+    parts: list[Html] = []
+    if shares:
+        spec = charts.shares(shares, title="share of detail kept", most=None if bound is None else 1 - bound)
+        parts.append(canvas.figure(spec, label=label, caption=caption, rows=figures))
+    parts += _figures(released, policy)
     parts += [element("p", kept_classes(trial.name, trial.start)) for trial in released if trial.start is not None]
-    if several := [trial.name for trial in released if _several_tables(trial)]:
+    if several := [trial.name for trial in released if trial.several_tables]:
         note = (
             f"{', '.join(several)}: a release of several tables, listed last. Its figures are not comparable: {SEVERAL}"
         )
@@ -128,14 +135,14 @@ def _methods(released: Sequence[Trial], policy: Policy, bound: float | None, can
 def _figures(released: Sequence[Trial], policy: Policy) -> list[Html]:
     """Return a table of every figure of every release, and what the figures are."""
     figures = figures_of(tuple(released), policy)
-    rows = [(trial.name, *(figure.spelled(trial) or "–" for figure in figures)) for trial in released]
+    rows = [(_marked(trial), *(figure.spelled(trial) or "–" for figure in figures)) for trial in released]
     titles = ("method", *(figure.title for figure in figures))
     table = listing("Every release", titles, rows, numbers=len(figures))
     return [table, words({figure.title: f"{figure.meaning}." for figure in figures if figure.meaning != figure.title})]
 
 
 def _without_release(others: Sequence[Trial]) -> Section:
-    rows = [(trial.name, trial.outcome, trial.reason) for trial in others]
+    rows = [(_marked(trial), trial.outcome, trial.reason) for trial in others]
     table = listing("Methods without a release, and why", ("method", "outcome", "reason"), rows, numbers=0)
     return Section("others", "Methods without a release", [table], "Without a release")
 
@@ -147,7 +154,7 @@ def _share(figure: float | None) -> str:
 def _closeness(released: Sequence[Trial], policy: Policy) -> Section:
     limits = {name: spec.limit for name, spec in policy.sensitive.items()}
     titles = [shown(name) + ("" if limit is None else f" ≤ {number(limit)}") for name, limit in limits.items()]
-    rows = [(trial.name, *(_share(trial.closeness[name]) for name in policy.sensitive)) for trial in released]
+    rows = [(_marked(trial), *(_share(trial.closeness[name]) for name in policy.sensitive)) for trial in released]
     caption = "The distance of the worst class from the whole table, from 0 (equal) to 1 (as far as possible)"
     table = listing(caption, ("method", *titles), rows, numbers=len(titles))
     notes = [element("p", f"The policy requires {nt_closeness(policy.supersets)}.")] if policy.supersets else []

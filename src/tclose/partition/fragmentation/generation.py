@@ -1,83 +1,48 @@
-"""GENERATE-CLASSES (001, section 3.2): each class takes its rows of every fragment from one neighbourhood.
+"""GENERATE-CLASSES as printed (001, section 3.2): each class grows around a row, from the nearest rows that are left.
 
-The paper grows each class around a row from the nearest rows, in O(N²), and its last classes get what nobody wanted.
-Here the rows of every fragment are bisected alike, again and again, until a cell is left: O(N log N), no cell is last.
-Rows of one fragment are then exchanged between cells where that shortens the published ranges.
+The paper leaves open around which row; here one is drawn. A class takes the rows of every fragment that are nearest to
+it, so the last classes get the rows that no other class took. That takes O(N · classes). `bisection` is our way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
-from tclose.partition.fragmentation.cells import exchange
+from tclose.partition.fragmentation.bisection import bisected_cells
 from tclose.partition.fragmentation.plan import Plan
-from tclose.partition.shared.stratified import bisect
-from tclose.types import Floats, Ints, Progress, silent, stretch
+from tclose.partition.fragmentation.row_distance import RowDistance
+from tclose.types import Floats, Ints, Progress, silent
 
-RowDistance = Callable[[Floats, Floats], Floats]  # (points, one point) → the distance of each of them from it
-
-SHARES = ((0.5,), (0.25, 0.5, 0.75))  # of the cells that may go to one side: neither is always better
-WINDOW = 32  # cells tried for an exchange: so many nearby and so many at random
-ENOUGH = 0.001
-
-DRAWS = 99_991  # random cells, drawn beforehand and used in turn; a prime, so that every cell meets others each pass
+Classes = Literal["bisected", "grown"]
 
 
-def euclidean(points: Floats, point: Floats) -> Floats:
-    """Return the Euclidean distance of each point from one."""
-    return np.asarray(np.sqrt(((points - point) ** 2).sum(axis=1)))
-
-
-def generate_classes(points: Floats, plan: Plan, distance: RowDistance, seed: int, progress: Progress = silent) -> Ints:
+def generate_classes(
+    points: Floats, plan: Plan, classes: Classes, distance: RowDistance, seed: int, progress: Progress = silent
+) -> Ints:
     """Return a class label per row, in which every class takes rows as the plan says."""
+    cells = grown_cells if classes == "grown" else bisected_cells
+    return _labels(points, plan, cells(points, plan, distance, seed, progress))
+
+
+def grown_cells(points: Floats, plan: Plan, distance: RowDistance, seed: int, progress: Progress = silent) -> Ints:
+    """Return the rows of each cell, cells × rows."""
     layered = np.flatnonzero(plan.fragments < len(plan.layers))
-    if distance is euclidean:
-        members = _bisect_along_axes(points, plan, layered, seed, progress)
-    else:
-        members = _bisect_between_poles(points, plan, layered, distance, progress)
-    return _labels(points, plan, members)
-
-
-def _bisect_along_axes(points: Floats, plan: Plan, layered: Ints, seed: int, progress: Progress) -> Ints:
-    """Bisect along coordinates, then exchange rows; of several ways to bisect keep what leaves the shortest ranges."""
-    fragments = plan.fragments[layered]
-    axes = [points[layered, q] for q in range(points.shape[1])] or [np.zeros(len(layered))]
-    orders = np.array([layered[np.lexsort((axis, fragments))] for axis in axes])
-    fragment_of = np.repeat(np.arange(len(plan.layers)), plan.layers)
-    random = np.random.default_rng(seed).integers(plan.cells, size=DRAWS)
-    best: Ints = orders[0]
-    shortest = np.inf
-    for number, shares in enumerate(SHARES):
-        begin, middle, end = ((number + half) / len(SHARES) for half in (0.0, 0.5, 1.0))
-        bisecting, exchanging = stretch(progress, begin, middle), stretch(progress, middle, end)
-        members = bisect(points, orders.copy(), plan.layers, plan.cells, np.array(shares), bisecting)
-        left_over = exchange(points, members, fragment_of, WINDOW, ENOUGH, random, exchanging)
-        if left_over < shortest:
-            best, shortest = members, left_over
-    return best
-
-
-def _bisect_between_poles(points: Floats, plan: Plan, layered: Ints, distance: RowDistance, progress: Progress) -> Ints:
-    """Bisect by nearness to one of two rows that are far apart: all that a row distance alone can tell."""
-    members = np.empty((plan.cells, int(plan.layers.sum())), dtype=np.int64)
-    stack = [(layered[np.argsort(plan.fragments[layered], kind="stable")], 0)]
-    while stack:
-        rows, first = stack.pop()
-        progress(first / plan.cells)
-        count = len(rows) // members.shape[1]
-        if count == 1:
-            members[first] = rows
-            continue
-        one = points[rows[int(distance(points[rows], points[rows[0]]).argmax())]]
-        from_one = distance(points[rows], one)
-        other = points[rows[int(from_one.argmax())]]
-        ordered = rows[np.lexsort((from_one - distance(points[rows], other), plan.fragments[rows]))]
-        left = count // 2
-        place = np.concatenate([np.arange(e * count) < e * left for e in plan.layers])
-        stack += [(ordered[place], first), (ordered[~place], first + left)]
-    return members
+    left = layered[np.argsort(plan.fragments[layered], kind="stable")]
+    random = np.random.default_rng(seed)
+    cells = np.empty((plan.cells, int(plan.layers.sum())), dtype=np.int64)
+    for number in range(plan.cells):
+        progress(number / plan.cells)
+        row = left[random.integers(len(left))]
+        away = np.where(left == row, -1.0, distance(points[left], points[row]))  # itself before its equals
+        nearest = np.lexsort((away, plan.fragments[left]))
+        in_fragment = plan.layers * (plan.cells - number)  # rows that are left of each
+        firsts = np.cumsum(in_fragment) - in_fragment
+        taken = nearest[np.concatenate([first + np.arange(e) for first, e in zip(firsts, plan.layers, strict=True)])]
+        cells[number] = left[taken]
+        left = np.delete(left, taken)
+    return cells
 
 
 def _labels(points: Floats, plan: Plan, members: Ints) -> Ints:

@@ -4,18 +4,21 @@ Every quasi-identifier is generalised to one height of its hierarchy in the whol
 heights is admitted at greater ones (generalisation property), and with fewer quasi-identifiers (subset property), as
 classes only merge; so ever larger sets of quasi-identifiers are searched from the bottom up, and only where all their
 subsets passed. Classes of a generalisation are rolled up from those of a more special one; rows are read only once.
+Numbers without a hierarchy are put into intervals, of equal width or of equally many rows: the better of the two.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from math import prod
+from typing import Literal
 
 import numpy as np
 
 from tclose.errors import Infeasible, Unsuited
 from tclose.partition.incognito.frequencies import Frequencies, numbered
-from tclose.partition.incognito.ladder import Ladder
+from tclose.partition.incognito.ladder import Intervals, Ladder
 from tclose.partition.problem import Problem
 from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.types import Bools, Ints, Progress, silent, stretch
@@ -28,26 +31,35 @@ MOST_NODES = 200_000  # generalisations, of all sets of quasi-identifiers togeth
 MOST_CLASSES = 2_000_000  # kept in memory for rolling up, about 100 bytes each
 
 
-def partition(problem: Problem, *, seed: int = 0, progress: Progress = silent) -> Ints:
+def partition(
+    problem: Problem,
+    *,
+    intervals: Literal["better", "width", "quantiles"] = "better",
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Ints:
     """Return a class label per row: those of the minimal solution that loses least; the seed changes nothing."""
-    solutions = minimal_solutions(problem, progress=progress)
-    losses = loss_table(problem.all_axes, problem.rows)
+    tried = _differing(problem) if intervals == "better" else (intervals,)
+    losses, best, least = loss_table(problem.all_axes, problem.rows), np.zeros(problem.rows, dtype=np.int64), np.inf
+    for number, kind in enumerate(tried):
+        part = stretch(progress, number / len(tried), (number + 1) / len(tried))
+        for heights in minimal_solutions(problem, intervals=kind, progress=part):
+            labels = labels_at(problem, heights, kind)
+            if (loss := total_loss(losses, labels)) < least:
+                best, least = labels, loss
+    return best
 
-    def loss(heights: Heights) -> float:
-        labels = labels_at(problem, heights)
-        return total_loss(losses, labels)
 
-    return labels_at(problem, min(solutions, key=loss))
-
-
-def minimal_solutions(problem: Problem, *, progress: Progress = silent) -> list[Heights]:
+def minimal_solutions(
+    problem: Problem, *, intervals: Intervals = "width", progress: Progress = silent
+) -> list[Heights]:
     """Return the heights of every admitted generalisation of which no direct specialisation is admitted.
 
     A height counts a hierarchy's own levels. Of a number, 0 is its values, and further up come 32, 16, 8, 4 and 2
-    intervals of equal width, where they differ, and everything; of a set, 0 is its values and 1 everything.
+    intervals, where they differ, and everything; of a set, 0 is its values and 1 everything.
     """
     problem.check_feasible()
-    ladders = _ladders(problem)
+    ladders = _ladders(problem, intervals)
     nodes = prod(ladder.top + 2 for ladder in ladders)
     if nodes > MOST_NODES:
         raise Unsuited(
@@ -61,19 +73,26 @@ def minimal_solutions(problem: Problem, *, progress: Progress = silent) -> list[
     return [tuple(heights) for heights in np.argwhere(minimal).tolist()]
 
 
-def tops(problem: Problem) -> Heights:
+def tops(problem: Problem, intervals: Intervals = "width") -> Heights:
     """Return the greatest height of each quasi-identifier, at which it tells nothing."""
-    return tuple(ladder.top for ladder in _ladders(problem))
+    return tuple(ladder.top for ladder in _ladders(problem, intervals))
 
 
-def labels_at(problem: Problem, heights: Heights) -> Ints:
+def labels_at(problem: Problem, heights: Heights, intervals: Intervals = "width") -> Ints:
     """Return the classes when every quasi-identifier is generalised to its height."""
-    columns = [ladder.levels[height][ladder.codes] for ladder, height in zip(_ladders(problem), heights, strict=True)]
-    return numbered(columns, problem.rows)[0]
+    ladders = zip(_ladders(problem, intervals), heights, strict=True)
+    return numbered([ladder.levels[height][ladder.codes] for ladder, height in ladders], problem.rows)[0]
 
 
-def _ladders(problem: Problem) -> list[Ladder]:
-    return [Ladder.of(axis) for axis in problem.all_axes]
+def _ladders(problem: Problem, intervals: Intervals) -> list[Ladder]:
+    return [Ladder.of(axis, intervals) for axis in problem.all_axes]
+
+
+def _differing(problem: Problem) -> Sequence[Intervals]:
+    """Return both kinds of intervals, or one of them where both give the same levels."""
+    widths, quantiles = _ladders(problem, "width"), _ladders(problem, "quantiles")
+    same = all(one.groups_as(other) for one, other in zip(widths, quantiles, strict=True))
+    return ("width",) if same else ("width", "quantiles")
 
 
 def _admitted(problem: Problem, ladders: list[Ladder], progress: Progress) -> Bools:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
-from tclose.types import Ints
+from tclose.types import Floats, Ints
 
-HALVINGS = 5  # of a number's range: 32, 16, 8, 4 and 2 intervals of equal width
+Intervals = Literal["width", "quantiles"]  # of numbers without a hierarchy: equally wide, or of equally many rows
+
+HALVINGS = 5  # of a number's range, or of its rows: 32, 16, 8, 4 and 2 intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +27,18 @@ class Ladder:
     levels: tuple[Ints, ...]
 
     @classmethod
-    def of(cls, axis: Axis) -> Ladder:
-        """Take a hierarchy's own levels; widths that double for numbers; all or nothing for sets."""
+    def of(cls, axis: Axis, intervals: Intervals = "width") -> Ladder:
+        """Take a hierarchy's own levels; intervals that double for numbers; all or nothing for sets."""
         if isinstance(axis, SetAxis):
             alone = np.arange(axis.domain_size)
             return cls(axis.codes, _climbing([alone, np.zeros_like(alone)]))
         if isinstance(axis, LabelAxis):
             return _with_missing(axis.codes, [*axis.levels])
-        return _with_missing(axis.codes, [*_climbing([*_intervals(axis)])])
+        return _with_missing(axis.codes, [*_climbing([*_levels(axis, intervals)])])
+
+    def groups_as(self, other: Ladder) -> bool:
+        """Tell whether another ladder of the same values has the same levels."""
+        return len(self.levels) == len(other.levels) and all(map(np.array_equal, self.levels, other.levels))
 
     @property
     def top(self) -> int:
@@ -48,13 +55,21 @@ def _with_missing(codes: Ints, levels: list[Ints]) -> Ladder:
     return Ladder(np.where(codes < 0, missing, codes), (*lower, np.zeros(missing + 1, dtype=np.int64)))
 
 
-def _intervals(axis: NumberAxis) -> Iterator[Ints]:
+def _levels(axis: NumberAxis, intervals: Intervals) -> Iterator[Ints]:
     """Yield the published values, then ever wider intervals, then everything."""
     changes = (np.diff(axis.low) != 0) | (np.diff(axis.high) != 0)
-    yield np.concatenate(([0], np.cumsum(changes))).astype(np.int64)[: len(axis.low)]
+    published = np.concatenate(([0], np.cumsum(changes))).astype(np.int64)[: len(axis.low)]
+    yield published
+    places = axis.low if intervals == "width" else _middles(axis, published)
     for halvings in range(HALVINGS, -1, -1):
         parts = 2**halvings
-        yield np.minimum(np.floor(axis.low * parts), parts - 1).astype(np.int64)
+        yield np.minimum(np.floor(places * parts), parts - 1).astype(np.int64)
+
+
+def _middles(axis: NumberAxis, published: Ints) -> Floats:
+    """Return the share of rows before the middle row of each published value."""
+    rows = np.bincount(published[axis.codes[axis.codes >= 0]], minlength=published.max(initial=-1) + 1)
+    return ((np.cumsum(rows) - rows / 2) / max(int(rows.sum()), 1))[published]
 
 
 def _climbing(levels: list[Ints]) -> tuple[Ints, ...]:
