@@ -7,6 +7,9 @@ sides are within the limits.
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import chain
+
 import numpy as np
 
 from tclose.partition.shared.kernels import kernel, part, slow_kernel
@@ -19,6 +22,7 @@ from tclose.partition.weave.transport import allowed_work, class_work, count_bey
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts
 
 DEPTH = 8  # times that the sensitive values are halved into strata, at most
+BATCHES = 32  # in which threads cut parts; a thread that takes one part at a time spends much of its time on waiting
 STRATA_STEP = 2  # halvings that are added when no cut passes
 
 
@@ -118,13 +122,23 @@ def cells_of(
         depth = _cut(table, limits, orders, strata, depth, k, share, sides, _cut_room(table, limits), stop)
         return [part] if depth < 0 else [(half, depth) for half in _divide(orders, sides.chosen)]
 
+    def all_halves(batch: list[_Part]) -> list[list[_Part]]:
+        return [halves(part) for part in batch]
+
     while parts:
         size = max(orders.shape[1] for orders, _ in parts)
         done = 1.0 - np.log2(max(size / largest, 1.0)) / max(np.log2(rows / largest), 1.0)
-        divided = list(in_parallel(halves, parts, lambda share, phase="", done=done: progress(done, phase), stop))
+        batches = [parts[first::BATCHES] for first in range(min(BATCHES, len(parts)))]
+        quiet = partial(_stay, progress, done)
+        divided = list(chain.from_iterable(in_parallel(all_halves, batches, quiet, stop)))
         cells += [result[0][0][0] for result in divided if len(result) == 1]
         parts = [half for result in divided if len(result) == 2 for half in result]
     return cells
+
+
+def _stay(progress: Progress, done: float, share: float, phase: str = "") -> None:
+    """Report the progress of all parts, whatever their share."""
+    progress(done, phase)
 
 
 def _divide(orders: SmallInts, right: Bools) -> tuple[SmallInts, SmallInts]:

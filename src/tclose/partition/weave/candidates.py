@@ -39,8 +39,11 @@ class Candidates:
         """Consider a partition; of two with the same name, the better one is kept.
 
         Classes that publish the same text are merged after the partition is finished, as in a release, and before it,
-        which sometimes spares a merge.
+        which sometimes spares a merge. A start of a large table that loses far more than the best is left out at once:
+        finished, it loses more still.
         """
+        if is_start and len(self.table) > FEW_ROWS and self._is_far(self.table.loss(labels)):
+            return
         seen = merged_alike(self.problem.all_axes, labels)
         for each in (labels, seen) if seen.max() < labels.max() else (labels,):
             if (finished := self._finished(each)) is not None:
@@ -67,7 +70,11 @@ class Candidates:
         different = list({each.loss: each for each in reversed(starts)}.values())[::-1]
         if len(self.table) <= FEW_ROWS:
             return different[:REFINED]
-        return [each for each in different[:1] if each.loss <= NEAR * best.loss]
+        return [each for each in different[:1] if not self._is_far(each.loss)]
+
+    def _is_far(self, loss: float) -> bool:
+        """Tell whether a loss is too large for refining to pay."""
+        return (best := self.best) is not None and loss > NEAR * best.loss
 
     def _finished(self, labels: Ints) -> Ints | None:
         """Merge classes that a model does not admit, then those that publish the same text, until both are done."""

@@ -52,10 +52,10 @@ def effort_for(name: EffortName, rows: int) -> Effort:
         return Effort(shares, 8000, (_steps(rows, least=2.5, shared=4e5, most=20),), formed=0.4)
     if name == "balanced":
         steps = _steps(rows, least=10 if many else 25, shared=1e6, most=220)
-        steps = steps if many else _continued(steps)
+        steps = replace(steps, drawn=2) if many else _continued(steps)
         return Effort(shares, 8000 if many else 16_000, _passes(steps, rows), starts)
-    steps = _steps(rows, least=50 if many else 100, shared=2.7e6, most=2000)
-    steps = steps if many else replace(_continued(steps), drawn=2)
+    steps = _steps(rows, least=25 if many else 100, shared=2.7e6, most=2000)
+    steps = replace(steps, heat=(0.03, 0.001), price=(10.0, 1000.0)) if many else replace(_continued(steps), drawn=2)
     return Effort(shares, 8000 if many else 16_000, _passes(steps, rows), starts)
 
 

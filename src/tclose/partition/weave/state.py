@@ -17,8 +17,8 @@ from tclose.partition.shared.loss import (
 )
 from tclose.partition.shared.structs import array, kernel_struct, structure
 from tclose.partition.weave.limits import Limits
-from tclose.partition.weave.transport import class_work, count_exchange, count_row
-from tclose.types import Floats, Ints, SmallInts
+from tclose.partition.weave.transport import class_work, count_exchange, count_row, within_limits
+from tclose.types import Bools, Floats, Ints, SmallInts
 
 
 @kernel_struct
@@ -59,6 +59,28 @@ def _fill(table: LossTable, limits: Limits, state: ClassState) -> None:
         join(limits, state, row, int(state.label[row]))
     for c in range(len(state.size)):
         derive(table, limits, state, c)
+
+
+def beyond_limits(limits: Limits, labels: Ints) -> Bools:
+    """Tell which of the classes 0, 1, 2, … are beyond a limit."""
+    sizes = np.bincount(labels)
+    beyond = np.zeros(len(sizes), dtype=np.bool_)
+    counts = np.zeros((1, len(limits.edges)), dtype=np.int32)
+    _mark_beyond(limits, np.argsort(labels, kind="stable"), sizes, counts, beyond)
+    return beyond
+
+
+@kernel
+def _mark_beyond(limits: Limits, order: Ints, sizes: Ints, counts: SmallInts, beyond: Bools) -> None:
+    """Mark the classes beyond a limit; the order holds the rows of one class after the other."""
+    end = 0
+    for c in range(len(sizes)):
+        for e in range(counts.shape[1]):
+            counts[0, e] = 0
+        start, end = end, end + sizes[c]
+        for i in range(start, end):
+            count_row(limits, counts, 0, order[i], 1)
+        beyond[c] = not within_limits(limits, counts, 0, sizes[c])
 
 
 @part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -16,22 +16,22 @@ from tclose.partition.shared.loss import LossTable, loss_table, total_loss
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.workers import Flag, in_parallel, lowered_flag
 from tclose.partition.weave.bisection import cells_of, orders_of
-from tclose.partition.weave.carving import carve, carving_room
+from tclose.partition.weave.carving import CarvingRoom, carve, carving_room
 from tclose.partition.weave.effort import Effort, Pass
 from tclose.partition.weave.exchange import Schedule, schedule
 from tclose.partition.weave.group import Group
 from tclose.partition.weave.groups import groups_of, orders_within
 from tclose.partition.weave.limits import Limits, limits_of
-from tclose.partition.weave.state import state_of
+from tclose.partition.weave.state import beyond_limits
 from tclose.partition.weave.transport import smallest_class_size
-from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
+from tclose.types import Floats, Ints, Progress, SmallInts, stretch
 
 Rows = NDArray[np.signedinteger[Any]]
 
 FEW_ROWS = 500  # of a table on which a thread takes longer to start than to end
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
 CELL = 100  # rows of a cell, out of which classes are carved
-BATCH = 8  # cells that a thread carves in one go
+BATCH = 32  # cells that a thread carves in one go
 RATE = 1.0  # loss per row of excess work, at which classes are carved
 MOST_EDGES = 4096  # of an attribute whose classes are still carved and improved
 USUAL_SIZE = 4  # times k, of a class to begin with
@@ -110,19 +110,18 @@ class WeaveTable:
             return _numbered(len(self), cells, (np.zeros(len(rows), dtype=np.int32) for rows in cells))
 
         def carved(batch: Sequence[SmallInts]) -> list[SmallInts]:
-            return [self.part(rows)._carved() for rows in batch]
+            room = carving_room(self.losses, self.limits, max(len(rows) for rows in batch))
+            return [self._carved(rows, room) for rows in batch]
 
         carving = stretch(progress, BISECTED, 1.0, "carving classes")
         batches = [cells[first : first + BATCH] for first in range(0, len(cells), BATCH)]
         labels = in_parallel(carved, batches, carving, self.stop, quick=self._is_small)
         return _numbered(len(self), cells, chain.from_iterable(labels))
 
-    def _carved(self) -> SmallInts:
-        """Return the classes that are carved out of all rows, which form a class."""
-        rows, labels = len(self), np.zeros(len(self), dtype=np.int32)
-        room = carving_room(self.losses, self.limits, rows)
-        order = np.arange(rows)
-        carve(self.losses, self.limits, order, rows, self.k, self.usual_size, RATE, room, labels, self.stop)
+    def _carved(self, rows: SmallInts, room: CarvingRoom) -> SmallInts:
+        """Return the classes that are carved out of some rows, which form a class."""
+        order, labels = rows.astype(np.int64), np.zeros(len(rows), dtype=np.int32)
+        carve(self.losses, self.limits, order, len(rows), self.k, self.usual_size, RATE, room, labels, self.stop)
         return labels
 
     def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
@@ -162,7 +161,7 @@ class WeaveTable:
                     group.mend(heat[1], seed + 1)
 
             labels = self._in_groups(labels, effort, random, exchange, stretch(progress, start, end))
-        return merged(labels, np.zeros_like(labels), self.points, self.beyond)
+        return merged(labels, np.zeros_like(labels), self.points, partial(beyond_limits, self.limits))
 
     def _in_groups(
         self,
@@ -209,14 +208,6 @@ class WeaveTable:
         first = min(plan.heat[0], 2.0 * float(np.median(dear))) if len(dear) else plan.heat[0]
         hotter, colder = SQUARED_HEAT if self.losses.squared else (1.0, 1.0)
         return hotter * first, colder * first * plan.heat[1] / plan.heat[0]
-
-    def beyond(self, labels: Ints) -> Bools:
-        """Tell which classes are beyond a limit."""
-        state = state_of(self.losses, self.limits, labels, 0)
-        attributes = self.limits.attributes
-        most = attributes["allowed"] * state.size[:, None].astype(object) // attributes["allowed_per"]
-        free = state.size[:, None] >= attributes["free_size"]
-        return np.asarray(((state.work > most) & ~free).any(axis=1), dtype=bool)
 
 
 def _between(ends: tuple[float, float], start: float, end: float) -> tuple[float, float]:
