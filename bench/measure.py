@@ -37,12 +37,12 @@ def ratio(ours: Callable[[], object], theirs: Callable[[], object], *, rounds: i
 
 def at_most(name: str, value: float, target: float) -> Measurement:
     """Tell one figure that may not exceed its target."""
-    return _told(Measurement(name, round(value, 3), f"<= {target:g}", value <= target))
+    return _told(Measurement(name, round(value, 4), f"<= {target:g}", value <= target))
 
 
 def at_least(name: str, value: float, target: float) -> Measurement:
     """Tell one figure that must reach its target."""
-    return _told(Measurement(name, round(value, 3), f">= {target:g}", value >= target))
+    return _told(Measurement(name, round(value, 4), f">= {target:g}", value >= target))
 
 
 def _told(measurement: Measurement) -> Measurement:
