@@ -64,7 +64,8 @@ format: $(READY)
 bench: $(READY) .bench-venv/.ready
 	@$(BIN)/python bench/check.py
 	@$(BIN)/python bench/release.py
-	@$(BIN)/python bench/quality.py best
+	@$(BIN)/python bench/quality.py --rivals
+	@$(BIN)/python bench/squared.py
 	@$(BIN)/python bench/bound.py
 	@$(BIN)/python bench/bound.py tiny 5000
 	@$(BIN)/python bench/speed.py

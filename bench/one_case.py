@@ -2,7 +2,8 @@
 
     python bench/one_case.py NAME EFFORT SEED…
 
-bench/quality.py starts it once with this version and once with an earlier one, so it uses only what both have.
+bench/quality.py starts it once with this version and once with an earlier one, so it uses only what both have: also
+`cases.py`, which is this version's in both runs.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import time
 import warnings
 
 import tclose
-from cases import cases
+from cases import cases, own_choice
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     name, effort, *seeds = sys.argv[1:]
-    case = next(case for case in cases() if case.name == name)
+    case = next(case for case in (*cases(), *own_choice()) if case.name == name)
     frame = case.table()
     tclose.anonymize(frame.head(2000), case.policy, seed=1, effort=effort)  # warm-up: kernels are loaded
     for seed in seeds:

@@ -3,8 +3,8 @@
     python bench/quality.py [--efforts balanced,best] [--seeds 1,2,3] [--cases TEXT] [--no-previous] [--rivals]
 
 GCP is the certificate's, the median over the seeds. CPU is that of the whole anonymize(), the median over the seeds,
-divided by that of commit 342b2d4 with the first seed at the same effort; the two versions take turns. Warm-up: the
-first 2,000 rows once. Tables of our own choice have no target and no earlier version. With --rivals, `compare` runs
+divided by that of commit 342b2d4 with the first seed at the same effort, right after it. Warm-up: the first 2,000 rows
+once. Tables of our own choice have no target and no earlier version. With --rivals, `compare` runs
 every other method and variant in the same run.
 """
 
@@ -20,7 +20,7 @@ import warnings
 from pathlib import Path
 
 import tclose
-from cases import Case, cases
+from cases import Case, cases, own_choice
 from measure import Measurement, at_most, machine, table
 from previous import FOLDER, previous_python
 from tclose.partition import METHODS
@@ -49,17 +49,17 @@ TARGETS = {  # GCP at balanced and at best
 CPU = {"balanced": 1.5, "best": 1.0}  # times that of the earlier version, at most; on nhanes, balanced may take 2
 
 
-def runs(python: Path, bench: Path, case: Case, effort: str, seeds: list[str]) -> list[dict[str, float]]:
+def runs(python: Path, source: Path, case: Case, effort: str, seeds: list[str]) -> list[dict[str, float]]:
     """Anonymise a case in a process of its own; return GCP and CPU seconds for each seed."""
     command = [python, BENCH / "one_case.py", case.name, effort, *seeds]
-    path = {**os.environ, "PYTHONPATH": f"{bench.parent / 'src'}:{bench}"}  # each version has its own tables, too
+    path = {**os.environ, "PYTHONPATH": str(source)}
     done = subprocess.run(command, env=path, check=True, stdout=subprocess.PIPE, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def measured(case: Case, effort: str, seeds: list[str], *, previous: bool) -> list[Measurement]:
     """Return the loss of a case and its CPU time against the earlier version."""
-    now = runs(Path(sys.executable), BENCH, case, effort, seeds)
+    now = runs(Path(sys.executable), BENCH.parent / "src", case, effort, seeds)
     gcp = statistics.median(run["gcp"] for run in now)
     took = statistics.median(run["cpu"] for run in now)
     print(f"{case.name}, {effort}: GCP {gcp:.4f} in {took:.1f} CPU s", file=sys.stderr)
@@ -68,18 +68,21 @@ def measured(case: Case, effort: str, seeds: list[str], *, previous: bool) -> li
     lost = [at_most(f"{case.name}, {effort}: GCP", gcp, TARGETS[case.name][effort == "best"])] if effort in CPU else []
     if not previous:
         return lost
-    [before] = runs(previous_python(), FOLDER / "bench", case, effort, seeds[:1])
+    [before] = runs(previous_python(), FOLDER / "src", case, effort, seeds[:1])
     allowed = 2.0 if "nhanes" in case.name and effort == "balanced" else CPU.get(effort, 1.0)
     return [*lost, at_most(f"{case.name}, {effort}: CPU / CPU at 342b2d4", took / before["cpu"], allowed)]
 
 
-def best_rival(case: Case) -> tuple[float, str]:
-    """Return the least GCP of all other methods and variants that publish one table, and its name."""
+def against_rivals(case: Case) -> Measurement:
+    """Compare weave with the best of all other methods and variants that publish one table."""
     trials = tclose.compare(case.table(), case.policy, seed=1).trials
-    rivals = [trial for trial in trials if trial.gcp is not None and METHODS[trial.method].tables == "one"]
-    losses = {trial.name: trial.gcp for trial in rivals if trial.method != "weave"}
-    name = min(losses, key=lambda each: losses[each])
-    return losses[name], name
+    released = [trial for trial in trials if trial.gcp is not None and METHODS[trial.method].tables == "one"]
+    losses = {trial.name: trial.gcp for trial in released if trial.gcp is not None}
+    name = min((trial.name for trial in released if trial.method != "weave"), key=lambda each: losses[each])
+    print(
+        f"{case.name}: weave loses {losses['weave']:.4f}, the best rival, {name}, {losses[name]:.4f}", file=sys.stderr
+    )
+    return at_most(f"{case.name}: GCP of weave / of the best rival, {name}", losses["weave"] / losses[name], 1.0)
 
 
 def arguments() -> argparse.Namespace:
@@ -96,14 +99,13 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     warnings.simplefilter("ignore")
     asked, found = arguments(), []
-    for case in cases():
+    for case in (*cases(), *own_choice()):
         if asked.cases not in case.name:
             continue
         for effort in asked.efforts.split(","):
             found += measured(case, effort, asked.seeds.split(","), previous=not asked.no_previous)
         if asked.rivals:
-            loss, name = best_rival(case)
-            print(f"{case.name}: the best rival, {name}, loses {loss:.4f}", file=sys.stderr, flush=True)
+            found.append(against_rivals(case))
     print(f"\n{machine()}\n\n{table(found)}")
 
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tclose
 from tclose.distance import Counts, Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, PolicyError
 from tclose.partition.problem import Attribute, Problem
@@ -432,3 +434,32 @@ def test_a_class_of_n_rows_need_not_be_near_the_table() -> None:
         assert problem.admitted(labels).all()
         losses.append(total_loss(loss_table(problem.all_axes, 1200), labels))
     assert losses[1] < 0.95 * losses[0]
+
+
+# --- a tree that is stricter than the distance ------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+def test_kept_groups_at_their_own_t_with_a_matrix() -> None:
+    """The tree of a matrix is stricter than the matrix: a group that is within t may be beyond the tree."""
+    random, count = np.random.default_rng(0), 8
+    values = [f"v{i}" for i in range(count)]
+    costs = [[min((i - j) % count, (j - i) % count) for j in range(count)] for i in range(count)]
+    ward, sick = random.choice(["n", "s"], 60), random.choice(values, 60)
+    frame = pl.DataFrame({"x": random.integers(0, 30, 60), "ward": ward, "s": sick})
+    for t in (0.049, 0.055, 0.06, 0.07):
+        asked = {"t": t, "distance": "matrix", "matrix": {"values": values, "costs": costs}}
+        policy = {"quasi": ["x"], "sensitive": {"s": asked}, "k": 2, "keep": ["ward"], "others": "drop"}
+        for effort in ("fast", "balanced"):
+            assert tclose.anonymize(frame, policy, seed=1, effort=effort).certificate.content["satisfied"]
+
+
+@pytest.mark.parametrize("slack", [Fraction(0), Fraction(1, 2000), Fraction(1, 300)])
+def test_a_part_at_its_own_t_with_many_values(slack: Fraction) -> None:
+    """Of 3,000 values, neighbouring edges are joined, which is stricter than the line itself."""
+    random, values = np.random.default_rng(2), 3000
+    codes, table = random.integers(0, values, 120), np.full(values, 2)
+    whole = Attribute(codes, table, Ordered(values), Fraction(1))
+    attribute = replace(whole, t=whole.emd_of(codes, table) + slack)
+    labels = partition(Problem(random.random((120, 2)), (attribute,), 2), effort="fast", seed=1)
+    assert attribute.admitted(labels).all()

@@ -31,7 +31,7 @@ __all__ = ["EffortName", "best_partition", "partition"]
 REFINING, REFINING_HEAT = 0.25, 0.1  # of the steps and of the first temperature of a pass, where a start is refined
 REFINING_PRICE = (30.0, 1000.0)
 WOVEN = 0.9  # of the progress of one effort, when its own classes are formed; then the best start is refined
-SHARES = {"fast": 1.0, "balanced": 3.0, "best": 12.0}  # of the work, by effort; each effort repeats those before it
+WORK = {"fast": 1.0, "balanced": 3.0, "best": 12.0}  # by effort; each goes on from the one before it
 FEW_PERSON_ROWS = 5000  # of a table in which a person has several rows
 
 
@@ -70,7 +70,7 @@ def best_partition(
     tables = [OwnClasses(WeaveTable.of(each, forming)) for each in _views(problem)]
     candidates = Candidates(problem, tables[0].table, finished)
     efforts = EFFORTS[: EFFORTS.index(effort) + 1]
-    ends = np.cumsum([0.0, *(SHARES[name] for name in efforts)])
+    ends = np.cumsum([0.0, *(WORK[name] for name in efforts)])
     for name, part in zip(efforts, pairwise((STARTED + (1 - STARTED) * ends / ends[-1]).tolist()), strict=True):
         new = [start for start in considered if name == ("fast" if start.fast else "balanced")]
         _consider(candidates, tables, new, name, seed, stretch(progress, *part))

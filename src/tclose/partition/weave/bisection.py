@@ -105,6 +105,8 @@ def cells_of(
     share: float,
     progress: Progress,
     stop: Flag,
+    *,
+    quick: bool = False,
 ) -> list[SmallInts]:
     """Return the rows of each cell, in the first order.
 
@@ -130,7 +132,7 @@ def cells_of(
         done = 1.0 - np.log2(max(size / largest, 1.0)) / max(np.log2(rows / largest), 1.0)
         batches = [parts[first::BATCHES] for first in range(min(BATCHES, len(parts)))]
         quiet = partial(_stay, progress, done)
-        divided = list(chain.from_iterable(in_parallel(all_halves, batches, quiet, stop)))
+        divided = list(chain.from_iterable(in_parallel(all_halves, batches, quiet, stop, quick=quick)))
         cells += [result[0][0][0] for result in divided if len(result) == 1]
         parts = [half for result in divided if len(result) == 2 for half in result]
     return cells

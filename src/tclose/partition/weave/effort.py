@@ -34,7 +34,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Effort:
-    """How many starts are improved, and how long. The first start of an effort is what a smaller one made."""
+    """How many starts are improved, and for how long. The first start of an effort is what a smaller one made."""
 
     shares: tuple[float, ...]  # of t that a cell may use up; classes are formed with each
     group: int  # rows of a group, within which classes exchange rows

@@ -3,7 +3,7 @@
 A step moves one row or swaps two. Its cost is what it adds to the loss, and a price for every row·distance by which it
 takes a class beyond a limit. A step that costs something is taken as well, with a probability that falls as the
 temperature falls. The price rises meanwhile: at first, rows pass freely through classes that are beyond t, and in the
-end hardly any class is. So large a price that no step can pay it makes every limit a wall.
+end hardly any class is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ MOVES = 0.25  # of the steps; the others are swaps
 TRIES = 16  # rows of the other class that a swap tries
 REACH = 16  # rows to either side in an order that count as near
 TURN = 64  # steps between two looks at the flag, the temperature and the price
-WALL = 1e18  # a price that no step can pay
 FAR_REACH, MANY_TRIES, MANY_CANDIDATES = 48, 64, 12  # of steps that mend classes beyond a limit
 FROM_BEYOND = 0.6  # of the mending steps begin with a row of a class beyond a limit, the others with one near it
 

@@ -19,7 +19,7 @@ from tclose.types import Floats, Ints, SmallInts
 
 SAMPLED_SWAPS = 512  # whose costs tell where to begin the temperature
 MENDING = 20  # steps per row that are tried at most to mend classes beyond a limit
-MENDING_PRICE = (1e3, 1e6)  # the first and the last
+MENDING_RISE = 1e3  # of the price, while classes are mended
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +55,17 @@ class Group:
         steps, room = int(steps_per_row * len(self.state.label)), step_room(self.limits, len(self.state.size))
         anneal(*self._arguments, steps, course, room, seeded(seed), self.stop)
 
-    def mend(self, heat: float, seed: int) -> None:
-        """Exchange rows of classes that are beyond a limit, until none is or it takes too long."""
+    def mend(self, heat: float, price: float, seed: int) -> None:
+        """Exchange rows of classes that are beyond a limit, at a rising price, until none is or it takes too long."""
         steps, room = MENDING * len(self.state.label), step_room(self.limits, len(self.state.size))
-        mend(*self._arguments, steps, schedule((heat, heat), MENDING_PRICE, 1), room, seeded(seed), self.stop)
+        mend(
+            *self._arguments,
+            steps,
+            schedule((heat, heat), (price, MENDING_RISE * price), 1),
+            room,
+            seeded(seed),
+            self.stop,
+        )
 
     def swap_costs(self, candidates: int, seed: int) -> Floats:
         """Return what some random swaps would add to the loss."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any
 
@@ -24,7 +24,7 @@ from tclose.partition.weave.groups import groups_of, orders_within
 from tclose.partition.weave.limits import Limits, limits_of
 from tclose.partition.weave.state import beyond_limits
 from tclose.partition.weave.transport import smallest_class_size
-from tclose.types import Floats, Ints, Progress, SmallInts, stretch
+from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
 
 Rows = NDArray[np.signedinteger[Any]]
 
@@ -105,7 +105,8 @@ class WeaveTable:
     def _form(self, share: float, progress: Progress) -> Ints:
         largest = 2 * self.k if self.wide else max(CELL, 2 * self.k)
         bisecting = stretch(progress, 0.0, BISECTED, "forming cells")
-        cells = cells_of(self.losses, self.limits, self.orders, self.k, largest, share, bisecting, self.stop)
+        common = (self.losses, self.limits, self.orders, self.k, largest, share)
+        cells = cells_of(*common, bisecting, self.stop, quick=self._is_small)
         if self.wide:
             return _numbered(len(self), cells, (np.zeros(len(rows), dtype=np.int32) for rows in cells))
 
@@ -158,10 +159,14 @@ class WeaveTable:
             def exchange(group: Group, seed: int, course: Schedule = course, end: float = end) -> None:
                 group.anneal(plan.steps / plan.slices, course, seed)
                 if end == 1.0:
-                    group.mend(heat[1], seed + 1)
+                    group.mend(heat[1], price[1], seed + 1)
 
             labels = self._in_groups(labels, effort, random, exchange, stretch(progress, start, end))
-        return merged(labels, np.zeros_like(labels), self.points, partial(beyond_limits, self.limits))
+        return merged(labels, np.zeros_like(labels), self.points, self._failing)
+
+    def _failing(self, labels: Ints) -> Bools:
+        """Tell which classes are beyond a limit. All rows are a class, also where a tree is stricter than its distance."""
+        return beyond_limits(self.limits, labels) if labels.max() > 0 else np.zeros(1, dtype=np.bool_)
 
     def _in_groups(
         self,
