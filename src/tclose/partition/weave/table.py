@@ -165,7 +165,7 @@ class WeaveTable:
         return merged(labels, np.zeros_like(labels), self.points, self._failing)
 
     def _failing(self, labels: Ints) -> Bools:
-        """Tell which classes are beyond a limit. All rows are a class, also where a tree is stricter than its distance."""
+        """Tell which classes are beyond a limit; all rows are one, also where a tree is stricter than its distance."""
         return beyond_limits(self.limits, labels) if labels.max() > 0 else np.zeros(1, dtype=np.bool_)
 
     def _in_groups(
