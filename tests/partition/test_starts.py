@@ -223,7 +223,7 @@ def test_nothing_is_returned_where_no_start_can_be_finished() -> None:
 
 
 def test_the_best_start_wins() -> None:
-    problem = some_problem(40)
+    problem = some_problem(130)
     own = weave.best_partition(problem, [], effort="fast")
     assert own is not None
     assert own.start == "own"
@@ -231,7 +231,7 @@ def test_the_best_start_wins() -> None:
     assert gift is not None
     better = weave.best_partition(problem, [Start("gift", gift.labels, fast=True)], effort="fast")
     assert better is not None
-    loss = [total_loss(loss_table(problem.all_axes, 40), each.labels) for each in (own, gift, better)]
+    loss = [total_loss(loss_table(problem.all_axes, 130), each.labels) for each in (own, gift, better)]
     assert loss[2] <= loss[1] < loss[0]
     assert better.start in ("gift", "refined gift")
 

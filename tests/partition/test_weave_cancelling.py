@@ -15,6 +15,7 @@ from tclose.partition.shared import workers
 from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.weave import partition
 from tclose.partition.weave.bisection import cells_of, orders_of, ranks_of
+from tclose.partition.weave.carving import carve, carving_room
 from tclose.partition.weave.exchange import Neighbours, anneal, mend, schedule, step_room
 from tclose.partition.weave.nearest import no_nearest_rows
 from tclose.partition.weave.recarving import recarve, recarving_room
@@ -83,7 +84,11 @@ def test_a_raised_flag_stops_the_kernels_at_the_next_step() -> None:
     assert anneal(*near, 10**12, plan, spare, seeded(1), table.stop) == 0
     assert mend(*near, 10**12, plan, spare, seeded(1), table.stop) == 0
     assert (state.label == before).all()
-    assert table._carved().tolist() == [0] * len(table)
+    carved = np.zeros(len(table), dtype=np.int32)
+    space = carving_room(table.losses, table.limits, len(table))
+    rows = (np.arange(len(table)), len(table), table.k)
+    carve(table.losses, table.limits, *rows, table.usual_size, 1.0, space, carved, table.stop)
+    assert (carved == 0).all()
     assert len(cells_of(table.losses, table.limits, orders, 2, 10, 1.0, silent, table.stop)) == 1
 
 
