@@ -41,7 +41,7 @@ test-fast: $(READY)
 
 soak: $(READY) .venv/.browser
 	@$(BIN)/python -m pytest -n auto -m soak
-	@TCLOSE_EXAMPLES=20 $(BIN)/python -m pytest -n auto tests/laws
+	@TCLOSE_EXAMPLES=30 $(BIN)/python -m pytest -n auto tests/laws
 
 wheel-test: $(READY)
 	@$(BIN)/python tests/typing/wheel.py

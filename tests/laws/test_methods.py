@@ -33,9 +33,8 @@ pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning"), pytest.m
 every_method = pytest.mark.parametrize("method", [name for name, about in METHODS.items() if about.tables == "one"])
 RARE = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-thorough = settings(max_examples=30 * TIMES, deadline=None, suppress_health_check=RARE)
-careful = settings(max_examples=30 * TIMES, deadline=None, suppress_health_check=RARE)
-brief = settings(max_examples=20 * TIMES, deadline=None, suppress_health_check=RARE)
+thorough = settings(max_examples=20 * TIMES, deadline=None, suppress_health_check=RARE)
+brief = settings(max_examples=12 * TIMES, deadline=None, suppress_health_check=RARE)
 
 AREAS = {"x1": ("x", "*"), "x2": ("x", "*"), "y1": ("y", "*"), "y2": ("y", "*"), "y3": ("y", "*")}
 DISEASES = {  # levels above a leaf; "cut" lies directly under the root
@@ -527,7 +526,7 @@ def part_of(case: Case, names: Sequence[str]) -> Case:
     return Case(case.rows, {**case.policy, "sensitive": sensitive}, {name: case.kinds[name] for name in names})
 
 
-@careful
+@thorough
 @given(data=st.data(), seed=st.integers(0, 3))
 def test_every_projection_is_lawful_or_refused(data: st.DataObject, seed: int) -> None:
     case = data.draw(cases_for("projections"))
@@ -552,7 +551,7 @@ def test_every_projection_is_lawful_or_refused(data: st.DataObject, seed: int) -
     assert all(map(pl.DataFrame.equals, again.tables, release.tables))
 
 
-@careful
+@thorough
 @given(data=st.data(), seed=st.integers(0, 3))
 def test_an_anatomy_is_lawful_or_refused(data: st.DataObject, seed: int) -> None:
     case = data.draw(cases_for("anatomy"))
