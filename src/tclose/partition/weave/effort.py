@@ -15,7 +15,7 @@ SHARES = (0.4, 0.55, 0.7, 0.85)  # of t that a cell may use up, in every effort
 LARGE_SHARE = 0.9  # the only one for many rows
 SLICE, SLICE_STEPS = 8, 5e4  # steps of one slice, per row and in all, at least
 MOST_SLICES = 6  # of a pass
-STEPS_AT_ONE = 48  # per row, of a pass whose first price is one
+STEPS_AT_ONE = 34  # per row, of a pass whose first price is one
 MOST_PRICE = 10.0  # the first, at most
 
 
@@ -51,7 +51,7 @@ def effort_for(name: EffortName, rows: int) -> Effort:
     if name == "fast":
         return Effort(shares, 8000, (_steps(rows, least=2.5, shared=4e5, most=20),), formed=0.4)
     if name == "balanced":
-        steps = _steps(rows, least=10 if many else 25, shared=1e6, most=220)
+        steps = _steps(rows, least=10 if many else 20, shared=1e6, most=220)
         steps = replace(steps, drawn=2) if many else _continued(steps)
         return Effort(shares, 8000 if many else 16_000, _passes(steps, rows), starts)
     steps = _steps(rows, least=25 if many else 100, shared=2.7e6, most=2000)
