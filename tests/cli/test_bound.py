@@ -218,6 +218,37 @@ def test_an_interrupted_search_leaves_nothing(folder: Path) -> None:
     assert left(folder) == set()
 
 
+SOLVING = """
+from functools import partial
+import numpy as np
+from scipy.optimize import linprog
+from tclose import cli
+from tclose.partition.shared.pulse import Pulse, waited_for
+
+def interrupted(arguments):
+    beats = []
+    def beat(share, phase=""):
+        beats.append(share)
+        if len(beats) > 3:
+            raise KeyboardInterrupt
+    random = np.random.default_rng(1)
+    solve = partial(linprog, -random.random(900), A_ub=random.random((900, 900)), b_ub=np.ones(900), method="highs")
+    try:
+        waited_for(solve, Pulse(beat))
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+cli.run = interrupted
+cli.main()
+"""
+
+
+def test_a_solver_at_work_does_not_abort_the_end() -> None:
+    done = subprocess.run([sys.executable, "-c", SOLVING], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_progress_says_how_high_the_bound_is(folder: Path) -> None:
     phases: list[str] = []
     found = bound(read("t.csv"), "p.toml", seconds=1, progress=lambda share, phase="": phases.append(phase))

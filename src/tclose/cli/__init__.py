@@ -5,9 +5,11 @@ Exit status 0: it holds; 1: it does not; 2: bad usage or input; 70: a bug; 129, 
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -36,7 +38,17 @@ def main() -> None:
     with contained(steps.discard_unfinished):
         forgive_stderr()  # which is another stream now
         status = run(sys.argv[1:])
+    if any(thread.daemon for thread in threading.enumerate()):  # a solver that nobody waits for any more
+        _end_at_once(status)
     sys.exit(status)
+
+
+def _end_at_once(status: int) -> None:
+    """End without unloading libraries: one that is still at work would abort the process."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)
 
 
 def _show_lost(lost: Any) -> None:
