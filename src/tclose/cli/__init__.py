@@ -5,11 +5,9 @@ Exit status 0: it holds; 1: it does not; 2: bad usage or input; 70: a bug; 129, 
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import warnings
-from contextlib import suppress
 from typing import Any
 
 import click
@@ -24,7 +22,7 @@ from tclose.cli.libraries import contained, shortage
 from tclose.cli.options import BAD, HOLDS
 from tclose.cli.publishing import anonymize, demo, init
 from tclose.cli.studying import attack, compare, methods
-from tclose.cli.terminal import echo_error, forgive_stderr, protect_streams
+from tclose.cli.terminal import echo_error, end_at_once, forgive_stderr, protect_streams
 from tclose.errors import LeakWarning, TcloseError
 
 INTERRUPTED, BUG = 130, 70
@@ -39,16 +37,8 @@ def main() -> None:
         forgive_stderr()  # which is another stream now
         status = run(sys.argv[1:])
     if any(thread.daemon for thread in threading.enumerate()):  # a solver that nobody waits for any more
-        _end_at_once(status)
+        end_at_once(status)
     sys.exit(status)
-
-
-def _end_at_once(status: int) -> None:
-    """End without unloading libraries: one that is still at work would abort the process."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-    os._exit(status)
 
 
 def _show_lost(lost: Any) -> None:

@@ -19,6 +19,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, TextIO
 
 import rich.console
@@ -175,3 +176,11 @@ class _Forgiving(io.RawIOBase):
 
     def fileno(self) -> int:
         return int(self._raw.fileno())
+
+
+def end_at_once(status: int) -> None:
+    """End the process without unloading libraries: one that is still at work would abort it."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)
