@@ -3,7 +3,7 @@
     python bench/squared.py [--efforts fast,balanced,best] [--seeds 1,2,3]
 
 The three tables on which microaggregation is usually measured; all columns are numbers and quasi-identifiers. Of the
-seeds, the median. MDAV is `microaggregation`, in the same run.
+seeds, the median. MDAV is `microaggregation:merge`, in the same run.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
     for name, sizes in SIZES.items():
         frame = numbers(name)
         for k in sizes:
-            mdav = squared_error(frame, k, "microaggregation", 1)
+            mdav = squared_error(frame, k, "microaggregation:merge", 1)
             for effort in asked.efforts.split(","):
                 started = time.process_time()
                 seeds = [int(seed) for seed in asked.seeds.split(",")]
