@@ -46,22 +46,27 @@ class Effort:
 
 def effort_for(name: EffortName, rows: int) -> Effort:
     """Return what an effort means for a table of so many rows; a large table gets fewer steps for each of its rows."""
-    many = rows >= MANY_ROWS
-    shares, starts = (LARGE_SHARE,) if many else SHARES, 4 if rows <= VERY_FEW_ROWS else 1
+    if rows >= MANY_ROWS:
+        return Effort((LARGE_SHARE,), 8000, (_pass_over_many(name, rows),), formed=0.4 if name == "fast" else 0.0)
     if name == "fast":
-        return Effort(shares, 8000, (_steps(rows, least=2.5, shared=4e5, most=20),), formed=0.4)
+        return Effort(SHARES, 8000, (_steps(rows, least=2.5, shared=4e5, most=20),), formed=0.4)
     if name == "balanced":
-        steps = _steps(rows, least=10 if many else 20, shared=1e6, most=220)
-        steps = replace(steps, drawn=2) if many else _continued(steps)
-        return Effort(shares, 8000 if many else 16_000, _passes(steps, rows), starts)
-    steps = _steps(rows, least=25 if many else 100, shared=2.7e6, most=2000)
-    steps = replace(steps, heat=(0.03, 0.001), price=(10.0, 1000.0)) if many else replace(_continued(steps), drawn=2)
-    return Effort(shares, 8000 if many else 16_000, _passes(steps, rows), starts)
+        plan = _continued(_steps(rows, least=20, shared=1e6, most=220))
+    else:
+        plan = replace(_continued(_steps(rows, least=100, shared=2.7e6, most=2000)), drawn=2)
+    passes = (plan, _again(plan), _again(plan)) if rows <= FEW_ROWS else (plan,)
+    return Effort(SHARES, 16_000, passes, starts=4 if rows <= VERY_FEW_ROWS else 1)
 
 
-def _passes(plan: Pass, rows: int) -> tuple[Pass, ...]:
-    """Return the passes of an effort: on a table with few rows, two shorter ones follow."""
-    return (plan, _again(plan), _again(plan)) if rows <= FEW_ROWS else (plan,)
+def _pass_over_many(name: EffortName, rows: int) -> Pass:
+    """Return the pass of an effort over many rows: nothing is carved again, and `best` begins colder and dearer."""
+    if name == "fast":
+        plan = _steps(rows, least=2.5, shared=4e5, most=20)
+    elif name == "balanced":
+        plan = replace(_steps(rows, least=10, shared=1e6, most=220), drawn=2)
+    else:
+        plan = replace(_steps(rows, least=25, shared=2.7e6, most=2000), price=(10.0, 1000.0))
+    return replace(plan, heat=(0.03 if name == "best" else 0.1, 0.001), rounds=0.0)
 
 
 def _continued(plan: Pass) -> Pass:
@@ -79,5 +84,4 @@ def _steps(rows: int, *, least: float, shared: float, most: float) -> Pass:
     """Return a pass with some steps for each row, and others that all rows share."""
     steps = min(most, least + shared / max(rows, 1))
     slices = min(round(steps / SLICE), round(steps * rows / SLICE_STEPS), MOST_SLICES)
-    plan = Pass(steps, slices=max(slices, 1))
-    return replace(plan, heat=(0.1, 0.001), rounds=0.0) if rows >= MANY_ROWS else plan
+    return Pass(steps, slices=max(slices, 1))

@@ -58,14 +58,8 @@ class Group:
     def mend(self, heat: float, price: float, seed: int) -> None:
         """Exchange rows of classes that are beyond a limit, at a rising price, until none is or it takes too long."""
         steps, room = MENDING * len(self.state.label), step_room(self.limits, len(self.state.size))
-        mend(
-            *self._arguments,
-            steps,
-            schedule((heat, heat), (price, MENDING_RISE * price), 1),
-            room,
-            seeded(seed),
-            self.stop,
-        )
+        course = schedule((heat, heat), (price, MENDING_RISE * price), 1)
+        mend(*self._arguments, steps, course, room, seeded(seed), self.stop)
 
     def swap_costs(self, candidates: int, seed: int) -> Floats:
         """Return what some random swaps would add to the loss."""
