@@ -175,18 +175,30 @@ def anonymize(
     page = None if report is None else partial(_page, original, lost, public=public, notes=notes, progress=told)
     del original, search  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
-    part, files = stretch(told, split, judged), {"certificate": certificate, "record": record, "report": report}
-    files |= {"bound_proof": bound_proof}
+    files = {"certificate": certificate, "record": record, "report": report, "bound_proof": bound_proof}
+    part = stretch(told, split, judged)
     written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, force=force, progress=part)
+    return _publication(written, Path(out), files, lost, notes)
+
+
+def _publication(
+    written: WrittenRelease,
+    out: Path,
+    files: Mapping[str, str | Path | None],
+    lost: tuple[LostDetail, ...],
+    notes: Sequence[str],
+) -> Publication:
+    """Tell what was written, and where."""
+    paths = {name: None if path is None else Path(path) for name, path in files.items()}
     return Publication(
         release=written.release,
         certificate=written.certificate,
-        out=Path(out),
-        files=tuple(sibling(Path(out), mark) for mark in written.release.layout.marks),
+        out=out,
+        files=tuple(sibling(out, mark) for mark in written.release.layout.marks),
         exposed=written.exposed,
-        certificate_file=None if certificate is None else Path(certificate),
-        report=None if report is None else Path(report),
-        bound_proof=None if bound_proof is None else Path(bound_proof),
+        certificate_file=paths["certificate"],
+        report=paths["report"],
+        bound_proof=paths["bound_proof"],
         lost=lost,
         notes=tuple(notes),
     )
