@@ -30,7 +30,6 @@ from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.files import check_new, check_targets, discard_unfinished, pending, publish
-from tclose.release.layouts import sibling
 from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import check_clock, table_name
 from tclose.release.publication import Demonstration, Publication
@@ -178,30 +177,7 @@ def anonymize(
     files = {"certificate": certificate, "record": record, "report": report, "bound_proof": bound_proof}
     part = stretch(told, split, judged)
     written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, force=force, progress=part)
-    return _publication(written, Path(out), files, lost, notes)
-
-
-def _publication(
-    written: WrittenRelease,
-    out: Path,
-    files: Mapping[str, str | Path | None],
-    lost: tuple[LostDetail, ...],
-    notes: Sequence[str],
-) -> Publication:
-    """Tell what was written, and where."""
-    paths = {name: None if path is None else Path(path) for name, path in files.items()}
-    return Publication(
-        release=written.release,
-        certificate=written.certificate,
-        out=out,
-        files=tuple(sibling(out, mark) for mark in written.release.layout.marks),
-        exposed=written.exposed,
-        certificate_file=paths["certificate"],
-        report=paths["report"],
-        bound_proof=paths["bound_proof"],
-        lost=lost,
-        notes=tuple(notes),
-    )
+    return Publication.of(written, Path(out), files, lost, tuple(notes))
 
 
 def _check_report_libraries() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from tclose.measure.exposure import Exposed
 from tclose.measure.lost import LostDetail
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
-from tclose.release.release import Release
+from tclose.release.layouts import sibling
+from tclose.release.release import Release, WrittenRelease
 from tclose.release.verification import Verification
 
 
@@ -28,6 +30,30 @@ class Publication:
     bound_proof: Path | None = None
     lost: tuple[LostDetail, ...] = ()  # its tables that lost everything
     notes: tuple[str, ...] = ()  # warnings about what could not be done
+
+    @classmethod
+    def of(
+        cls,
+        written: WrittenRelease,
+        out: Path,
+        files: Mapping[str, str | Path | None],
+        lost: tuple[LostDetail, ...],
+        notes: tuple[str, ...],
+    ) -> Publication:
+        """Tell what was written, and where: the release, and beside it the files that were asked for, by name."""
+        paths = {name: None if path is None else Path(path) for name, path in files.items()}
+        return cls(
+            release=written.release,
+            certificate=written.certificate,
+            out=out,
+            files=tuple(sibling(out, mark) for mark in written.release.layout.marks),
+            exposed=written.exposed,
+            certificate_file=paths["certificate"],
+            report=paths["report"],
+            bound_proof=paths["bound_proof"],
+            lost=lost,
+            notes=notes,
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
