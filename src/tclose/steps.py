@@ -45,6 +45,8 @@ from tclose.types import Progress, Repeating, silent, stretch
 if TYPE_CHECKING:
     from tclose.compare.comparison import Comparison
     from tclose.compare.figures import TrialFigure
+    from tclose.compare.papers.base import ExperimentOutcome, ExperimentPart
+    from tclose.compare.papers.reproduction import Reproduction
     from tclose.compare.tradeoff import Tradeoff
     from tclose.compare.trial import Trial
     from tclose.engine.doctor import Health
@@ -66,6 +68,8 @@ __all__ = [
     "Demonstration",
     "DetailKept",
     "Draft",
+    "ExperimentOutcome",
+    "ExperimentPart",
     "Explanation",
     "Finding",
     "Guess",
@@ -75,6 +79,7 @@ __all__ = [
     "Method",
     "ModelFinding",
     "Publication",
+    "Reproduction",
     "Tradeoff",
     "Trial",
     "Verification",
@@ -92,6 +97,7 @@ __all__ = [
     "init",
     "method_options",
     "methods",
+    "reproduce",
     "trial_figures",
     "verify",
     "verify_bound",
@@ -365,6 +371,31 @@ def compare(
     )
     if out is not None:
         found.report(out, table=table_name(table), force=force)
+    return found
+
+
+def reproduce(
+    name: str,
+    *,
+    data: str | Path,
+    out: str | Path | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Reproduction:
+    """Run a paper's experiments again, or those of all papers, on the tables of a folder; no release is written.
+
+    `out` is a page to write, with the papers' figures beside ours. Without `force`, an existing file is refused.
+    """
+    from tclose.compare.papers.reproduction import check_files, experiments
+    from tclose.compare.papers.reproduction import reproduce as run
+
+    check_files(experiments(name), Path(data))  # before any work
+    if out is not None:
+        _check_report_libraries()
+        check_targets([Path(out)], force=force)
+    found = run(name, data=Path(data), progress=progress)
+    if out is not None:
+        found.report(out, force=force)
     return found
 
 
