@@ -45,7 +45,6 @@ from tclose.types import Progress, Repeating, silent, stretch
 if TYPE_CHECKING:
     from tclose.compare.comparison import Comparison
     from tclose.compare.figures import TrialFigure
-    from tclose.compare.papers.base import ExperimentOutcome, ExperimentPart
     from tclose.compare.papers.reproduction import Reproduction
     from tclose.compare.tradeoff import Tradeoff
     from tclose.compare.trial import Trial
@@ -68,8 +67,6 @@ __all__ = [
     "Demonstration",
     "DetailKept",
     "Draft",
-    "ExperimentOutcome",
-    "ExperimentPart",
     "Explanation",
     "Finding",
     "Guess",
@@ -375,28 +372,12 @@ def compare(
 
 
 def reproduce(
-    name: str,
-    *,
-    data: str | Path,
-    out: str | Path | None = None,
-    force: bool = False,
-    progress: Progress = silent,
+    name: str, *, data: str | Path, out: str | Path | None = None, force: bool = False, progress: Progress = silent
 ) -> Reproduction:
-    """Run a paper's experiments again, or those of all papers, on the tables of a folder; no release is written.
+    """Run a paper's experiments again, or those of all papers; `out` is a page with the papers' figures beside ours."""
+    from tclose.compare.papers.reproduction import reproduced
 
-    `out` is a page to write, with the papers' figures beside ours. Without `force`, an existing file is refused.
-    """
-    from tclose.compare.papers.reproduction import check_files, experiments
-    from tclose.compare.papers.reproduction import reproduce as run
-
-    check_files(experiments(name), Path(data))  # before any work
-    if out is not None:
-        _check_report_libraries()
-        check_targets([Path(out)], force=force)
-    found = run(name, data=Path(data), progress=progress)
-    if out is not None:
-        found.report(out, force=force)
-    return found
+    return reproduced(name, data=Path(data), out=out, force=force, progress=progress)
 
 
 def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> Draft:

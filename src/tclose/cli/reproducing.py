@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,10 @@ from tclose.cli.terminal import Console, Table, Text, echo_json
 from tclose.words import number
 
 if TYPE_CHECKING:
-    from tclose.steps import ExperimentOutcome, ExperimentPart, Reproduction
+    from tclose.steps import Reproduction
 
 DATA = Path("..") / "shared" / "data"
+HEADINGS = ("figure", "paper", "ours", "remark")
 WIDEST = 120  # columns of a table where the output is no terminal
 
 
@@ -46,29 +48,26 @@ def _show(found: Reproduction, out: Path | None) -> None:
     if not console.is_terminal:
         console.width = max(console.width, WIDEST)
     for outcome in found.outcomes:
-        _show_outcome(console, outcome)
+        about = outcome.experiment
+        console.print(Text(f"{about.title} ({about.name})", "bold"))
+        console.print(Text(f"{about.paper}. It took {number(round(outcome.seconds, 1))} seconds."))
+        for part in outcome.parts:
+            console.print()
+            console.print(Text(part.title, "bold"))
+            console.print(Text(part.text))
+            rows = [(figure.what, figure.paper, figure.ours, figure.remark) for figure in part.figures]
+            console.print(_table(rows))
+        console.print()
     if out is not None:
         console.print(Text(f"Page: {out}"))
 
 
-def _show_outcome(console: Console, outcome: ExperimentOutcome) -> None:
-    about = outcome.experiment
-    console.print(Text(f"{about.title} ({about.name})", "bold"))
-    console.print(Text(f"{about.paper}. It took {number(round(outcome.seconds, 1))} seconds."))
-    for part in outcome.parts:
-        _show_part(console, part)
-
-
-def _show_part(console: Console, part: ExperimentPart) -> None:
-    """Print one question: what it is about, and its figures."""
-    console.print()
-    console.print(Text(part.title, "bold"))
-    console.print(Text(part.text))
+def _table(rows: Sequence[Sequence[str]]) -> Table:
+    """Return figures in columns; remarks have one if there are any."""
+    columns = len(HEADINGS) if any(row[-1] for row in rows) else len(HEADINGS) - 1
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    remarks = any(figure.remark for figure in part.figures)
-    for heading in ("figure", "paper", "ours", *(["remark"] if remarks else [])):
+    for heading in HEADINGS[:columns]:
         table.add_column(Text(heading), overflow="fold")
-    for figure in part.figures:
-        table.add_row(figure.what, figure.paper, figure.ours, *([figure.remark] if remarks else []))
-    console.print(table)
-    console.print()
+    for row in rows:
+        table.add_row(*row[:columns])
+    return table

@@ -15,6 +15,7 @@ from tclose.partition import Problem
 from tclose.partition.exact import Solution, solve
 from tclose.partition.kanonymity.approximation import approximate
 from tclose.partition.kanonymity.pairing import check_solver, two_anonymous
+from tclose.partition.shared.pulse import Pulse
 from tclose.partition.shared.stars import star_cost
 from tclose.types import Ints, Progress, stretch
 
@@ -28,7 +29,7 @@ TABLE_5 = np.array([0, 0, 1, 0, 1, 2, 2, 1, 1, 2])
 INSTANCES = 12  # random ones per theorem
 TABLES = 30  # random ones per algorithm
 
-Check = Callable[[np.random.Generator], bool]  # makes an instance and tells whether both directions hold
+Check = Callable[[np.random.Generator, Progress], bool]  # makes an instance; tells whether both directions hold
 
 
 def run(data: DataFolder, progress: Progress) -> tuple[ExperimentPart, ...]:
@@ -72,8 +73,8 @@ def _reductions(progress: Progress) -> ExperimentPart:
     for number, (what, claim, holds) in enumerate(CHECKS):
         random, agreed = np.random.default_rng(number), 0
         for instance in range(INSTANCES):
-            progress((number + instance / INSTANCES) / len(CHECKS))
-            agreed += holds(random)
+            share = (number + instance / INSTANCES) / len(CHECKS)
+            agreed += holds(random, stretch(progress, share, share))
         figures.append(PaperFigure(what, claim, f"{agreed} of {INSTANCES} instances agree"))
     text = (
         "Every reduction is made on small random instances. The hard problem is solved by trying everything, the table "
@@ -82,36 +83,37 @@ def _reductions(progress: Progress) -> ExperimentPart:
     return ExperimentPart("The reductions (theorems 3 to 7)", text, tuple(figures))
 
 
-def _stars(problem: Problem) -> Solution:
-    return solve(problem, loss="stars")
+def _stars(problem: Problem, progress: Progress) -> Solution:
+    return solve(problem, loss="stars", progress=progress)
 
 
-def _lemma_1(random: np.random.Generator) -> bool:
+def _lemma_1(random: np.random.Generator, progress: Progress) -> bool:
     columns, k = random.integers(0, 3, (8, 3)), int(random.integers(2, 5))
-    by_size = _stars(hardness.anonymity_problem(columns, k))
-    close = _stars(hardness.closeness_of_anonymity(columns, k).problem)
+    by_size = _stars(hardness.anonymity_problem(columns, k), progress)
+    close = _stars(hardness.closeness_of_anonymity(columns, k).problem, progress)
     return by_size.cost == close.cost and int(np.bincount(close.labels).min()) >= k
 
 
-def _theorem_3(random: np.random.Generator) -> bool:
+def _theorem_3(random: np.random.Generator, progress: Progress) -> bool:
     vertices, edges = 6, _graph(random, 6)
-    solution = _stars(hardness.anonymity_problem(hardness.anonymity_of_bisection(vertices, edges), vertices // 2))
+    table = hardness.anonymity_of_bisection(vertices, edges)
+    solution = _stars(hardness.anonymity_problem(table, vertices // 2), progress)
     least = small_searches.least_cut(vertices, edges)
     return solution.cost == vertices * (len(edges) + least) / 2 and hardness.cut_of(solution.labels, edges) == least
 
 
-def _theorem_4(random: np.random.Generator) -> bool:
+def _theorem_4(random: np.random.Generator, progress: Progress) -> bool:
     columns, c = random.integers(0, 3, (6, 2)), Fraction(1, 3)
     table = hardness.anonymity_of_half(columns, c)
-    larger = _stars(hardness.anonymity_problem(table, int(c * len(table))))
-    return larger.cost == _stars(hardness.anonymity_problem(columns, len(columns) // 2)).cost
+    larger = _stars(hardness.anonymity_problem(table, int(c * len(table))), progress)
+    return larger.cost == _stars(hardness.anonymity_problem(columns, len(columns) // 2), progress).cost
 
 
-def _theorem_5(random: np.random.Generator) -> bool:
+def _theorem_5(random: np.random.Generator, progress: Progress) -> bool:
     vertices, c = 6, Fraction(3, 8)
     edges = _graph(random, vertices)
     table = hardness.anonymity_of_half_clique(vertices, edges, c)
-    solution = _stars(hardness.anonymity_problem(table, int(c * len(table))))
+    solution = _stars(hardness.anonymity_problem(table, int(c * len(table))), progress)
     told = solution.cost <= hardness.clique_stars(vertices, edges, len(table))
     joined = {frozenset(edge) for edge in edges}
     found = hardness.half_clique_of(solution.labels, vertices)
@@ -119,21 +121,21 @@ def _theorem_5(random: np.random.Generator) -> bool:
     return read_back and told == small_searches.has_half_clique(vertices, edges)
 
 
-def _theorem_6(random: np.random.Generator) -> bool:
+def _theorem_6(random: np.random.Generator, progress: Progress) -> bool:
     n, t = 3, Fraction(int(random.integers(0, 33)), 100)
     triples = _triples(random, n, 5)
-    return _matches(hardness.closeness_of_matching(n, triples, t), n, triples)
+    return _matches(hardness.closeness_of_matching(n, triples, t), n, triples, progress)
 
 
-def _theorem_7(random: np.random.Generator) -> bool:
+def _theorem_7(random: np.random.Generator, progress: Progress) -> bool:
     n, t = 2, Fraction(1, 3)
     triples = _triples(random, n, 3)
-    return _matches(hardness.closeness_of_matching_with_a_centre(n, triples, t), n, triples)
+    return _matches(hardness.closeness_of_matching_with_a_centre(n, triples, t), n, triples, progress)
 
 
-def _matches(made: hardness.Closeness, n: int, triples: list[hardness.Triple]) -> bool:
+def _matches(made: hardness.Closeness, n: int, triples: list[hardness.Triple], progress: Progress) -> bool:
     """Tell whether few enough stars mean a matching, which the classes then show, and no matching means more stars."""
-    solution = _stars(made.problem)
+    solution = _stars(made.problem, progress)
     told = solution.cost <= hardness.matching_stars(n, triples)
     read_back = not told or small_searches.is_matching(n, hardness.matching_of(solution.labels, n, triples))
     return read_back and told == small_searches.has_matching(n, triples)
@@ -163,12 +165,12 @@ CHECKS: tuple[tuple[str, str, Check], ...] = (
 def _algorithms(progress: Progress) -> ExperimentPart:
     worst, optimal = Fraction(1), 0
     for number, columns in enumerate(_random_tables()):
-        progress(number / TABLES)
+        part = stretch(progress, number / TABLES, number / TABLES)
         for k in (2, 3):
-            fewest = int(_stars(hardness.anonymity_problem(columns, k)).cost)
+            fewest = int(_stars(hardness.anonymity_problem(columns, k), part).cost)
             if fewest:
                 worst = max(worst, Fraction(star_cost(columns, approximate(columns, k)), fewest))
-            optimal += k == 2 and star_cost(columns, two_anonymous(columns)) == fewest
+            optimal += k == 2 and star_cost(columns, two_anonymous(columns, Pulse(part))) == fewest
     figures = (
         PaperFigure(
             "theorem 10: stars of k-anonymity, as a multiple of the fewest, k = 2 and 3, m = 3",

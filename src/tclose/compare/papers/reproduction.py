@@ -11,6 +11,7 @@ from typing import Any
 
 from tclose.compare.papers.base import DataFolder, Experiment, ExperimentOutcome
 from tclose.errors import InputError, PolicyError, did_you_mean
+from tclose.release.files import check_targets
 from tclose.types import Progress, silent, stretch
 
 ALL = "all"
@@ -63,10 +64,28 @@ def check_files(chosen: Sequence[Experiment], data: Path) -> DataFolder:
     return folder
 
 
-def reproduce(name: str, *, data: Path, progress: Progress = silent) -> Reproduction:
-    """Run one experiment, or all; `progress` hears of what is being done and can cancel it."""
+def reproduced(
+    name: str, *, data: Path, out: str | Path | None = None, force: bool = False, progress: Progress = silent
+) -> Reproduction:
+    """Run one experiment, or all, on the tables of a folder; no release is written.
+
+    `out` is a page to write. Without `force`, an existing file is refused, before any work.
+    """
     chosen = experiments(name)
-    folder, outcomes, done = check_files(chosen, data), [], 0.0
+    folder = check_files(chosen, data)
+    if out is not None:
+        from tclose.report.charts import libraries
+
+        libraries()
+        check_targets([Path(out)], force=force)
+    found = Reproduction(_outcomes(chosen, folder, progress))
+    if out is not None:
+        found.report(out, force=force)
+    return found
+
+
+def _outcomes(chosen: Sequence[Experiment], folder: DataFolder, progress: Progress) -> tuple[ExperimentOutcome, ...]:
+    outcomes, done = [], 0.0
     whole = sum(SHARES[experiment.name] for experiment in chosen)
     for experiment in chosen:
         share = SHARES[experiment.name] / whole
@@ -75,4 +94,4 @@ def reproduce(name: str, *, data: Path, progress: Progress = silent) -> Reproduc
         outcomes.append(ExperimentOutcome(experiment, parts, time.perf_counter() - started))
         done += share
     progress(1.0, "done")
-    return Reproduction(tuple(outcomes))
+    return tuple(outcomes)
