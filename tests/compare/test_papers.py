@@ -60,6 +60,16 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
     assert str(refused.value).startswith(f"soria-comas: put tarragona.csv, eia.csv into {tmp_path}, or name")
 
 
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [("a,b\n1,2\n", "no column 'TAXINC'"), ("TAXINC,POTHVAL\n1,x\n", "no numbers"), ("TAXINC,POTHVAL\n1,\n", "no num")],
+)
+def test_another_table_of_the_same_name_is_refused(tmp_path: Path, table: str, said: str) -> None:
+    (tmp_path / "census_casc.csv").write_text(table)
+    with pytest.raises(InputError, match=f"census_casc.csv is not the table that the paper uses: .*{said}"):
+        DataFolder(tmp_path).numbers("census_casc.csv", soria_comas.QUASI)
+
+
 def test_all_files_are_among_the_shared_ones(data: DataFolder) -> None:
     assert check_files(experiments("all"), data.path) == data
 
@@ -87,7 +97,7 @@ def test_progress_rises_and_can_cancel(tmp_path: Path) -> None:
     assert whole.shares == sorted(whole.shares)
     assert whole.shares[-1] == 1
     assert len(outcome.parts) == 3
-    for patience in (0, 1, len(whole.shares) - 1):
+    for patience in (0, 5):
         with pytest.raises(Cancelled):
             reproduced("liang-yuan", data=tmp_path, progress=Listener(patience))
 
@@ -111,15 +121,6 @@ def test_weber_prints_what_comes_out() -> None:
     assert figures.pop("thesis figure 19, relaxed") == (NOT_GIVEN, "49 of 20 to 41 rows")
     assert len(figures) == 11
     assert all(paper == ours for paper, ours in figures.values())
-
-
-def test_soria_comas(data: DataFolder) -> None:
-    mdav, taxes, fica = soria_comas.run(data, silent)
-    assert len(mdav.figures) == 12
-    assert all(paper == ours for paper, ours in found(mdav).values())
-    assert found(taxes)["first, t = 0.05: squared error"] == ("0.60", "0.605")
-    assert found(fica)["first, t = 0.05: squared error"] == ("0.41", "0.412")
-    assert [best for what, (_, best) in found(taxes).items() if "loses least" in what] == ["first"] * 4 + ["merge"]
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tclose.errors import GapWarning, LeakWarning
+import numpy as np
+
+from tclose.errors import GapWarning, InputError, LeakWarning
 from tclose.table import read
-from tclose.types import Progress
+from tclose.types import Floats, Progress
 
 CURVE = "a curve only"  # the paper draws the figure and prints no number
 NOT_GIVEN = "–"  # the paper has no such figure
@@ -72,6 +74,20 @@ class DataFolder:
     def read(self, name: str) -> Any:
         """Read one of the tables."""
         return read(self.path / name)
+
+    def numbers(self, name: str, columns: Sequence[str] = (), *, without: Sequence[str] = ()) -> Floats:
+        """Return some columns of a table, or all but some, as numbers: rows × columns."""
+        frame = self.read(name)
+        chosen = [*columns] or [column for column in frame.columns if column not in without]
+        if absent := [column for column in chosen if column not in frame.columns]:
+            raise InputError(f"{name} is not the table that the paper uses: it has no column '{absent[0]}'")
+        try:
+            cells = np.asarray(frame[chosen].to_numpy(), dtype=np.float64)  # a CSV file is read as text
+        except ValueError:
+            cells = np.full((1, 1), np.nan)
+        if not np.isfinite(cells).all():
+            raise InputError(f"{name} is not the table that the paper uses: some cells are no numbers")
+        return cells
 
 
 @dataclass(frozen=True)

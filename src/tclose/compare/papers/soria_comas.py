@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +54,7 @@ def _mdav(data: DataFolder, progress: Progress) -> ExperimentPart:
     figures, runs = [], [(table, k) for table, published in MDAV.items() for k in published]
     for number, (table, k) in enumerate(runs):
         part = stretch(progress, number / len(runs), (number + 1) / len(runs))
-        points = standardised(_numbers(data, table))
+        points = standardised(data.numbers(table, without=EIA_TEXTS if table == EIA else ()))
         lost = 100 * _squared(points, mdav(points, k, part))
         figures.append(PaperFigure(f"{NAMES[table]}, k = {k}", MDAV[table][k], f"{lost:.3f}"))
     text = (
@@ -68,15 +66,6 @@ def _mdav(data: DataFolder, progress: Progress) -> ExperimentPart:
     return ExperimentPart("MDAV on the three usual tables", text, tuple(figures))
 
 
-def _numbers(data: DataFolder, table: str) -> Floats:
-    frame: Any = data.read(table)
-    return _columns(frame, [name for name in frame.columns if table != EIA or name not in EIA_TEXTS])
-
-
-def _columns(frame: Any, names: Sequence[str]) -> Floats:
-    return np.asarray(frame[list(names)].to_numpy(), dtype=np.float64)  # a table is read as text
-
-
 def _squared(points: Floats, labels: Ints) -> float:
     lost = squared_error(MeasuredPartition(np.bincount(labels), [], 0, 1, labels, points))
     assert lost is not None
@@ -84,9 +73,8 @@ def _squared(points: Floats, labels: Ints) -> float:
 
 
 def _variants(data: DataFolder, name: str, progress: Progress) -> ExperimentPart:
-    frame: Any = data.read(CENSUS)
-    points = _columns(frame, QUASI)
-    values, codes = np.unique(_columns(frame, [name])[:, 0], return_inverse=True)
+    points = data.numbers(CENSUS, QUASI)
+    values, codes = np.unique(data.numbers(CENSUS, [name])[:, 0], return_inverse=True)
     figures: list[PaperFigure] = []
     lines: dict[str, dict[str, float]] = {variant: {} for variant in VARIANTS}
     runs = [(variant, t) for variant in VARIANTS for t in LEVELS]
