@@ -79,7 +79,7 @@ def released(adult: pl.DataFrame, method: str, what: str) -> Bar:
 
 def minimal_tables(adult: Adult) -> Bar:
     """Return the worst of Incognito's minimal entropy-2-diverse tables."""
-    asked = ClassRequirement("entropy", models=(EntropyL(Fraction(2)),))
+    asked = ClassRequirement(models=(EntropyL(Fraction(2)),))
     found = [adult.open_rows(labels) for labels in adult.minimal(asked, silent)]
     still_open = sum(one.rows > 0 for one in found)
     name = f"incognito, worst of {len(found)} minimal tables ({still_open} open)"

@@ -112,6 +112,7 @@ def test_liang_and_yuan(tmp_path: Path) -> None:
     assert len(printed) == 4
     assert all(paper == ours for paper, ours in printed.values())
     assert {ours for _, ours in found(reductions).values()} == {"1 of 1 instances agree"}
+    assert [bool(figure.remark) for figure in reductions.figures] == [False] * 3 + [True] * 3
     assert len(reductions.figures) == 6
     assert [ours for _, ours in found(algorithms).values()][1] == "the optimum on 3 of 3 tables"
 

@@ -98,6 +98,14 @@ def test_theorem_6_tells_whether_there_is_a_matching(triples: list[hardness.Trip
     check_matching(hardness.closeness_of_matching(3, triples, t), 3, triples)
 
 
+@pytest.mark.parametrize(("last", "expected"), [((2, 2, 2), True), ((2, 1, 2), False)])
+def test_theorem_6_by_hand(last: hardness.Triple, expected: bool) -> None:
+    triples = [(0, 0, 0), (1, 1, 1), last, (0, 1, 2)]
+    made = hardness.closeness_of_matching(3, triples, Fraction(1, 10))
+    assert (stars(made.problem).cost <= hardness.matching_stars(3, triples)) is expected
+    check_matching(made, 3, triples)
+
+
 @settings(max_examples=2, deadline=None)
 @given(triples_of(2, 3))
 def test_theorem_7_tells_whether_there_is_a_matching(triples: list[hardness.Triple]) -> None:

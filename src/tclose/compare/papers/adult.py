@@ -39,7 +39,6 @@ FILES = (TABLE, *(f"adult_hierarchies/{name}.csv" for name in QUASI))
 class ClassRequirement:
     """What every class of a table must have."""
 
-    name: str
     k: int = 1
     t: Fraction | None = None
     models: tuple[Model, ...] = ()

@@ -90,7 +90,7 @@ def anonymity_of_half(columns: Ints, c: Fraction) -> Ints:
 def anonymity_of_half_clique(vertices: int, edges: Sequence[Edge], c: Fraction) -> Ints:
     """Theorem 5, for 1/3 < c < 1/2: the table of theorem 3 with new rows that agree with no row, n/2c in all.
 
-    There is a clique of half the vertices just if cn-anonymity needs no more stars than `clique_stars`.
+    There is a clique of half the vertices if and only if cn-anonymity needs no more stars than `clique_stars`.
     """
     if not THIRD < c < HALF:
         raise PolicyError("theorem 5 is about c between 1/3 and 1/2")
@@ -113,7 +113,7 @@ def half_clique_of(labels: Ints, vertices: int) -> set[int]:
 def closeness_of_matching(n: int, triples: Sequence[Triple], t: Fraction) -> Closeness:
     """Theorem 6, for t < 1/3: a row per element, a column per triple, in which only its three elements are equal.
 
-    n triples cover every element just if a t-close table needs no more stars than `matching_stars`.
+    n triples cover every element if and only if a t-close table needs no more stars than `matching_stars`.
     """
     if not 0 <= t < THIRD:
         raise PolicyError("theorem 6 is about t from 0 to below 1/3")

@@ -21,6 +21,7 @@ from tclose.compare.papers.base import (
     PaperFigure,
 )
 from tclose.errors import Infeasible
+from tclose.partition import Problem
 from tclose.partition.incognito import minimal_solutions
 from tclose.privacy.ldiversity import EntropyL, RecursiveCL
 from tclose.types import Ints, Progress, stretch
@@ -33,16 +34,16 @@ HARDWARE = "CPU seconds here, on today's machine; the paper's are of a Pentium 4
 
 Measures = dict[str, Callable[[int], ClassRequirement]]
 MEASURES: Measures = {
-    "k-anonymity": lambda level: ClassRequirement("k-anonymity", k=level),
-    "entropy l-diversity": lambda level: ClassRequirement("entropy l-diversity", models=(EntropyL(Fraction(level)),)),
-    "recursive (4,l)-diversity": lambda level: ClassRequirement("recursive", models=(RecursiveCL(Fraction(C), level),)),
-    "k and t = 0.2": lambda level: ClassRequirement("k and t = 0.2", k=level, t=Fraction(1, 5)),
-    "k and t = 0.15": lambda level: ClassRequirement("k and t = 0.15", k=level, t=Fraction(3, 20)),
+    "k-anonymity": lambda level: ClassRequirement(k=level),
+    "entropy l-diversity": lambda level: ClassRequirement(models=(EntropyL(Fraction(level)),)),
+    "recursive (4,l)-diversity": lambda level: ClassRequirement(models=(RecursiveCL(Fraction(C), level),)),
+    "k and t = 0.2": lambda level: ClassRequirement(k=level, t=Fraction(1, 5)),
+    "k and t = 0.15": lambda level: ClassRequirement(k=level, t=Fraction(3, 20)),
 }
 ATTACKED = {  # minimal tables, open ones, and the most rows in one of them, as the paper prints them
-    "entropy 2-diversity": (ClassRequirement("entropy", models=(EntropyL(Fraction(2)),)), "21", "13", "916"),
-    "recursive (4,4)-diversity": (ClassRequirement("recursive", models=(RecursiveCL(Fraction(C), 4),)), "26", "17", ""),
-    "t = 0.2": (ClassRequirement("t", t=Fraction(1, 5)), "", "", ""),
+    "entropy 2-diversity": (ClassRequirement(models=(EntropyL(Fraction(2)),)), "21", "13", "916"),
+    "recursive (4,4)-diversity": (ClassRequirement(models=(RecursiveCL(Fraction(C), 4),)), "26", "17", ""),
+    "t = 0.2": (ClassRequirement(t=Fraction(1, 5)), "", "", ""),
 }
 
 
@@ -126,18 +127,19 @@ def _timed(adult: Adult, settings: list[tuple[float, int, int]], progress: Progr
         for other, (name, requirement) in enumerate(MEASURES.items()):
             done = number * len(MEASURES) + other
             part = stretch(progress, done / steps, (done + 1) / steps)
-            problem, started = adult.problem(requirement(level), quasi), time.process_time()
-            if _solved(lambda: minimal_solutions(problem, progress=part)):  # noqa: B023 - called at once
-                points[name].append((place, time.process_time() - started))
+            if (seconds := _seconds(adult.problem(requirement(level), quasi), part)) is not None:
+                points[name].append((place, seconds))
     return tuple(ChartLine(name, tuple(found)) for name, found in points.items() if found)
 
 
-def _solved(search: Callable[[], object]) -> bool:
+def _seconds(problem: Problem, progress: Progress) -> float | None:
+    """Return the CPU time of the search, or nothing where no table meets what is required."""
+    started = time.process_time()
     try:
-        search()
+        minimal_solutions(problem, progress=progress)
     except Infeasible:
-        return False
-    return True
+        return None
+    return time.process_time() - started
 
 
 def _quality(adult: Adult, progress: Progress) -> ExperimentPart:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -29,7 +30,16 @@ TABLE_5 = np.array([0, 0, 1, 0, 1, 2, 2, 1, 1, 2])
 INSTANCES = 12  # random ones per theorem
 TABLES = 30  # random ones per algorithm
 
-Check = Callable[[np.random.Generator, Progress], bool]  # makes an instance; tells whether both directions hold
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a reduction holds on an instance in both directions, and the answer to a yes-or-no problem."""
+
+    agrees: bool
+    answer: bool | None = None
+
+
+Check = Callable[[np.random.Generator, Progress], Verdict]  # makes an instance and solves both problems
 
 
 def run(data: DataFolder, progress: Progress) -> tuple[ExperimentPart, ...]:
@@ -71,11 +81,13 @@ def _distances(labels: Ints) -> list[Fraction]:
 def _reductions(progress: Progress) -> ExperimentPart:
     figures = []
     for number, (what, claim, holds) in enumerate(CHECKS):
-        random, agreed = np.random.default_rng(number), 0
+        random, verdicts = np.random.default_rng(number), []
         for instance in range(INSTANCES):
             share = (number + instance / INSTANCES) / len(CHECKS)
-            agreed += holds(random, stretch(progress, share, share))
-        figures.append(PaperFigure(what, claim, f"{agreed} of {INSTANCES} instances agree"))
+            verdicts.append(holds(random, stretch(progress, share, share)))
+        agreed, answers = sum(verdict.agrees for verdict in verdicts), [verdict.answer for verdict in verdicts]
+        remark = "" if None in answers else f"{sum(map(bool, answers))} have one, the others have none"
+        figures.append(PaperFigure(what, claim, f"{agreed} of {INSTANCES} instances agree", remark))
     text = (
         "Every reduction is made on small random instances. The hard problem is solved by trying everything, the table "
         "by the method exact, and the solution is read back from the classes. Both directions must agree."
@@ -87,29 +99,30 @@ def _stars(problem: Problem, progress: Progress) -> Solution:
     return solve(problem, loss="stars", progress=progress)
 
 
-def _lemma_1(random: np.random.Generator, progress: Progress) -> bool:
+def _lemma_1(random: np.random.Generator, progress: Progress) -> Verdict:
     columns, k = random.integers(0, 3, (8, 3)), int(random.integers(2, 5))
     by_size = _stars(hardness.anonymity_problem(columns, k), progress)
     close = _stars(hardness.closeness_of_anonymity(columns, k).problem, progress)
-    return by_size.cost == close.cost and int(np.bincount(close.labels).min()) >= k
+    return Verdict(by_size.cost == close.cost and int(np.bincount(close.labels).min()) >= k)
 
 
-def _theorem_3(random: np.random.Generator, progress: Progress) -> bool:
+def _theorem_3(random: np.random.Generator, progress: Progress) -> Verdict:
     vertices, edges = 6, _graph(random, 6)
     table = hardness.anonymity_of_bisection(vertices, edges)
     solution = _stars(hardness.anonymity_problem(table, vertices // 2), progress)
     least = small_searches.least_cut(vertices, edges)
-    return solution.cost == vertices * (len(edges) + least) / 2 and hardness.cut_of(solution.labels, edges) == least
+    told = solution.cost == vertices * (len(edges) + least) / 2
+    return Verdict(told and hardness.cut_of(solution.labels, edges) == least)
 
 
-def _theorem_4(random: np.random.Generator, progress: Progress) -> bool:
+def _theorem_4(random: np.random.Generator, progress: Progress) -> Verdict:
     columns, c = random.integers(0, 3, (6, 2)), Fraction(1, 3)
     table = hardness.anonymity_of_half(columns, c)
     larger = _stars(hardness.anonymity_problem(table, int(c * len(table))), progress)
-    return larger.cost == _stars(hardness.anonymity_problem(columns, len(columns) // 2), progress).cost
+    return Verdict(larger.cost == _stars(hardness.anonymity_problem(columns, len(columns) // 2), progress).cost)
 
 
-def _theorem_5(random: np.random.Generator, progress: Progress) -> bool:
+def _theorem_5(random: np.random.Generator, progress: Progress) -> Verdict:
     vertices, c = 6, Fraction(3, 8)
     edges = _graph(random, vertices)
     table = hardness.anonymity_of_half_clique(vertices, edges, c)
@@ -118,47 +131,54 @@ def _theorem_5(random: np.random.Generator, progress: Progress) -> bool:
     joined = {frozenset(edge) for edge in edges}
     found = hardness.half_clique_of(solution.labels, vertices)
     read_back = not told or (len(found) == vertices // 2 and small_searches.is_clique(found, joined))
-    return read_back and told == small_searches.has_half_clique(vertices, edges)
+    return Verdict(read_back and told == small_searches.has_half_clique(vertices, edges), told)
 
 
-def _theorem_6(random: np.random.Generator, progress: Progress) -> bool:
+def _theorem_6(random: np.random.Generator, progress: Progress) -> Verdict:
     n, t = 3, Fraction(int(random.integers(0, 33)), 100)
     triples = _triples(random, n, 5)
     return _matches(hardness.closeness_of_matching(n, triples, t), n, triples, progress)
 
 
-def _theorem_7(random: np.random.Generator, progress: Progress) -> bool:
+def _theorem_7(random: np.random.Generator, progress: Progress) -> Verdict:
     n, t = 2, Fraction(1, 3)
     triples = _triples(random, n, 3)
     return _matches(hardness.closeness_of_matching_with_a_centre(n, triples, t), n, triples, progress)
 
 
-def _matches(made: hardness.Closeness, n: int, triples: list[hardness.Triple], progress: Progress) -> bool:
+def _matches(made: hardness.Closeness, n: int, triples: list[hardness.Triple], progress: Progress) -> Verdict:
     """Tell whether few enough stars mean a matching, which the classes then show, and no matching means more stars."""
     solution = _stars(made.problem, progress)
     told = solution.cost <= hardness.matching_stars(n, triples)
     read_back = not told or small_searches.is_matching(n, hardness.matching_of(solution.labels, n, triples))
-    return read_back and told == small_searches.has_matching(n, triples)
+    return Verdict(read_back and told == small_searches.has_matching(n, triples), told)
 
 
 def _graph(random: np.random.Generator, vertices: int) -> list[hardness.Edge]:
-    """Return a random graph with an edge at least."""
-    pairs = [*combinations(range(vertices), 2)]
-    return [pair for pair, taken in zip(pairs, random.random(len(pairs)) < 0.5, strict=True) if taken] or pairs[:1]
+    """Return a random graph with few or many edges, with one at least."""
+    pairs, share = [*combinations(range(vertices), 2)], random.choice([0.25, 0.6])
+    return [pair for pair, taken in zip(pairs, random.random(len(pairs)) < share, strict=True) if taken] or pairs[:1]
 
 
 def _triples(random: np.random.Generator, n: int, count: int) -> list[hardness.Triple]:
+    """Return random triples; about half of the time, there is a matching among them for certain."""
     every: list[hardness.Triple] = [(x, y, z) for x, y, z in product(range(n), repeat=3)]
-    return [every[place] for place in sorted(random.choice(len(every), count, replace=False).tolist())]
+    some = [every[place] for place in random.choice(len(every), count, replace=False)]
+    if random.random() < 0.5:
+        planted = zip(range(n), random.permutation(n).tolist(), random.permutation(n).tolist(), strict=True)
+        some = [*dict.fromkeys([*planted, *some])][:count]
+    return sorted(some)
 
 
+CLIQUE = "at most n′m − (n/2)·C(n/2, 2) stars if and only if there is a clique"
+MATCHING = "at most 3n(m − 1) stars if and only if there is a matching"
 CHECKS: tuple[tuple[str, str, Check], ...] = (
     ("lemma 1: k-anonymity as t = 1 − k/n", "the same optimum", _lemma_1),
     ("theorem 3: least bisection as n/2-anonymity, 6 vertices", "n(|E| + cut)/2 stars", _theorem_3),
     ("theorem 4: n/2-anonymity as n/3-anonymity, 6 rows as 9", "the same optimum", _theorem_4),
-    ("theorem 5: half clique as 3n/8-anonymity, 6 vertices", "n′m − (n/2)·C(n/2, 2) stars just if", _theorem_5),
-    ("theorem 6: 3D matching as t-closeness, t < 1/3, 9 elements", "3n(m − 1) stars just if", _theorem_6),
-    ("theorem 7: 3D matching as t-closeness, t = 1/3, 6 elements", "3n(m − 1) stars just if", _theorem_7),
+    ("theorem 5: half clique as 3n/8-anonymity, 6 vertices", CLIQUE, _theorem_5),
+    ("theorem 6: 3D matching as t-closeness, t < 1/3, 9 elements", MATCHING, _theorem_6),
+    ("theorem 7: 3D matching as t-closeness, t = 1/3, 6 elements", MATCHING, _theorem_7),
 )
 
 
@@ -185,9 +205,8 @@ def _algorithms(progress: Progress) -> ExperimentPart:
             "--method kanonymity --option stars=fewest",
         ),
     )
-    return ExperimentPart(
-        "The algorithms", "Each is compared with the method exact on tables of 10 rows and 3 columns.", figures
-    )
+    text = "Each is compared with the method exact on random tables of 10 rows and 3 columns."
+    return ExperimentPart("The algorithms", text, figures)
 
 
 def _random_tables() -> Iterator[Ints]:
