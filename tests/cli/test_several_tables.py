@@ -101,8 +101,8 @@ def test_a_base_method(tclose: Run) -> None:
 
 
 def test_options_for_projections_alone(tclose: Run) -> None:
-    tclose(*ASKED, "--tables", "2").refuses("--tables and --base are for --method projections", usage=True)
-    tclose(*ANATOMY, "--base", "weave").refuses("--tables and --base are for --method projections", usage=True)
+    tclose(*ASKED, "--tables", "2").refuses("--tables is for --method projections", usage=True)
+    tclose(*ANATOMY, "--base", "weave").refuses("--base is for --method projections or permutation", usage=True)
 
 
 def test_more_tables_than_attributes(tclose: Run, folder: Path) -> None:
