@@ -72,7 +72,7 @@ def test_a_raw_table_is_checked(tclose: Run) -> None:
 def test_attacks_read_the_list_beside_the_release(tclose: Run, folder: Path) -> None:
     tclose(*MONDRIAN)
     asked = ("attack", "r.csv", "--original", "t.csv", "--policy", "p.toml")
-    found = {each["attack"]: each for each in json.loads(tclose(*asked, "--json").out)["attacks"]}
+    found = {each["name"]: each for each in json.loads(tclose(*asked, "--json").out)["attacks"]}
     assert found["background_join"]["release"]["figure"] is None  # no row shows an age
     assert found["homogeneity"]["release"]["rows"] == 0
     (folder / "r-both.csv").unlink()
@@ -104,5 +104,4 @@ def test_compare_says_which_methods_cannot(tclose: Run) -> None:
     asked = ("compare", "t.csv", "--policy", "p.toml", "--methods", "mondrian,anatomy", "--seed", "1", "--json")
     found = {each["name"]: each for each in json.loads(tclose(*asked).out)["methods"]}
     assert found["mondrian:strict"]["outcome"] == "released"
-    assert found["mondrian:strict"]["query_error"] == 0  # one quasi-identifier is counted, the other is exact
     assert found["anatomy"]["outcome"] == "unsuited"

@@ -377,4 +377,6 @@ def predicted(release: Any, *, original: Any, policy: Policy, target: str, seed:
     if target not in policy.sensitive:
         hint = did_you_mean(target, policy.sensitive)
         raise InputError(f"'{target}' is no sensitive attribute of the policy{hint}")
+    if target in policy.both:
+        raise InputError(f"no row of the release shows a value of '{target}' (both), so no model can learn it")
     return predict(detail_of(beside(release, encode_quietly(to_polars(original), policy))), target, seed=seed)

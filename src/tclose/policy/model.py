@@ -293,8 +293,8 @@ class Policy:
         return tuple(value for spec in specs for value in vars(spec).values() if isinstance(value, Path))
 
     def columns(self) -> Iterator[tuple[str, str]]:
-        """Yield every column that the policy names, with the place that names it."""
-        yield from _columns(vars(self))
+        """Yield every column that the policy names once, with the place that names it, or the last of two."""
+        yield from dict(_columns(vars(self))).items()
 
 
 PolicyLike = Policy | Mapping[str, Any] | str | Path
