@@ -351,8 +351,8 @@ def beside(release: Any, original: CodedTable, what: str = "the release", *, bea
     """Bring a release, given as a frame, as its tables or as a `Release`, together with its original."""
     if isinstance(release, Release):
         if not release.layout.comparable:
-            tables = len(release.layout.frames)
-            why = f"has {tables} tables: take one of its .tables at a time" if tables > 1 else "publishes no classes"
+            many = len(release.layout.frames)
+            why = f"has {many} tables: take one of its .tables at a time" if many > 1 else "publishes no classes"
             raise InputError(f"this release {why}")
         release = release.layout.frames
     tables = release if isinstance(release, tuple) else (release,)
