@@ -42,8 +42,9 @@ class CodedTable:
     rows: Ints  # where each row stood in the table as it was read
     withheld: int  # rows left out because a sensitive value is missing
     hierarchies: Mapping[str, Hierarchy]  # of quasi-identifiers, from their files
-    apart: Mapping[str, pl.Series] = field(default_factory=dict)  # cells that are published apart from the rows:
-    # those of a class stand in its rows in any order
+    apart: Mapping[str, pl.Series] = field(
+        default_factory=dict
+    )  # cells published apart; which row has which is unknown
     read: dict[str, Values] = field(default_factory=dict)  # the columns read so far
 
     def __len__(self) -> int:
