@@ -42,9 +42,7 @@ class CodedTable:
     rows: Ints  # where each row stood in the table as it was read
     withheld: int  # rows left out because a sensitive value is missing
     hierarchies: Mapping[str, Hierarchy]  # of quasi-identifiers, from their files
-    apart: Mapping[str, pl.Series] = field(
-        default_factory=dict
-    )  # cells published apart; which row has which is unknown
+    apart: Mapping[str, pl.Series] = field(default_factory=dict)  # cells of which no row is known to be the owner
     read: dict[str, Values] = field(default_factory=dict)  # the columns read so far
 
     def __len__(self) -> int:
