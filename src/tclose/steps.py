@@ -30,6 +30,8 @@ from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.files import check_new, check_targets, discard_unfinished, pending, publish
+from tclose.release.layouts import check_both
+from tclose.release.layouts.both import read_release
 from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import check_clock, table_name
 from tclose.release.publication import Demonstration, Publication
@@ -156,9 +158,10 @@ def anonymize(
     asked, told = Policy.of(policy), Repeating(progress)
     method, preset = method_and_options(method)
     check_temper(method, asked)
-    sources, attributes = sources_of(table, policy, asked), len(asked.sensitive)
+    check_both(method, asked)
+    sources = sources_of(table, policy, asked)
     extra = (certificate, record, report, bound_proof)
-    check_release_targets(Path(out), extra, sources, method=method, attributes=attributes, force=force)
+    check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force)
     if report is not None:
         _check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
@@ -203,7 +206,7 @@ def _page(
     from tclose.report.release_page import release_page
 
     beside = attacks = None
-    if len(written.judged) == 1 and written.certificate.layout == "one table":
+    if written.release.layout.comparable:
         progress(PAGE_JUDGED, "comparing with the original")
         beside = Beside.of(original, written.judged[0].table, beat=progress.beat)
         attacks = _attacks(original, beside, notes, progress)
@@ -309,8 +312,11 @@ def attack(
     policy = Policy.of(policy)
 
     def published(given: Any) -> Any:
-        frame = _frame(given)
-        return GUARDS[NEWEST].unguarded(to_polars(frame)) if guard_formulas else frame
+        release = _release(given, policy)
+        if not guard_formulas:
+            return release
+        frames = release if isinstance(release, tuple) else (release,)
+        return tuple(GUARDS[NEWEST].unguarded(to_polars(frame)) for frame in frames)
 
     from tclose.engine import memory
 
@@ -433,7 +439,7 @@ def detail(
 
     policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
-    release, original = _frame(release), _frame(original)
+    release, original = _release(release, policy), _frame(original)
     measuring = stretch(report, 0.0, 1.0 if target is None else 0.5)
     figures = memory.detail(release, original=original, policy=policy, progress=measuring)
     if target is None:
@@ -493,3 +499,8 @@ def demo(
 def _frame(table: Any) -> Any:
     """Return a table as it was given, or read it from its file."""
     return read(table) if isinstance(table, str | Path) else table
+
+
+def _release(release: Any, policy: Policy) -> Any:
+    """Return a release as it was given, or read it from its file, and the counts of exact values if it has any."""
+    return read_release(release) if policy.both and isinstance(release, str | Path) else _frame(release)

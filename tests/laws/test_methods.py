@@ -567,6 +567,25 @@ def test_an_anatomy_is_lawful_or_refused(data: st.DataObject, seed: int) -> None
     assert all(map(pl.DataFrame.equals, again.tables, release.tables))
 
 
+@brief
+@given(data=st.data(), seed=st.integers(0, 3))
+def test_a_permutation_is_lawful_or_refused(data: st.DataObject, seed: int) -> None:
+    """It is an anatomy in one table: the rows that quasi-identifiers and sensitive values came from share a group."""
+    case = data.draw(cases_for("permutation"))
+    whole = traced(case, ["trace"])
+    asked: dict[str, Any] = {"method": "permutation", "seed": seed, "base": "mondrian"}
+    try:
+        release = anonymize(whole.frame, Policy.from_dict(whole.policy), **asked)
+    except Infeasible:
+        assert_infeasible(case)
+        return
+    table = release.table
+    assert table.rows() == sorted(table.rows())
+    first, second = table.drop(*case.kinds, "trace"), table["group", *case.kinds, "trace"]
+    assert_lawful_anatomy(case, first.sort(pl.all()), second.sort(pl.all()), release.certificate.content["withheld"])
+    assert anonymize(whole.frame, Policy.from_dict(whole.policy), **asked).table.equals(table)
+
+
 def assert_lawful_anatomy(case: Case, first: pl.DataFrame, second: pl.DataFrame, withheld: int) -> None:
     assert first.height == second.height == len(case.rows) - withheld
     assert first.columns == [n for n in ("age", "sex", "area", "born", "ward", "row", "group") if n in first.columns]

@@ -27,7 +27,7 @@ from tclose.policy import Policy, Sensitive
 from tclose.privacy import KAnonymity, Model, Rule, models_of
 from tclose.privacy.registry import MODELS
 from tclose.release.formats import FORMATS, OutputFormat, format_of
-from tclose.release.layouts import LAYOUTS
+from tclose.release.layouts import LAYOUTS, layout_of
 from tclose.table.sources import SOURCES, parse
 from tclose.table.sources.base import Source
 
@@ -239,7 +239,7 @@ def test_a_method_says_what_it_does_in_a_line(name: str) -> None:
     assert method.growth
     assert method.year <= 2026
     assert method.sensitive in ("one", "any")
-    assert method.tables in ("one", "several")
+    assert method.tables in ("one", "several", "exact")
     assert set(method.needs) <= set(policy.MODELS)
 
 
@@ -302,8 +302,13 @@ def test_names_of_measures_and_attacks_differ() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
 
 
-def test_every_method_of_several_tables_has_a_layout() -> None:
-    assert {name for name, method in METHODS.items() if method.tables == "several"} <= set(LAYOUTS)
+def test_every_method_that_does_not_publish_one_table_of_classes_has_a_layout() -> None:
+    assert {name for name, method in METHODS.items() if method.tables != "one"} <= set(LAYOUTS)
+
+
+def test_a_method_has_a_caveat_where_its_layout_publishes_exact_quasi_identifiers() -> None:
+    exact = {name for name in METHODS if layout_of(name).exact_quasi}
+    assert exact == {name for name, method in METHODS.items() if method.caveat}
 
 
 @pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)

@@ -214,7 +214,26 @@ MISTAKES = [  # what is written before, in [quasi.age] and in [sensitive.ldl], a
     # roles
     ("identifiers = ['age']", "", "", "quasi.age: column 'age' has a role already, in identifiers: name it once"),
     ("keep = ['ldl']", "", "", "sensitive.ldl: column 'ldl' has a role already, in keep: name it once"),
-    ("[quasi.ldl]", "", "", "sensitive.ldl: column 'ldl' has a role already, in quasi.ldl: name it once"),
+    ("[quasi.ldl]", "", "", "sensitive.ldl: column 'ldl' has a role already, in quasi.ldl: name it once, or list…"),
+    (
+        "both = ['x']",
+        "",
+        "",
+        "both: column 'x' is both quasi-identifier and sensitive: add [quasi.x] and [sensitive.x]",
+    ),
+    ("both = ['age']", "", "", "both: column 'age' is both quasi-identifier and sensitive: add [sensitive.age]"),
+    (
+        "both = ['ldl']\nperson = 'p'\n[quasi.ldl]",
+        "",
+        "",
+        "both: which value belongs to which person is not published…",
+    ),
+    (
+        "both = ['ldl']\n[quasi.ldl]\ntop = 9\nstep = 2",
+        "",
+        "",
+        "quasi.ldl: exact values of 'ldl' are published as counts, so step and top would hide nothing: leave it out…",
+    ),
     ("keep = ['w']\nunlinkable = ['w']", "", "", "unlinkable: column 'w' has a role already, in keep: name it once"),
     ("person = 'age'", "", "", "person: column 'age' has a role already, in quasi.age: name it once"),
     ("identifiers = ['x', 'x']", "", "", "identifiers: 'x' is named twice: name it once"),

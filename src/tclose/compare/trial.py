@@ -99,7 +99,7 @@ class Trial:
     @property
     def several_tables(self) -> bool:
         """Whether a release of the method has several tables, so that its figures cannot be compared with others."""
-        return METHODS[self.method].tables != "one"
+        return METHODS[self.method].tables == "several"
 
     @property
     def gcp(self) -> float | None:
@@ -224,7 +224,7 @@ class _Released:
 
     def detail(self) -> dict[str, float | None]:
         """Return how much detail the release keeps for analysts; several tables cannot be measured together."""
-        if len(self.release.layout.frames) > 1:
+        if not self.release.layout.comparable:
             return {}
         return kept(detail_of(Beside.of(self.original, self.judged[0].table)))
 

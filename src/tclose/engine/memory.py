@@ -28,7 +28,7 @@ from tclose.privacy.results import CheckResult, Explanation, Step
 from tclose.release.beside import Beside, read_published, register_of
 from tclose.release.detail import detail_of
 from tclose.release.exposed import columns_of_own_values
-from tclose.release.layouts import About, Layout, laid_out, layout_of
+from tclose.release.layouts import About, Layout, check_both, laid_out, layout_of
 from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import created, tool
 from tclose.release.published import ReleaseInput
@@ -148,6 +148,7 @@ def anonymize(
     if note := unused_loss(policy, method, options):
         warnings.warn(note, UserWarning, 2)
     check_temper(method, policy)
+    check_both(method, policy)
     seconds = seconds_for(method, bound_seconds) if bound else None
     report(0.0, "reading")
     kind, table = read_for_release(frame, policy)
@@ -232,6 +233,7 @@ def prepare(
     """
     settings, begun = checked(method, options), created()
     check_temper(method, policy)
+    check_both(method, policy)
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
     leaks = tuple(columns_of_own_values(rows.table, policy, exact_quasi=layout_of(method).exact_quasi))
@@ -286,9 +288,9 @@ def attack(
 ) -> Attacks:
     """Measure what an adversary learns from a release, beside the raw table and a merely k-anonymous one.
 
-    `release` is a published frame, or a `Release`; `second` another release of the same table, to intersect with.
-    `register` holds people with their quasi-identifiers as they are; without one, the table itself is the register,
-    which is the worst case. `method` makes the k-anonymous table.
+    `release` is a published frame, or a `Release`; for a policy with `both`, also its two tables. `second` is another
+    release of the same table, to intersect with. `register` holds people with their quasi-identifiers as they are;
+    without one, the table itself is the register, which is the worst case. `method` makes the k-anonymous table.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
@@ -338,7 +340,7 @@ def _k_anonymous(adversary: Adversary, method: str, progress: Progress) -> Besid
         warnings.simplefilter("ignore", LeakWarning)  # nothing of this table is published
         part = stretch(progress, 0.0, 0.5)
         prepared = prepare(table, policy, kind="polars", method=method, seed=0, progress=part, options={}, phase=MAKING)
-    if len(prepared.layout.frames) > 1:
+    if not prepared.layout.comparable:
         raise InputError(f"method '{method}' publishes several tables: choose another for the k-anonymous table")
     judged = prepared.judged_tables(stretch(progress, 0.5, 0.7, MAKING, only=True))
     progress(0.7, MAKING)
@@ -346,12 +348,18 @@ def _k_anonymous(adversary: Adversary, method: str, progress: Progress) -> Besid
 
 
 def beside(release: Any, original: CodedTable, what: str = "the release", *, beat: Beat = still) -> Beside:
-    """Bring a release, given as a frame or as a `Release` of one table, together with its original."""
+    """Bring a release, given as a frame, as its tables or as a `Release`, together with its original."""
     if isinstance(release, Release):
-        if len(release.layout.frames) > 1:
-            raise InputError(f"this release has {len(release.layout.frames)} tables: take one of its .tables at a time")
-        release = release.layout.frames[0]
-    return Beside.of(original, read_published(release, original, what), what, beat=beat)
+        if not release.layout.comparable:
+            many = len(release.layout.frames)
+            why = f"has {many} tables: take one of its .tables at a time" if many > 1 else "publishes no classes"
+            raise InputError(f"this release {why}")
+        release = release.layout.frames
+    tables = release if isinstance(release, tuple) else (release,)
+    if len(tables) > 2:
+        raise InputError(f"{what} has {len(tables)} tables: take one of them at a time")
+    published = read_published(tables[0], original, what, counts=tables[1] if len(tables) > 1 else None)
+    return Beside.of(original, published, what, beat=beat)
 
 
 def detail(release: Any, *, original: Any, policy: Policy, progress: Progress | None = None) -> dict[str, float | None]:
@@ -369,4 +377,6 @@ def predicted(release: Any, *, original: Any, policy: Policy, target: str, seed:
     if target not in policy.sensitive:
         hint = did_you_mean(target, policy.sensitive)
         raise InputError(f"'{target}' is no sensitive attribute of the policy{hint}")
+    if target in policy.both:
+        raise InputError(f"no row of the release shows a value of '{target}' (both), so no model can learn it")
     return predict(detail_of(beside(release, encode_quietly(to_polars(original), policy))), target, seed=seed)

@@ -24,7 +24,7 @@ class Method:
     sensitive: str = "any"  # how many sensitive attributes: "any" or "one"
     distances: tuple[str, ...] = ALL_DISTANCES
     growth: str = "n log n"  # of its time with the number of rows
-    tables: str = "one"  # how many tables a release of it has: "one" or "several"
+    tables: str = "one"  # of a release: "one" table of classes, "several", or one with "exact" quasi-identifiers
     option: str = ""  # the option that changes what it does, its values, the default first
     choices: tuple[str, ...] = ()
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # sets of options, the default first;
@@ -98,6 +98,15 @@ METHODS = {
         "Xiao & Tao",
         2006,
         tables="several",
+        caveat="does not hide who is in the table",
+    ),
+    "permutation": Method(
+        "permutes sensitive values within groups; does not hide who is in the table",
+        "Zhang, Koudas, Srivastava & Yu; for t: tclose",
+        2007,
+        growth="that of its base method",
+        tables="exact",
+        variants={"mondrian": {"base": "mondrian"}},  # in comparisons, as with projections
         caveat="does not hide who is in the table",
     ),
     "sabre": Method(

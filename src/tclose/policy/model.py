@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 from tclose.errors import Mistakes, PolicyError
 from tclose.policy import parts, settings
+from tclose.policy.both import mistakes_of_both, second_role
 from tclose.policy.distances import DISTANCES, distances_that_take
 from tclose.policy.parts import Bins, Builder, CostTable, Recursive
 from tclose.policy.paths import check_readable
@@ -194,6 +195,7 @@ class Policy:
     person: Annotated[str | None, Setting(settings.text)] = None
     keep: Annotated[tuple[str, ...], Setting(settings.names)] = ()
     unlinkable: Annotated[tuple[str, ...], Setting(settings.names)] = ()
+    both: Annotated[tuple[str, ...], Setting(settings.names)] = ()  # quasi-identifiers that are sensitive, too
     others: Annotated[Literal["error", "drop"], Setting(one_of("error", "drop"))] = "error"
     k: Annotated[int, Setting(whole(1))] = 1
     suppress: Annotated[Fraction, Setting(between(0, 1))] = Fraction(0)
@@ -208,10 +210,12 @@ class Policy:
     def contradictions(settings: GivenSettings) -> Iterator[tuple[str, str]]:
         """Yield each column that has two roles, and say where the policy asks for nothing."""
         named: dict[str, str] = {}
-        for column, place in _columns(_roles(settings)):
-            if column in named:
-                yield place, f"column '{column}' has a role already, in {named[column]}: name it once"
-            named.setdefault(column, place)
+        roles = _roles(settings)
+        for column, place in _columns(roles):
+            first = named.setdefault(column, place)
+            if first != place and (mistake := second_role(column, first, place, roles.get("both", ()))):
+                yield place, mistake
+        yield from mistakes_of_both(roles)
         if settings.is_empty("quasi") and settings.is_empty("keep"):
             yield "", "the policy names no quasi-identifier: add a [quasi.COLUMN] table"
         if settings.is_empty("sensitive") and (settings.lacks("k") or settings.read.get("k") == 1):
@@ -289,8 +293,8 @@ class Policy:
         return tuple(value for spec in specs for value in vars(spec).values() if isinstance(value, Path))
 
     def columns(self) -> Iterator[tuple[str, str]]:
-        """Yield every column that the policy names, with the place that names it."""
-        yield from _columns(vars(self))
+        """Yield every column that the policy names once, with the place that names it, or the last of two."""
+        yield from dict(_columns(vars(self))).items()
 
 
 PolicyLike = Policy | Mapping[str, Any] | str | Path

@@ -23,6 +23,8 @@ from tclose.words import legible
 FORMAT = "tclose-certificate-1"
 NAMES = ("tool", "created", "table", "file")
 SECONDS = re.compile(r"T(\d\d:\d\d):\d\dZ$")  # at the end of a time, which people read to the minute
+LayoutName = Literal["one table", "both", "projections", "anatomy", "permutation"]
+ONE_FILE: tuple[LayoutName, ...] = ("one table", "permutation")  # which may get any name
 Number = int | float | str  # as JSON has it; text where no JSON number is exact, such as "1/3"
 
 
@@ -151,7 +153,7 @@ class CertifiedFile:
 
     name: str | None  # of one table: what it was first called, if it was written; it may get any other name
     sha256: str | None
-    holds: str | None = None  # of an anatomy's tables: which columns
+    holds: str | None = None  # of tables that are judged together: what each of them shows
     measures: Mapping[str, Any] | None = None
     claims: Claims | None = None
 
@@ -213,9 +215,9 @@ class Certificate:
     identity_protected: bool = True
     base: str | None = None  # of projections: the method that splits each of them
     scope: str | None = None  # what the guarantee does not cover
-    group: str | None = None  # of an anatomy: the column that joins its two tables
+    group: str | None = None  # of an anatomy or a permutation: the column that numbers its groups
     guard: int = 0  # the rule by which text that a spreadsheet would run has apostrophes in front; 0 for none
-    layout: Literal["one table", "projections", "anatomy"] = "one table"
+    layout: LayoutName = "one table"
     tool: str | None = None  # what made the release, with its version; older certificates do not say
     created: str | None = None  # when, in UTC
     table: str | None = None  # the name of the table that was published, without its path
@@ -279,7 +281,7 @@ class Certificate:
         content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
         content |= {} if self.bound is None else self.bound.to_dict()
         content |= {"measures": self.measures, **self.claims.to_dict()}
-        if self.layout == "one table":
+        if self.layout in ONE_FILE:
             content |= _given({"file": self.files[0].name}) | {"sha256": self.files[0].sha256}
         else:
             content["tables"] = [file.to_dict() for file in self.files]
@@ -311,7 +313,7 @@ class Certificate:
             scope=content.get("scope"),
             group=content.get("group"),
             guard=_guard(content),
-            layout="one table" if tables is None else "projections" if content.get("group") is None else "anatomy",
+            layout=_layout(content),
             tool=content.get("tool"),
             created=content.get("created"),
             table=content.get("table"),
@@ -391,6 +393,16 @@ def _guard(content: Mapping[str, Any]) -> int:
     if guard and (isinstance(guard, bool) or guard not in GUARDS):
         raise ValueError("not a rule of the guard")
     return int(guard)
+
+
+def _layout(content: Mapping[str, Any]) -> LayoutName:
+    """Return how the tables of a release belong together."""
+    several, groups = content.get("tables") is not None, content.get("group") is not None
+    if groups:
+        return "anatomy" if several else "permutation"
+    if not several:
+        return "one table"
+    return "both" if content["policy"].get("both") else "projections"
 
 
 def _loss(content: Mapping[str, Any]) -> Mapping[str, Any] | None:

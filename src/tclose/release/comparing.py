@@ -171,7 +171,7 @@ def bound_problems(promised: Certificate) -> list[str]:
     if promised.bound is None:
         return []
     problems = promised.bound.problems(promised.measures.get("gcp"))
-    if promised.withheld or "suppress" in promised.settings or promised.layout != "one table":
+    if promised.withheld or "suppress" in promised.settings or promised.layout not in ("one table", "both"):
         problems.append("the certificate has a lower bound, which needs a release of one table with all its rows")
     return problems
 

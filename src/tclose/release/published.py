@@ -20,6 +20,7 @@ from tclose.partition.starts import EQUALITY
 from tclose.policy import Policy
 from tclose.privacy.feasibility import Publishable
 from tclose.privacy.judge import JudgedTable, judge
+from tclose.recode.counts import counts_of, exact_cells
 from tclose.recode.frame import ordered, recoded
 from tclose.release.reader import reader_policy
 from tclose.release.tempering import Tempering
@@ -68,7 +69,8 @@ class ReleaseInput:
     def _finest_classes(self) -> Ints | None:
         """Return the classes of rows that publish the same values by themselves, if everything holds for them."""
         rows = recoded(self.table, self.policy, beat=self.recoding)
-        table = replace(encode_quietly(rows, self.own_policy), persons=self.table.persons)
+        apart = {name: exact_cells(self.table, self.policy, name) for name in self.policy.both}
+        table = replace(encode_quietly(rows, self.own_policy, apart=apart), persons=self.table.persons)
         return table.classes.labels_by_row() if judge(table, self.own_policy).result.satisfied else None
 
     def recoding(self) -> None:
@@ -98,9 +100,11 @@ class Judge:
     policy: Policy
     persons: Ints | None
 
-    def confirm(self, published: pl.DataFrame, progress: Progress = silent) -> JudgedTable:
-        """Judge a table; what does not hold here must never be released."""
-        table = replace(encode_quietly(published, self.policy), persons=self.persons)
+    def confirm(
+        self, published: pl.DataFrame, progress: Progress = silent, apart: Mapping[str, pl.Series] | None = None
+    ) -> JudgedTable:
+        """Judge a table, and the cells that are published apart from it; what does not hold must never be released."""
+        table = replace(encode_quietly(published, self.policy, apart=apart), persons=self.persons)
         judged = judge(table, self.policy, progress)
         if not judged.result.satisfied:
             raise InternalError("the finished release does not hold what was asked for, so it was not released")
@@ -118,6 +122,7 @@ class PublishedTable:
     chosen_loss: float  # by the policy's loss; that of queries is for the steward only
     tempering: Tempering | None = None  # what the random swaps of the policy's `temper` cost
     start: str | None = None  # where the classes come from, if the method considers those of other methods, too
+    counts: pl.DataFrame | None = None  # of the exact values of columns that are both quasi-identifier and sensitive
 
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
@@ -133,7 +138,9 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     loss = round(chosen_loss(given.table, given.policy, classes, partition), DIGITS)
     tempering = None if share is None else Tempering.of(share, gcp(_partition(given, split.labels)), gcp(partition))
     confirming = Judge(given.own_policy, given.persons(order))
-    return PublishedTable(frame, confirming, measures, losses_of(given, partition), loss, tempering, split.start)
+    counts = counts_of(rows, given.table, given.policy) if given.policy.both else None
+    losses = losses_of(given, partition)
+    return PublishedTable(frame, confirming, measures, losses, loss, tempering, split.start, counts)
 
 
 def _partition(given: ReleaseInput, labels: Ints) -> MeasuredPartition:

@@ -26,6 +26,7 @@ def reader_policy(policy: Policy, sensitive: Mapping[str, SensitiveColumn], *, k
         sensitive={name: _written_down(spec, sensitive[name], told_apart) for name, spec in policy.sensitive.items()},
         keep=policy.keep,
         unlinkable=policy.unlinkable,
+        both=policy.both,
         k=policy.k,
         suppress=policy.suppress,
         missing=policy.missing,

@@ -277,7 +277,7 @@ class Release:
         told = Repeating(progress or silent)
         told(0.0, "judging")
         judged, beside = self.judged, None
-        if original is not None and not public and len(self.layout.frames) == 1:
+        if original is not None and not public and self.layout.comparable:
             told(0.2, "comparing with the original")
             coded = encode_quietly(to_polars(original), self.policy)
             beside = Beside.of(coded, judged[0].table, beat=told.beat)

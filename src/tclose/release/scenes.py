@@ -12,6 +12,7 @@ from tclose.distance import Line, LineWithLeaf, Metric
 from tclose.measure.attack import Scene, Secret
 from tclose.privacy.judge import distance_of
 from tclose.release.beside import Beside, coverings, equal_people, linked
+from tclose.release.narrowing import narrowed
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.types import Beat, Ints, still
 
@@ -48,7 +49,7 @@ class Adversary:
         links = beside.people
         if self.register is not None:
             columns = coverings(self.original, beside.published, self.register, beat=self.beat)
-            links = linked(columns, beside.people.sizes, self.beat)
+            links = linked(narrowed(columns, self.original, beside.published), beside.people.sizes, self.beat)
         cells = {name: pair.after for name, pair in beside.cells.items()}
         return Scene(beside.labels, _secrets(beside.published, cells), self.crowd, links.people, beside.people)
 
@@ -65,10 +66,11 @@ def numbered_cells(table: CodedTable, name: str) -> Ints:
 
 
 def _secrets(table: CodedTable, cells: Mapping[str, Ints]) -> tuple[Secret, ...]:
-    return tuple(_secret(column, cells[name]) for name, column in table.sensitive.items())
+    columns = table.sensitive.items()
+    return tuple(_secret(column, cells[name], linked=name not in table.apart) for name, column in columns)
 
 
-def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
+def _secret(column: SensitiveColumn, cells: Ints, *, linked: bool) -> Secret:
     tree, domain = column.hierarchy, len(column.labels)
     geometry = distance_of(column).geometry(domain)
     line = geometry.line if isinstance(geometry, LineWithLeaf) else geometry
@@ -81,4 +83,5 @@ def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
         nodes=() if tree is None else tree.labels,
         positions=line.rounded.positions.astype(np.float64) if isinstance(line, Line) else None,
         costs=geometry.costs.astype(np.float64) if isinstance(geometry, Metric) else None,
+        linked=linked,
     )

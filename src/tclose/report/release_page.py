@@ -32,6 +32,7 @@ from tclose.words import counted, level, nt_closeness, number, percent, required
 PHASE = "drawing the page"
 MOST_LISTED = 3  # attributes, one by one, in the lead
 QUASI = "quasi-identifier: published less exactly"
+BOTH = "quasi-identifier and sensitive: published less exactly, its exact values counted by class"
 KEPT = "published exactly, part of the class"
 UNLINKABLE = "published exactly and not judged (unlinkable)"
 IDENTIFIER = "identifier: never published"
@@ -176,7 +177,7 @@ class ReleasePage:
 
     def _policy(self) -> Section:
         certificate, policy = self.certificate, self.certificate.policy
-        rows = [(shown(name), QUASI, "") for name in policy.quasi]
+        rows = [(shown(name), BOTH if name in policy.both else QUASI, "") for name in policy.quasi]
         rows += [
             (shown(name), f"sensitive, distance {claim.distance}", _required(name, certificate.claims.models))
             for name, claim in certificate.claims.sensitive.items()

@@ -42,6 +42,7 @@ class CodedTable:
     rows: Ints  # where each row stood in the table as it was read
     withheld: int  # rows left out because a sensitive value is missing
     hierarchies: Mapping[str, Hierarchy]  # of quasi-identifiers, from their files
+    apart: Mapping[str, pl.Series] = field(default_factory=dict)  # cells of which no row is known to be the owner
     read: dict[str, Values] = field(default_factory=dict)  # the columns read so far
 
     def __len__(self) -> int:
@@ -50,7 +51,8 @@ class CodedTable:
     def values(self, name: str) -> Values:
         """Return the values of a column, read once."""
         if name not in self.read:
-            self.read[name] = values_of(self.frame[name], self.policy.missing, self.rows)
+            cells = self.apart[name] if name in self.apart else self.frame[name]
+            self.read[name] = values_of(cells, self.policy.missing, self.rows)
         return self.read[name]
 
     @cached_property
@@ -109,14 +111,16 @@ class CodedTable:
         return self if len(rows) == len(self) else _encoded(self.frame[rows], self.policy, self.rows[rows], self)
 
 
-def encode(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
-    """Turn a frame into codes, as the policy says."""
+def encode(
+    frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False, apart: Mapping[str, pl.Series] | None = None
+) -> CodedTable:
+    """Turn a frame into codes, as the policy says; sensitive cells that stand `apart` are not read from the frame."""
     check_columns(frame, policy, ignore_others=ignore_others)
     frame = _with_one_zero(frame, policy)
     warn_of_leaks(frame, policy)
-    rows = rows_with_values(frame, policy)
+    rows = None if apart else rows_with_values(frame, policy)
     if rows is None:
-        table = _encoded(frame, policy, np.arange(frame.height))
+        table = _encoded(frame, policy, np.arange(frame.height), apart=apart or {})
     else:
         table = replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
     _warn_of_like_values(table)
@@ -144,16 +148,24 @@ def _with_one_zero(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     return pl.DataFrame({name: with_one_zero(c, policy.missing) if name in named else c for name, c in columns})
 
 
-def encode_quietly(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
+def encode_quietly(
+    frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False, apart: Mapping[str, pl.Series] | None = None
+) -> CodedTable:
     """Turn a frame into codes without warnings: they were given when the table was first read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)
-        return encode(frame, policy, ignore_others=ignore_others)
+        return encode(frame, policy, ignore_others=ignore_others, apart=apart)
 
 
-def _encoded(frame: pl.DataFrame, policy: Policy, rows: Ints, whole: CodedTable | None = None) -> CodedTable:
+def _encoded(
+    frame: pl.DataFrame,
+    policy: Policy,
+    rows: Ints,
+    whole: CodedTable | None = None,
+    apart: Mapping[str, pl.Series] | None = None,
+) -> CodedTable:
     """Code rows, all of which have their sensitive values; of the `whole` table, files need not be read again."""
-    table, mistakes = CodedTable(frame, policy, {}, None, rows, 0, {}), Mistakes()
+    table, mistakes = CodedTable(frame, policy, {}, None, rows, 0, {}, apart or {}), Mistakes()
     hierarchies = _checked_hierarchies(table, mistakes) if whole is None else whole.hierarchies
     columns = {}
     for name in policy.sensitive:

@@ -30,6 +30,7 @@ class Secret:
     nodes: tuple[tuple[str, ...], ...] = ()  # how the nodes of each height are called
     positions: NDArray[np.float64] | None = None  # of values on a line
     costs: NDArray[np.float64] | None = None  # between values, where a matrix gives them
+    linked: bool = True  # whether rows show the values; else the values of a class stand in its rows in any order
 
     @property
     def reference(self) -> Ints:
