@@ -181,6 +181,10 @@ class ReleasePage:
             (shown(name), f"sensitive, distance {claim.distance}", _required(name, certificate.claims.models))
             for name, claim in certificate.claims.sensitive.items()
         ]
+        rows += [
+            (shown(name), f"attributes together, distance {claim.distance}", _required(name, certificate.claims.models))
+            for name, claim in certificate.claims.joint.items()
+        ]
         rows += [(shown(name), KEPT, "") for name in policy.keep]
         rows += [(shown(name), UNLINKABLE, "") for name in policy.unlinkable]
         rows += [(shown(name), IDENTIFIER, "") for name in self.identifiers]
@@ -240,7 +244,7 @@ def summary(certificate: Certificate) -> str:
 
 def _within_limits(claims: Claims) -> list[str]:
     """Say how far the classes are from the whole table, where the policy limits that for every class."""
-    reached = {name: claims.sensitive[name].closeness or 0.0 for name in claims.limits}
+    reached = {name: claims.attributes[name].closeness or 0.0 for name in claims.limits}
     spelled = {name: f"{shown(name)} {number(reached[name])} (limit {limit})" for name, limit in claims.limits.items()}
     if len(spelled) > MOST_LISTED:
         tightest = max(spelled, key=lambda name: reached[name] / max(level(claims.limits[name]), 1e-9))

@@ -18,6 +18,7 @@ from tclose.policy.settings import join
 from tclose.table import quasi, sensitive
 from tclose.table.classes import Classes, classes_of
 from tclose.table.hierarchy import Hierarchy
+from tclose.table.joint import JointColumn, joint_columns
 from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING, SensitiveColumn
@@ -43,6 +44,7 @@ class CodedTable:
     withheld: int  # rows left out because a sensitive value is missing
     hierarchies: Mapping[str, Hierarchy]  # of quasi-identifiers, from their files
     read: dict[str, Values] = field(default_factory=dict)  # the columns read so far
+    joint: Mapping[str, JointColumn] = field(default_factory=dict)  # attributes together, which are judged as well
 
     def __len__(self) -> int:
         return self.frame.height
@@ -52,6 +54,11 @@ class CodedTable:
         if name not in self.read:
             self.read[name] = values_of(self.frame[name], self.policy.missing, self.rows)
         return self.read[name]
+
+    @property
+    def judged(self) -> Mapping[str, SensitiveColumn | JointColumn]:
+        """Everything that closeness can be asked of: each sensitive attribute, then attributes together."""
+        return {**self.sensitive, **self.joint}
 
     @cached_property
     def quasi(self) -> Mapping[str, QuasiColumn]:
@@ -102,7 +109,8 @@ class CodedTable:
 
     def under(self, policy: Policy) -> CodedTable:
         """Return the same rows under a policy that asks for other levels, or about fewer sensitive attributes."""
-        return replace(self, policy=policy, sensitive={name: self.sensitive[name] for name in policy.sensitive})
+        sensitive = {name: self.sensitive[name] for name in policy.sensitive}
+        return replace(self, policy=policy, sensitive=sensitive, joint={each.name: self.joint[each.name] for each in policy.joint})
 
     def only(self, rows: Ints) -> CodedTable:
         """Return some rows as a table of their own: what is learned from it depends on these rows alone."""
@@ -162,7 +170,10 @@ def _encoded(frame: pl.DataFrame, policy: Policy, rows: Ints, whole: CodedTable 
     mistakes.report()
     persons = None if policy.person is None else _persons(frame[policy.person], policy)
     withheld = 0 if whole is None else whole.withheld
-    return replace(table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies)
+    joint = joint_columns(policy.joint, columns)
+    return replace(
+        table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies, joint=joint
+    )
 
 
 def _persons(column: pl.Series, policy: Policy) -> Ints:

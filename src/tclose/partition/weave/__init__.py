@@ -16,14 +16,16 @@ from itertools import pairwise
 
 import numpy as np
 
+from tclose.distance import TupleMetric
 from tclose.errors import InternalError, PolicyError, did_you_mean
-from tclose.partition.problem import Problem
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import STARTED, Finish, Split, Start
 from tclose.partition.weave.candidates import OWN, Candidates
 from tclose.partition.weave.effort import EFFORTS, EffortName, Pass, effort_for
 from tclose.partition.weave.own import OwnClasses, improved
 from tclose.partition.weave.table import WeaveTable
+from tclose.partition.weave.tuples import leeway
 from tclose.types import Ints, Progress, silent, stretch
 
 __all__ = ["EffortName", "best_partition", "partition"]
@@ -91,10 +93,22 @@ def _finisher(problem: Problem) -> Finish:
 
 
 def _views(problem: Problem) -> list[Problem]:
-    """Return the problem, and the same without persons: where hardly a class holds a person twice, it may do better."""
+    """Return the problem, and the same without persons: where hardly a class holds a person twice, it may do better.
+
+    Tuples of values, which are measured in a tree that is too strict, get leeway.
+    """
+    if any(isinstance(attribute.geometry, TupleMetric) for attribute in problem.sensitive):
+        sensitive = tuple(_with_leeway(attribute, problem.k) for attribute in problem.sensitive)
+        problem = replace(problem, sensitive=sensitive)
     if problem.repeated_persons is None or problem.rows > FEW_PERSON_ROWS:
         return [problem]
     return [problem, replace(problem, persons=None)]
+
+
+def _with_leeway(attribute: Attribute, k: int) -> Attribute:
+    if attribute.t is None or not isinstance(attribute.geometry, TupleMetric):
+        return attribute
+    return replace(attribute, leeway=leeway(attribute, k))
 
 
 def _consider(
