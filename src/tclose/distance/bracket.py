@@ -1,9 +1,9 @@
 """Two integers between which the work of a transportation problem lies, long before it is solved.
 
-Sinkhorn's scaling of a smoothed problem (Cuturi 2013) gives potentials in floats. Rounded to integers, potentials that no
-cost contradicts give a lower bound on the work, and the flow that fills the arcs of least reduced cost first gives an
-upper bound. Whatever the floats were, both bounds hold exactly. The same potentials choose the few arcs that the solver
-has to look at; the proof that its flow is the cheapest looks at all arcs (`transport.py`).
+Sinkhorn's scaling of a smoothed problem (Cuturi 2013) gives potentials in floats. Rounded to integers, potentials that
+no cost contradicts give a lower bound on the work, and the flow that fills the arcs of least reduced cost first gives
+an upper bound. Whatever the floats were, both bounds hold exactly. The same potentials choose the few arcs that the
+solver has to look at; the proof that its flow is the cheapest looks at all arcs (`transport.py`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from functools import cached_property
 import numpy as np
 
 from tclose.distance.moves import in_order
-from tclose.types import Floats, Ints
+from tclose.types import Bools, Floats, Ints
 
 SMOOTHING = 0.01  # in units of the ground distance
 ROUNDS = 200  # of scaling
 FINE = 2**20  # potentials are multiples of the largest cost over this, about
 ARCS = 6  # of each end that the solver is given first
-MOST_FILLED = 20  # times the ends: arcs that are filled in order of their reduced cost
+MOST_FILLED = 3  # times the ends: arcs that are filled in order of their reduced cost
 SOLVED = 8  # programmes, each with the arcs that the one before lacked
 NEAR = 1e-9
 
@@ -103,7 +103,7 @@ class Bracket:
             given[np.where(lacking, reduced, 1.0).argmin(axis=0)[targets], targets] = True
         return flow
 
-    def _solved(self, given: np.ndarray) -> tuple[Floats, Floats]:
+    def _solved(self, given: Bools) -> tuple[Floats, Floats]:
         """Return the cheapest flow on some arcs, and the reduced costs of all arcs."""
         from scipy.optimize import linprog
         from scipy.sparse import coo_array

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
@@ -17,13 +16,13 @@ from tclose.distance.bracket import Bracket
 from tclose.distance.counts import Counts
 from tclose.distance.geometry import Geometry, Line, LineWithLeaf, Tree, TupleMetric
 from tclose.distance.matrix import Matrix
-from tclose.distance.moves import Move, extras
+from tclose.distance.moves import extras
 from tclose.distance.ratios import BracketedRatios, Integers, widened
 from tclose.distance.transport import cheapest_flow
 from tclose.errors import InputError
 from tclose.types import Floats, Ints
 
-FEW_ARCS = 500  # from sources to targets, of a problem that is solved at once
+FEW_ARCS = 64  # from sources to targets, of a problem that is solved at once
 MOST_KNOWN = 200_000  # classes whose bracket is kept
 LARGEST = 2**53  # of a cost, so that a walk over many tuples still fits into 64 bits
 JOINT_NEAR = {  # what counts as near, as the end of a sentence
@@ -81,14 +80,8 @@ class Product(Matrix):
             self.known[keys[index]] = work, work
             return work
 
-        lows, highs = (np.array(ends, dtype=object) for ends in zip(*map(self.known.__getitem__, keys), strict=True))
+        lows, highs = (np.array([self.known[key][end] for key in keys], dtype=object) for end in (0, 1))
         return BracketedRatios(lows, counts.sizes, int(reference.sum()) * self.unit, highs, solve)
-
-    def plan(self, row: Ints, reference: Ints) -> list[Move]:
-        """Return the cheapest moves of earth."""
-        extra, whole = extras(row, reference)
-        flow = cheapest_flow(self.costs, extra, _proposed)
-        return [Move(i, j, Fraction(amount, whole), self.between(i, j)) for i, j, amount in flow]
 
     def _bracket(self, row: Ints, reference: Ints) -> tuple[int, int]:
         """Return a lower and an upper bound on the work of a class; of a small problem, its work."""
@@ -101,9 +94,8 @@ class Product(Matrix):
         bracket = Bracket(between, [extra[i] for i in sources], [-extra[j] for j in targets])
         return bracket.low, bracket.high
 
-    def _work(self, row: Ints, reference: Ints) -> int:
-        extra, _ = extras(row, reference)
-        return sum(int(self.costs[i, j]) * amount for i, j, amount in cheapest_flow(self.costs, extra, _proposed))
+    def _flow(self, extra: list[int]) -> list[tuple[int, int, int]]:
+        return cheapest_flow(self.costs, extra, _proposed)
 
 
 def _proposed(costs: Ints, supply: list[int], demand: list[int]) -> Floats:
@@ -126,4 +118,4 @@ def _costs(geometry: Geometry, values: Ints) -> tuple[Integers, int]:
 
 def _apart(places: Integers) -> Integers:
     wide = widened(places, 2 * int(places.max()))
-    return np.abs(wide[:, None] - wide)
+    return np.asarray(np.abs(wide[:, None] - wide))

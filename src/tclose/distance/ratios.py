@@ -87,7 +87,7 @@ class Ratios:
 class BracketedRatios(Ratios):
     """Fractions that are costly to compute: `numerators` are at most, `highs` at least the true numerators.
 
-    Whatever is asked is answered exactly; `solve(j)` computes the numerator of class j, where the bracket cannot decide.
+    Every verdict is exact; `solve(j)` computes the numerator of class j, where its bracket cannot decide.
     """
 
     highs: Integers
@@ -97,9 +97,9 @@ class BracketedRatios(Ratios):
         return Fraction(self._exact(index), int(self.sizes[index]) * self.unit)
 
     def floats(self) -> NDArray[np.float64]:
-        """Return floats within the brackets, none above the largest fraction."""
+        """Return floats within the brackets, some percent from the fractions themselves; nothing is solved for that."""
         middles = (self.numerators + self.highs) / 2 / (self.sizes.astype(object) * self.unit)
-        return np.minimum(middles.astype(np.float64), float(self.largest()[0]))
+        return np.asarray(middles, dtype=np.float64)
 
     def at_most(self, level: Fraction) -> NDArray[np.bool_]:
         """Tell for each class, exactly, whether its fraction is ≤ level."""

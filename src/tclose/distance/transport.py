@@ -21,9 +21,7 @@ Objects = NDArray[np.object_]
 Proposer = Callable[[Ints, list[int], list[int]], NDArray[np.float64]]  # (costs, supply, demand): a flow in floats
 
 
-def cheapest_flow(
-    costs: Ints, extra: list[int], propose: Proposer | None = None
-) -> list[tuple[int, int, int]]:
+def cheapest_flow(costs: Ints, extra: list[int], propose: Proposer | None = None) -> list[tuple[int, int, int]]:
     """Return the cheapest (source, target, amount) moves that level every extra, for integer costs."""
     sources = [i for i, e in enumerate(extra) if e > 0]
     targets = [j for j, e in enumerate(extra) if e < 0]

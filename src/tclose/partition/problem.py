@@ -33,7 +33,9 @@ class Attribute:
     t: Fraction | None
     n: int | None = None
     models: tuple[Model, ...] = ()
-    leeway: Fraction = Fraction(1)  # of a method that measures the distance by a stricter one: how many times t it takes
+    leeway: Fraction = Fraction(
+        1
+    )  # of a method that measures the distance by a stricter one: how many times t it takes
 
     def __post_init__(self) -> None:
         if len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() < len(self.reference):

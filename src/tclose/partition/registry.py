@@ -85,6 +85,7 @@ METHODS = {
         "Liang & Yuan",
         2013,
         growth="n log n; with alpha = 1/2 cubic in the different rows, up to 1,000",
+        joint=(),  # it serves no t at all
     ),
     "projections": Method(
         "publishes several tables, each with related sensitive attributes (CODIP)",

@@ -51,7 +51,9 @@ def joints(value: object, place: str) -> tuple[Joint, ...]:
 def _joint(given: object, place: str) -> Joint:
     read = _READ(given, place)
     if len(read.get("attributes", ())) < 2:
-        raise PolicyError('expected at least two sensitive attributes, as in ["ldl", "hdl"]', place=f"{place}.attributes")
+        raise PolicyError(
+            'expected at least two sensitive attributes, as in ["ldl", "hdl"]', place=f"{place}.attributes"
+        )
     if "t" not in read:
         raise PolicyError("expected a number between 0 and 1: say t as well", place=f"{place}.t")
     return Joint(**read)

@@ -73,8 +73,8 @@ def figures_of(table: CodedTable, policy: Policy) -> TableFigures:
 def _attribute(column: JudgedColumn, table: CodedTable, limit: float | None) -> AttributeFigures:
     counts, distance = counts_of(column, table.classes), distance_of(column)
     ratios = distance.emd(counts, column.reference)
-    closeness = ratios.floats()
-    worst = ratios.largest()[1]
+    largest, worst = ratios.largest()
+    closeness = np.minimum(ratios.floats(), float(largest))  # floats of tuples are some percent off
     typical = int(np.argsort(closeness, kind="stable")[(len(closeness) - 1) // 2])
     groups = ValueGroups.of(column, MOST_BARS)
     names, group_of = groups.names, groups.group_of

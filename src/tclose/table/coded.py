@@ -110,7 +110,9 @@ class CodedTable:
     def under(self, policy: Policy) -> CodedTable:
         """Return the same rows under a policy that asks for other levels, or about fewer sensitive attributes."""
         sensitive = {name: self.sensitive[name] for name in policy.sensitive}
-        return replace(self, policy=policy, sensitive=sensitive, joint={each.name: self.joint[each.name] for each in policy.joint})
+        return replace(
+            self, policy=policy, sensitive=sensitive, joint={each.name: self.joint[each.name] for each in policy.joint}
+        )
 
     def only(self, rows: Ints) -> CodedTable:
         """Return some rows as a table of their own: what is learned from it depends on these rows alone."""
@@ -171,9 +173,7 @@ def _encoded(frame: pl.DataFrame, policy: Policy, rows: Ints, whole: CodedTable 
     persons = None if policy.person is None else _persons(frame[policy.person], policy)
     withheld = 0 if whole is None else whole.withheld
     joint = joint_columns(policy.joint, columns)
-    return replace(
-        table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies, joint=joint
-    )
+    return replace(table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies, joint=joint)
 
 
 def _persons(column: pl.Series, policy: Policy) -> Ints:

@@ -62,7 +62,7 @@ def _ratios(scene: Scene, secret: Secret, ordered: bool) -> Ratios:
 
 
 def run(scene: Scene) -> Finding:
-    """Find the largest distance in pairs of values, and the rows of classes that are far from the table in pairs only."""
+    """Find the largest distance in pairs of values, and the rows of classes that stand out in pairs alone."""
     if len(scene.secrets) < 2:
         return not_applicable(scene, "The policy names fewer than two sensitive attributes, so there are no pairs.")
     pairs = [Pair.of(scene, *two) for two in islice(combinations(scene.secrets, 2), MOST_PAIRS)]
@@ -70,7 +70,9 @@ def run(scene: Scene) -> Finding:
     finding = finding_of(scene, float(worst.ratios.largest()[0]), [pair.exposure for pair in pairs])
     sentence = worst.sentence()
     if finding.rows:
-        sentence += f"; {rows_of(finding.rows, finding.of)} are in classes that are farther in pairs than any class is alone"
+        sentence += (
+            f"; {rows_of(finding.rows, finding.of)} are in classes that are farther in pairs than any class is alone"
+        )
     return finding.saying(f"{sentence}.")
 
 

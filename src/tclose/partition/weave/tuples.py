@@ -83,21 +83,28 @@ def leeway(attribute: Attribute, k: int) -> Fraction:
 
     The classes are as small as random classes within t can be; the seed is fixed, so a table has one leeway.
     """
-    geometry = attribute.geometry
-    assert isinstance(geometry, TupleMetric)
+    assert isinstance(attribute.geometry, TupleMetric)
     assert attribute.t is not None
-    tree, random, size = TupleTree.of(geometry, attribute.reference), np.random.default_rng(SEED), max(k, 2)
+    tree, random = TupleTree.of(attribute.geometry, attribute.reference), np.random.default_rng(SEED)
+    most, size = min(LARGEST, len(attribute.codes)), max(k, 2)
     while True:
-        size = min(size, LARGEST, len(attribute.codes))
+        size = min(size, most)
         drawn = [random.choice(attribute.codes, size, replace=False) for _ in range(SAMPLES)]
-        exact, within = _distances(attribute, drawn), [tree.distance(np.bincount(codes, minlength=len(attribute.reference)), attribute.reference) for codes in drawn]
-        if size in (LARGEST, len(attribute.codes)) or exact.mean() <= float(attribute.t):
-            ratios = [far / near for far, near in zip(within, exact.tolist(), strict=True) if near > 0]
-            return max(Fraction(1), Fraction(min(ratios, default=1.0)).limit_denominator(1000))
+        exact = _distances(attribute, drawn)
+        if size == most or exact.mean() <= float(attribute.t):
+            return max(Fraction(1), _least_ratio(tree, attribute.reference, drawn, exact))
         size *= 2
 
 
 def _distances(attribute: Attribute, drawn: list[Ints]) -> Floats:
+    """Return the distances of some classes, up to a few percent."""
     labels = np.repeat(np.arange(len(drawn)), [len(codes) for codes in drawn])
     counts = Counts.from_codes(labels, np.concatenate(drawn), len(attribute.reference))
     return attribute.distance.emd(counts, attribute.reference).floats()
+
+
+def _least_ratio(tree: TupleTree, reference: Ints, drawn: list[Ints], exact: Floats) -> Fraction:
+    counts = [np.bincount(codes, minlength=len(reference)).astype(np.int64) for codes in drawn]
+    far = [tree.distance(each, reference) for each in counts]
+    ratios = [distance / near for distance, near in zip(far, exact.tolist(), strict=True) if near > 0]
+    return Fraction(min(ratios, default=1.0)).limit_denominator(1000)
