@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from tclose import Infeasible, Policy, anonymize, check, explain, verify
 from tclose.distance import Counts, Equal, Hierarchical, Ordered, Product, product
 from tclose.distance.bracket import Bracket
+from tclose.errors import Unsuited
 from tclose.partition import METHODS
 
 Row = Mapping[str, Any]
@@ -264,19 +265,24 @@ def _number(cell: Any) -> int | None:
     return None if cell in (None, "") else int(cell)
 
 
-@pytest.mark.parametrize("distance", ["product", "lexicographic"])
 @pytest.mark.parametrize("method", SERVING)
 @brief
-@given(data=st.data(), t=st.sampled_from(["1/10", "1/4", "1/2"]), k=st.integers(1, 3))
+@given(
+    distance=st.sampled_from(["product", "lexicographic"]),
+    data=st.data(),
+    t=st.sampled_from(["1/10", "1/4", "1/2"]),
+    k=st.integers(1, 3),
+)
 def test_a_release_is_close_in_tuples(
     method: str, distance: str, data: st.DataObject, t: str, k: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    names, rows = data.draw(tables(distance=distance, rows=14))
+    names, rows = data.draw(tables(distance=distance, rows=10))
     folder = tmp_path_factory.mktemp("joint")
     try:
         release = anonymize(frame_of(rows), policy_of(names, distance, t, k=k), method=method, seed=1)
-    except Infeasible:
-        assert k > len(rows)
+    except Unsuited:
+        if method != "exact":  # whose recursion reaches few tuples
+            raise
         return
     assert set(release.frame.columns) == {"age", *names}  # tuples are never a column of their own
     published = [typed(names, row) for row in release.frame.iter_rows(named=True)]
