@@ -192,7 +192,6 @@ class Policy:
 
     quasi: Annotated[Mapping[str, Quasi], Setting(_quasi)] = field(default_factory=dict)
     sensitive: Annotated[Mapping[str, Sensitive], Setting(_sensitive)] = field(default_factory=dict)
-    joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
     identifiers: Annotated[tuple[str, ...], Setting(settings.names)] = ()
     person: Annotated[str | None, Setting(settings.text)] = None
     keep: Annotated[tuple[str, ...], Setting(settings.names)] = ()
@@ -203,6 +202,7 @@ class Policy:
     missing: Annotated[tuple[str, ...], Setting(settings.names)] = ("",)
     loss: Annotated[LossName, Setting(one_of(*LOSSES))] = "gcp"
     temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
+    joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
 
     def __post_init__(self) -> None:
         _normalise(self)
