@@ -62,7 +62,7 @@ def best_partition(
     if effort not in EFFORTS:
         raise PolicyError(f"there is no effort '{effort}'{did_you_mean(effort, EFFORTS)}")
     problem.check_feasible()
-    finished, considered = finish or _finisher(problem), []
+    finished, considered = _finisher(problem) if finish is None else _within_t_first(problem, finish), []
     for start in starts:
         if start.optimal and (labels := finished(start.labels)) is not None and np.array_equal(labels, start.labels):
             progress(1.0, "merging classes")
@@ -92,12 +92,25 @@ def _finisher(problem: Problem) -> Finish:
     return finish
 
 
+def _within_t_first(problem: Problem, finish: Finish) -> Finish:
+    """Return what brings tuples of values, which have leeway, within t before it merges classes; merging keeps t."""
+    tuples = tuple(replace(attribute, models=()) for attribute in problem.sensitive if _are_tuples(attribute))
+    if not tuples:
+        return finish
+    within_t = _finisher(replace(problem, sensitive=tuples, k=1, persons=None))
+    return lambda labels: finish(within_t(labels))
+
+
+def _are_tuples(attribute: Attribute) -> bool:
+    return attribute.t is not None and isinstance(attribute.geometry, TupleMetric)
+
+
 def _views(problem: Problem) -> list[Problem]:
     """Return the problem, and the same without persons: where hardly a class holds a person twice, it may do better.
 
     Tuples of values, which are measured in a tree that is too strict, get leeway.
     """
-    if any(isinstance(attribute.geometry, TupleMetric) for attribute in problem.sensitive):
+    if any(map(_are_tuples, problem.sensitive)):
         sensitive = tuple(_with_leeway(attribute, problem.k) for attribute in problem.sensitive)
         problem = replace(problem, sensitive=sensitive)
     if problem.repeated_persons is None or problem.rows > FEW_PERSON_ROWS:
@@ -106,9 +119,7 @@ def _views(problem: Problem) -> list[Problem]:
 
 
 def _with_leeway(attribute: Attribute, k: int) -> Attribute:
-    if attribute.t is None or not isinstance(attribute.geometry, TupleMetric):
-        return attribute
-    return replace(attribute, leeway=leeway(attribute, k))
+    return replace(attribute, leeway=leeway(attribute, k)) if _are_tuples(attribute) else attribute
 
 
 def _consider(
