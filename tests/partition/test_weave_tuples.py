@@ -63,9 +63,9 @@ def test_leeway_is_what_random_classes_show_and_the_limit_takes_it() -> None:
     chance = np.random.default_rng(1)
     rows = [(int(a), int(b)) for a, b in zip(chance.integers(0, 5, 300), chance.integers(0, 3, 300), strict=True)]
     attribute = attribute_of(rows, "1/5")
-    factor = leeway(attribute, 3)
-    assert 1 < factor < 3
-    assert factor == leeway(attribute, 3)
+    factor = leeway(attribute)
+    assert 1 < factor < 6
+    assert factor == leeway(attribute)
     (limit,) = limit_trees((replace(attribute, leeway=factor),))
     assert limit.t == factor / 5
 

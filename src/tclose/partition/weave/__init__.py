@@ -98,7 +98,12 @@ def _within_t_first(problem: Problem, finish: Finish) -> Finish:
     if not tuples:
         return finish
     within_t = _finisher(replace(problem, sensitive=tuples, k=1, persons=None))
-    return lambda labels: finish(within_t(labels))
+
+    def finished(labels: Ints) -> Ints | None:
+        mended = within_t(labels)
+        return None if mended is None else finish(mended)
+
+    return finished
 
 
 def _are_tuples(attribute: Attribute) -> bool:
@@ -111,15 +116,14 @@ def _views(problem: Problem) -> list[Problem]:
     Tuples of values, which are measured in a tree that is too strict, get leeway.
     """
     if any(map(_are_tuples, problem.sensitive)):
-        sensitive = tuple(_with_leeway(attribute, problem.k) for attribute in problem.sensitive)
-        problem = replace(problem, sensitive=sensitive)
+        problem = replace(problem, sensitive=tuple(map(_with_leeway, problem.sensitive)))
     if problem.repeated_persons is None or problem.rows > FEW_PERSON_ROWS:
         return [problem]
     return [problem, replace(problem, persons=None)]
 
 
-def _with_leeway(attribute: Attribute, k: int) -> Attribute:
-    return replace(attribute, leeway=leeway(attribute, k)) if _are_tuples(attribute) else attribute
+def _with_leeway(attribute: Attribute) -> Attribute:
+    return replace(attribute, leeway=leeway(attribute)) if _are_tuples(attribute) else attribute
 
 
 def _consider(

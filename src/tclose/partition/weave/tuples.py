@@ -15,10 +15,9 @@ import numpy as np
 
 from tclose.distance import Counts, TupleMetric
 from tclose.partition.problem import Attribute
-from tclose.types import Floats, Ints, SmallInts
+from tclose.types import Ints, SmallInts
 
-SAMPLES = 6  # random classes of each size
-LARGEST = 128  # rows of a random class; of larger ones, distances take long to compute
+SAMPLES, SIZE = 8, 16  # random classes, and their rows
 SEED = 75
 
 
@@ -78,33 +77,17 @@ def _halves(costs: Ints, part: Ints, reference: Ints) -> Iterator[Ints]:
     yield order[cut:]
 
 
-def leeway(attribute: Attribute, k: int) -> Fraction:
-    """Return how many times the distance of a class its distance in the tree is, at least, by random classes.
+def leeway(attribute: Attribute) -> Fraction:
+    """Return how many times its distance a class has in the tree, at most, by some random classes.
 
-    The classes are as small as random classes within t can be; the seed is fixed, so a table has one leeway.
+    The ratio hardly depends on the size of a class. The seed is fixed, so a table has one leeway.
     """
     assert isinstance(attribute.geometry, TupleMetric)
-    assert attribute.t is not None
     tree, random = TupleTree.of(attribute.geometry, attribute.reference), np.random.default_rng(SEED)
-    most, size = min(LARGEST, len(attribute.codes)), max(k, 2)
-    while True:
-        size = min(size, most)
-        drawn = [random.choice(attribute.codes, size, replace=False) for _ in range(SAMPLES)]
-        exact = _distances(attribute, drawn)
-        if size == most or exact.mean() <= float(attribute.t):
-            return max(Fraction(1), _least_ratio(tree, attribute.reference, drawn, exact))
-        size *= 2
-
-
-def _distances(attribute: Attribute, drawn: list[Ints]) -> Floats:
-    """Return the distances of some classes, up to a few percent."""
-    labels = np.repeat(np.arange(len(drawn)), [len(codes) for codes in drawn])
-    counts = Counts.from_codes(labels, np.concatenate(drawn), len(attribute.reference))
-    return attribute.distance.emd(counts, attribute.reference).floats()
-
-
-def _least_ratio(tree: TupleTree, reference: Ints, drawn: list[Ints], exact: Floats) -> Fraction:
-    counts = [np.bincount(codes, minlength=len(reference)).astype(np.int64) for codes in drawn]
-    far = [tree.distance(each, reference) for each in counts]
-    ratios = [distance / near for distance, near in zip(far, exact.tolist(), strict=True) if near > 0]
-    return Fraction(min(ratios, default=1.0)).limit_denominator(1000)
+    size = min(SIZE, len(attribute.codes))
+    drawn = [random.choice(attribute.codes, size, replace=False) for _ in range(SAMPLES)]
+    counts = [np.bincount(codes, minlength=len(attribute.reference)).astype(np.int64) for codes in drawn]
+    near = attribute.distance.emd(Counts.from_dense(counts), attribute.reference).floats()
+    far = [tree.distance(each, attribute.reference) for each in counts]
+    ratios = [distance / least for distance, least in zip(far, near.tolist(), strict=True) if least > 0]
+    return max(Fraction(1), Fraction(max(ratios, default=1.0)).limit_denominator(1000))
