@@ -161,6 +161,6 @@ def test_the_attack_shows_what_closeness_of_each_attribute_hides(tclose: Run) ->
     (found,) = [one for one in json.loads(tclose(*attack).out)["attacks"] if one["name"] == "joint_skewness"]
     assert found["release"]["figure"] == pytest.approx(1 / 6)  # half of the rows move by one rank of three
     assert found["release"]["rows"] == 12
-    assert "(ranks of sorted pairs), either attribute alone at most 0 in any class" in found["release"]["sentence"]
+    assert "in either attribute alone, no class is farther than 0; 12 rows (100 %)" in found["release"]["sentence"]
     asking(JOINT, BASE)
     assert tclose("check", "t.csv", "--policy", "p.toml").status == 1
