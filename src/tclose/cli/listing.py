@@ -54,7 +54,7 @@ def _show_ranking(console: Console, comparison: Comparison) -> None:
 
 
 def _show_closeness(console: Console, comparison: Comparison) -> None:
-    limits = {name: spec.limit for name, spec in comparison.policy.sensitive.items()}
+    limits = {name: spec.limit for name, spec in comparison.policy.required.items()}
     if limits:
         titles = [legible(name) + ("" if limit is None else f" ≤ {number(limit)}") for name, limit in limits.items()]
         console.print()

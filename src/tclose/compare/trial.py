@@ -253,7 +253,7 @@ def _cost(certificate: Certificate) -> dict[str, Any]:
         "smallest_class": claims.smallest_class,
         "average_class": claims.rows / claims.classes,
         "measures": {measure.name: certificate.measures.get(measure.name) for measure in COMPARED},
-        "closeness": {name: claim.closeness for name, claim in claims.sensitive.items()},
+        "closeness": {name: claim.closeness for name, claim in claims.attributes.items()},
     }
 
 

@@ -17,7 +17,7 @@ from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
 from tclose.measure.kept import kept
 from tclose.measure.learning import Prediction, predict
-from tclose.partition import DEFAULT_METHOD, check_temper, lowers_loss, method_and_options
+from tclose.partition import DEFAULT_METHOD, check_joint, check_temper, lowers_loss, method_and_options
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import k_alone
@@ -83,16 +83,16 @@ def explain(
     policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
     table = encode(to_polars(frame), policy, ignore_others=True)
-    if attribute not in table.sensitive:
-        hint = did_you_mean(attribute, table.sensitive)
+    if attribute not in table.judged:
+        hint = did_you_mean(attribute, table.judged)
         raise InputError(f"'{attribute}' is no sensitive attribute of the policy{hint}")
     report(0.5, "forming classes")
-    classes, column = table.classes, table.sensitive[attribute]
+    classes, column = table.classes, table.judged[attribute]
     if not 1 <= class_number <= len(classes):
         raise InputError(f"there is no class {class_number:,}: the table has classes 1 to {len(classes):,}")
     report(0.7, "finding the cheapest moves")
     members = classes.members(class_number - 1)
-    counts = np.bincount(column.codes[members], minlength=len(column.labels)).astype(np.int64)
+    counts = np.bincount(column.codes[members], minlength=len(column.reference)).astype(np.int64)
     plan = distance_of(column).plan(counts, column.reference)
     report(0.9, "adding up the moves")
     groups = ValueGroups.of(column, MOST_BINS)
@@ -149,6 +149,7 @@ def anonymize(
         warnings.warn(note, UserWarning, 2)
     check_temper(method, policy)
     check_both(method, policy)
+    check_joint(method, policy, options)
     seconds = seconds_for(method, bound_seconds) if bound else None
     report(0.0, "reading")
     kind, table = read_for_release(frame, policy)
@@ -234,6 +235,7 @@ def prepare(
     settings, begun = checked(method, options), created()
     check_temper(method, policy)
     check_both(method, policy)
+    check_joint(method, policy, settings)
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
     leaks = tuple(columns_of_own_values(rows.table, policy, exact_quasi=layout_of(method).exact_quasi))

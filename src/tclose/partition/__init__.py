@@ -22,6 +22,7 @@ __all__ = [
     "Method",
     "Problem",
     "Split",
+    "check_joint",
     "check_temper",
     "lowers_loss",
     "merged",
@@ -111,6 +112,17 @@ def check_temper(name: str, policy: Policy) -> None:
     if policy.temper is not None and not method_called(name).tempers:
         able = " or ".join(f"'{other}'" for other, method in METHODS.items() if method.tempers)
         raise Unsuited(f"temper is a last stage of method {able}, not of '{name}': choose {able}, or leave temper out")
+
+
+def check_joint(name: str, policy: Policy, options: Mapping[str, Any]) -> None:
+    """Refuse a policy with `[[joint]]` for a method that cannot keep attributes close together."""
+    about = method_called(name)
+    if not policy.joint or about.joint is None or options.get(about.option, "") in about.joint:
+        return
+    able = [*(f"{about.option} = {choice}" for choice in about.joint), f"method '{DEFAULT_METHOD}'"]
+    raise Unsuited(
+        f"method '{name}' cannot keep sensitive attributes close together ([[joint]]): choose {' or '.join(able)}"
+    )
 
 
 def tempering_of(name: str) -> Callable[..., Ints]:

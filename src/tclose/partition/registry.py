@@ -35,6 +35,7 @@ class Method:
     lowers_loss: bool = False  # whether every step of it lowers the loss that the policy chooses
     counts_persons: bool = False  # whether it counts persons itself; for the others, classes are merged afterwards
     tempers: bool = False  # whether it has the last stage that the policy's `temper` asks for
+    joint: tuple[str, ...] | None = None  # choices of its option that keep attributes close together; None for all
 
 
 def _each(option: str, *choices: str) -> dict[str, dict[str, Any]]:
@@ -84,6 +85,7 @@ METHODS = {
         "Liang & Yuan",
         2013,
         growth="n log n; with alpha = 1/2 cubic in the different rows, up to 1,000",
+        joint=(),  # it serves no t at all
     ),
     "projections": Method(
         "publishes several tables, each with related sensitive attributes (CODIP)",
@@ -91,6 +93,7 @@ METHODS = {
         2011,
         growth="that of its base method",
         tables="several",
+        joint=(),  # attributes may come into different tables
         variants={"mondrian": {"base": "mondrian"}},  # in comparisons: the best base would hide what the layout costs
     ),
     "anatomy": Method(
@@ -114,6 +117,7 @@ METHODS = {
         "Cao, Karras, Kalnis & Tan",
         2011,
         sensitive="one",
+        joint=(),
         distances=of_shapes("line", "tree"),
         growth="n log n; by nearest rows n²",
         option="near",
@@ -134,6 +138,7 @@ METHODS = {
         growth="n²/k; by swaps n²",
         option="variant",
         choices=("first", "swap", "merge"),
+        joint=("merge",),
         variants=_each("variant", "first", "swap", "merge"),
     ),
     "burel": Method(
@@ -145,6 +150,7 @@ METHODS = {
         option="near",
         choices=("hilbert", "nearest"),
         needs=("beta", "enhanced_beta"),
+        joint=(),
     ),
     "clustering": Method(
         "gives every class one row of each fuzzy cluster of sensitive values",

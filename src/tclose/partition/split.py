@@ -22,8 +22,8 @@ from tclose.policy import Policy
 from tclose.policy import Sensitive as Asked
 from tclose.privacy import DistinctL, NTCloseness, TCloseness, models_of
 from tclose.privacy.feasibility import NoPartition, Publishable
-from tclose.privacy.judge import distance_of, values_recur, verdicts
-from tclose.table import CodedTable, SensitiveColumn
+from tclose.privacy.judge import JudgedColumn, distance_of, values_recur, verdicts
+from tclose.table import CodedTable
 from tclose.table.classes import Classes
 from tclose.types import Bools, Floats, Ints, Progress, still, stretch
 
@@ -187,7 +187,8 @@ def _numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 def problem_of(table: CodedTable, policy: Policy, method: str | None = None) -> Problem:
     """Return what a method is given: codes and losses, no texts; persons only where the method counts them itself."""
     by_persons = table.persons is not None and method is not None and method_called(method).counts_persons
-    specs = ((column, policy.sensitive[name]) for name, column in table.sensitive.items())
+    required = policy.required
+    specs = ((column, required[name]) for name, column in table.judged.items())
     sensitive = tuple(_sensitive(column, spec, table.persons, by_persons=by_persons) for column, spec in specs)
     return Problem(
         points=_points(table),
@@ -199,7 +200,7 @@ def problem_of(table: CodedTable, policy: Policy, method: str | None = None) -> 
     )
 
 
-def _sensitive(column: SensitiveColumn, spec: Asked, persons: Ints | None, *, by_persons: bool) -> Attribute:
+def _sensitive(column: JudgedColumn, spec: Asked, persons: Ints | None, *, by_persons: bool) -> Attribute:
     """Return an attribute with its models; those that count persons as no method does are left to the merging."""
     distance = distance_of(column)
     asked = [model for model in models_of(spec, distance) if model.name not in ENSURED]

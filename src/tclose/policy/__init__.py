@@ -1,12 +1,14 @@
 """What is asked: the policy, from TOML or from Python, validated once."""
 
 from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_settings
+from tclose.policy.joint import JOINT_DISTANCES, Joint
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
 from tclose.policy.parts import DATE_UNITS, Bins, Builder, CostTable, Recursive
 
 __all__ = [
     "DATE_UNITS",
     "DISTANCES",
+    "JOINT_DISTANCES",
     "LEVELS",
     "LOSSES",
     "MODELS",
@@ -14,6 +16,7 @@ __all__ = [
     "Builder",
     "CostTable",
     "DistanceSettings",
+    "Joint",
     "Policy",
     "PolicyLike",
     "Quasi",

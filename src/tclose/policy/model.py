@@ -19,6 +19,8 @@ from tclose.errors import Mistakes, PolicyError
 from tclose.policy import parts, settings
 from tclose.policy.both import mistakes_of_both, second_role
 from tclose.policy.distances import DISTANCES, distances_that_take
+from tclose.policy.joint import Joint, joints
+from tclose.policy.joint import contradictions as joint_contradictions
 from tclose.policy.parts import Bins, Builder, CostTable, Recursive
 from tclose.policy.paths import check_readable
 from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, whole
@@ -202,6 +204,7 @@ class Policy:
     missing: Annotated[tuple[str, ...], Setting(settings.names)] = ("",)
     loss: Annotated[LossName, Setting(one_of(*LOSSES))] = "gcp"
     temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
+    joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -216,6 +219,7 @@ class Policy:
             if first != place and (mistake := second_role(column, first, place, roles.get("both", ()))):
                 yield place, mistake
         yield from mistakes_of_both(roles)
+        yield from joint_contradictions(settings.read.get("joint", ()), roles)
         if settings.is_empty("quasi") and settings.is_empty("keep"):
             yield "", "the policy names no quasi-identifier: add a [quasi.COLUMN] table"
         if settings.is_empty("sensitive") and (settings.lacks("k") or settings.read.get("k") == 1):
@@ -282,6 +286,11 @@ class Policy:
         return (*self.quasi, *self.keep)
 
     @property
+    def required(self) -> Mapping[str, Sensitive]:
+        """What is required of each sensitive attribute, and then of attributes together."""
+        return {**self.sensitive, **{joint.name: Sensitive(t=joint.t) for joint in self.joint}}
+
+    @property
     def supersets(self) -> dict[str, dict[str, Any]]:
         """The n and t of every attribute that (n,t)-closeness is required of."""
         return {name: {"n": spec.n, "t": spec.t} for name, spec in self.sensitive.items() if spec.n is not None}
@@ -304,7 +313,7 @@ def _plain(value: Any) -> Any:
     """Turn settings into what JSON and TOML have, exactly."""
     if isinstance(value, Builder | Bins):
         return {value.kind: _plain(value.levels if isinstance(value, Builder) else value.setting)}
-    if isinstance(value, Policy | Quasi | Sensitive | CostTable):
+    if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable):
         given = ((each, getattr(value, each.name)) for each in fields(value))
         return {each.name: _plain(part) for each, part in given if part not in (None, each.default)}
     if isinstance(value, Recursive):

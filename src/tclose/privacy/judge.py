@@ -13,18 +13,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance import Counts, Distance, DomainFacts
+from tclose.distance import Counts, Distance, DomainFacts, Ordered, Product
 from tclose.policy import Policy, Sensitive
 from tclose.privacy import Judgement, KAnonymity, Model, models_of
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
-from tclose.table import CodedTable, SensitiveColumn
+from tclose.table import CodedTable, JointColumn, SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.types import Ints, Progress, silent
+
+JudgedColumn = SensitiveColumn | JointColumn
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What one model found about one attribute, or about the classes as such."""
+    """What one model found about one attribute, about attributes together, or about the classes as such."""
 
     attribute: str | None
     model: Model
@@ -48,29 +50,30 @@ class JudgedTable:
 
 def judge(table: CodedTable, policy: Policy, progress: Progress = silent) -> JudgedTable:
     """Judge the classes that a reader of the table sees, and measure the closeness of every attribute."""
-    classes, supersets = table.classes, supersets_of(table, policy)
+    classes, supersets, required = table.classes, supersets_of(table, policy), policy.required
 
-    def judged(column: SensitiveColumn) -> tuple[AttributeFinding, list[Verdict]]:
-        spec, counts = policy.sensitive[column.name], counts_of(column, classes)
+    def judged(column: JudgedColumn) -> tuple[AttributeFinding, list[Verdict]]:
+        spec, counts = required[column.name], counts_of(column, classes)
         verdicts = attribute_verdicts(column, spec, table, classes, counts, supersets)
         return _finding(column, spec, counts, verdicts), verdicts
 
-    verdicts, sensitive = [anonymity_verdict(table, classes, policy)], {}
+    verdicts, findings, columns = [anonymity_verdict(table, classes, policy)], {}, table.judged
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        answers = zip(table.sensitive, pool.map(judged, table.sensitive.values()), strict=True)
+        answers = zip(columns, pool.map(judged, columns.values()), strict=True)
         for done, (name, (finding, more)) in enumerate(answers):
-            sensitive[name] = finding
+            findings[name] = finding
             verdicts += more
-            progress((done + 1) / len(table.sensitive), "judging")
+            progress((done + 1) / len(columns), "judging")
     models = (*(_model_finding(verdict) for verdict in verdicts), *_withheld(table, policy))
     result = CheckResult(
         rows=len(table),
         classes=len(classes),
         smallest_class=int(classes.sizes.min()),
         satisfied=all(model.satisfied for model in models),
-        sensitive=sensitive,
+        sensitive={name: findings[name] for name in table.sensitive},
         models=models,
         withheld=table.withheld,
+        joint={name: findings[name] for name in table.joint},
     )
     return JudgedTable(table, result, verdicts)
 
@@ -88,8 +91,13 @@ def supersets_of(table: CodedTable, policy: Policy) -> list[Ints]:
     return list(table.supersets()) if any(spec.n for spec in policy.sensitive.values()) else []
 
 
-def distance_of(column: SensitiveColumn) -> Distance:
-    """Return the ground distance between a column's values."""
+def distance_of(column: JudgedColumn) -> Distance:
+    """Return the ground distance between a column's values, or between tuples of values."""
+    if isinstance(column, JointColumn):
+        if not column.made:
+            column.made["distance"] = _distance_of_tuples(column)
+        made: Distance = column.made["distance"]
+        return made
     facts = DomainFacts(
         size=len(column.labels),
         positions=column.positions,
@@ -98,6 +106,13 @@ def distance_of(column: SensitiveColumn) -> Distance:
         missing=column.missing_beside_others,
     )
     return facts.make(column.distance)
+
+
+def _distance_of_tuples(column: JointColumn) -> Distance:
+    if column.distance == "lexicographic":
+        return Ordered(len(column.reference))
+    geometries = (distance_of(part).geometry(len(part.labels)) for part in column.parts)
+    return Product.of(zip(geometries, column.tuples.T, strict=True))
 
 
 def members_of(table: CodedTable, classes: Classes) -> Counts:
@@ -109,27 +124,27 @@ def members_of(table: CodedTable, classes: Classes) -> Counts:
     return Counts(np.arange(len(members)), np.zeros_like(members), members, 1)
 
 
-def counts_of(column: SensitiveColumn, classes: Classes) -> Counts:
+def counts_of(column: JudgedColumn, classes: Classes) -> Counts:
     """Count the values of each class."""
-    return Counts.from_codes(classes.labels, column.codes[classes.rows], len(column.labels))
+    return Counts.from_codes(classes.labels, column.codes[classes.rows], len(column.reference))
 
 
-def counts_by_person(column: SensitiveColumn, classes: Classes, persons: Ints | None) -> Counts:
+def counts_by_person(column: JudgedColumn, classes: Classes, persons: Ints | None) -> Counts:
     """Count each value of a class once per person who shows it, where rows name persons."""
     if persons is None:
         return counts_of(column, classes)
-    domain, people = len(column.labels), int(persons.max()) + 1
+    domain, people = len(column.reference), int(persons.max()) + 1
     cells = classes.labels * domain + column.codes[classes.rows]
     shown, which = np.unique(cells, return_inverse=True)
     once = shown[np.unique(which * people + persons[classes.rows]) // people]
     return Counts.from_codes(once // domain, once % domain, domain)
 
 
-def values_recur(column: SensitiveColumn, persons: Ints | None) -> bool:
+def values_recur(column: JudgedColumn, persons: Ints | None) -> bool:
     """Tell whether some person shows a value in several rows, which two classes can then share."""
     if persons is None:
         return False
-    domain = len(column.labels)
+    domain = len(column.reference)
     return len(np.unique(persons * domain + column.codes)) < len(persons)
 
 
@@ -142,9 +157,9 @@ def verdicts(
     without: Sequence[str] = (),
 ) -> list[Verdict]:
     """Judge any classes of a table by all models of a policy, some left out."""
-    judged = [anonymity_verdict(table, classes, policy)]
-    for column in table.sensitive.values():
-        spec, counts = policy.sensitive[column.name], counts_of(column, classes)
+    judged, required = [anonymity_verdict(table, classes, policy)], policy.required
+    for column in table.judged.values():
+        spec, counts = required[column.name], counts_of(column, classes)
         judged += attribute_verdicts(column, spec, table, classes, counts, supersets, without=without)
     return judged
 
@@ -156,7 +171,7 @@ def anonymity_verdict(table: CodedTable, classes: Classes, policy: Policy) -> Ve
 
 
 def attribute_verdicts(
-    column: SensitiveColumn,
+    column: JudgedColumn,
     spec: Sensitive,
     table: CodedTable,
     classes: Classes,
@@ -178,7 +193,7 @@ def attribute_verdicts(
     ]
 
 
-def _finding(column: SensitiveColumn, spec: Sensitive, counts: Counts, judged: Sequence[Verdict]) -> AttributeFinding:
+def _finding(column: JudgedColumn, spec: Sensitive, counts: Counts, judged: Sequence[Verdict]) -> AttributeFinding:
     closeness, worst = _closeness(judged, distance_of(column), counts, column.reference)
     asked = [verdict.judgement for verdict in judged if verdict.model.name in ("t", "(n,t)")]
     return AttributeFinding(

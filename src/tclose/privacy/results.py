@@ -88,6 +88,12 @@ class CheckResult:
     sensitive: Mapping[str, AttributeFinding]
     models: tuple[ModelFinding, ...]
     withheld: int = 0
+    joint: Mapping[str, AttributeFinding] = field(default_factory=dict)  # of attributes together
+
+    @property
+    def attributes(self) -> Mapping[str, AttributeFinding]:
+        """What was found about each sensitive attribute, then about attributes together."""
+        return {**self.sensitive, **self.joint}
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
@@ -99,6 +105,7 @@ class CheckResult:
             "smallest_class": self.smallest_class,
             "satisfied": self.satisfied,
             "sensitive": {name: finding.to_dict() for name, finding in self.sensitive.items()},
+            **({"joint": {name: finding.to_dict() for name, finding in self.joint.items()}} if self.joint else {}),
             "models": [finding.to_dict() for finding in self.models],
         }
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,6 +93,12 @@ class Claims:
     satisfied: bool | None
     sensitive: Mapping[str, AttributeClaim]
     models: tuple[ModelClaim, ...]
+    joint: Mapping[str, AttributeClaim] = field(default_factory=dict)  # of attributes together
+
+    @property
+    def attributes(self) -> Mapping[str, AttributeClaim]:
+        """What is claimed of each sensitive attribute, then of attributes together."""
+        return {**self.sensitive, **self.joint}
 
     @property
     def limits(self) -> dict[str, Number]:
@@ -118,21 +124,21 @@ class Claims:
             result.satisfied,
             {name: AttributeClaim.of(finding) for name, finding in result.sensitive.items()},
             tuple(ModelClaim.of(finding) for finding in result.models),
+            {name: AttributeClaim.of(finding) for name, finding in result.joint.items()},
         )
 
     @classmethod
     def from_dict(cls, said: Mapping[str, Any]) -> Claims:
         """Read claims; what is not there is None, or empty."""
-        attributes, models = said.get("sensitive"), said.get("models")
+        models = said.get("models")
         return cls(
             said.get("rows"),
             said.get("classes"),
             said.get("smallest_class"),
             said.get("satisfied"),
-            {name: AttributeClaim.from_dict(claim) for name, claim in attributes.items()}
-            if isinstance(attributes, Mapping)
-            else {},
+            _attribute_claims(said.get("sensitive")),
             tuple(ModelClaim.from_dict(claim) for claim in models) if isinstance(models, list) else (),
+            _attribute_claims(said.get("joint")),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,8 +149,14 @@ class Claims:
             "smallest_class": self.smallest_class,
             "satisfied": self.satisfied,
             "sensitive": {name: claim.to_dict() for name, claim in self.sensitive.items()},
+            **({"joint": {name: claim.to_dict() for name, claim in self.joint.items()}} if self.joint else {}),
             "models": [claim.to_dict() for claim in self.models],
         }
+
+
+def _attribute_claims(given: Any) -> dict[str, AttributeClaim]:
+    said = given if isinstance(given, Mapping) else {}
+    return {name: AttributeClaim.from_dict(claim) for name, claim in said.items()}
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,10 @@ BOUND = {
     "Lower bound": "A proved figure: no release of all rows of the table in one table, whichever method makes it, can "
     "meet the policy and lose less detail. The least possible loss lies between the lower bound and the loss reached.",
 }
+JOINT = {
+    "Attributes together": "Two or more sensitive attributes judged as one: its values are the tuples that rows show, "
+    "such as a diagnosis with a salary. Each attribute alone can be close to the whole table although tuples are not.",
+}
 COMPARED = {
     "Method": "A published way to put rows into classes. All methods give the same guarantee; they differ in its cost.",
     "Trade-off": "Protection costs detail. The curve shows how much detail each method loses; lower is better.",

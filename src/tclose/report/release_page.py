@@ -23,7 +23,7 @@ from tclose.report.closeness import closeness_section
 from tclose.report.detail import DetailSection, detail_figures
 from tclose.report.exposed import exposed_part, lost_part
 from tclose.report.figures import TableFigures, figures_of
-from tclose.report.glossary import BOUND, terms
+from tclose.report.glossary import BOUND, JOINT, terms
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, listing, origin_line, words
 from tclose.types import Progress, silent, stretch
@@ -182,6 +182,10 @@ class ReleasePage:
             (shown(name), f"sensitive, distance {claim.distance}", _required(name, certificate.claims.models))
             for name, claim in certificate.claims.sensitive.items()
         ]
+        rows += [
+            (shown(name), f"attributes together, distance {claim.distance}", _required(name, certificate.claims.models))
+            for name, claim in certificate.claims.joint.items()
+        ]
         rows += [(shown(name), KEPT, "") for name in policy.keep]
         rows += [(shown(name), UNLINKABLE, "") for name in policy.unlinkable]
         rows += [(shown(name), IDENTIFIER, "") for name in self.identifiers]
@@ -193,7 +197,9 @@ class ReleasePage:
         return Section("policy", "What the policy requires", [element("p", sentence), *tempering, table], "Policy")
 
     def _glossary(self) -> Section:
-        explained = terms(self.certificate.claims.supersets) | ({} if self.certificate.bound is None else BOUND)
+        claims = self.certificate.claims
+        explained = terms(claims.supersets) | ({} if self.certificate.bound is None else BOUND)
+        explained |= JOINT if claims.joint else {}
         return Section("glossary", "Glossary", [words(explained)], "Glossary")
 
     def _certificate(self) -> Section:
@@ -241,13 +247,14 @@ def summary(certificate: Certificate) -> str:
 
 def _within_limits(claims: Claims) -> list[str]:
     """Say how far the classes are from the whole table, where the policy limits that for every class."""
-    reached = {name: claims.sensitive[name].closeness or 0.0 for name in claims.limits}
+    reached = {name: claims.attributes[name].closeness or 0.0 for name in claims.limits}
     spelled = {name: f"{shown(name)} {number(reached[name])} (limit {limit})" for name, limit in claims.limits.items()}
     if len(spelled) > MOST_LISTED:
+        together = " (alone or together)" if claims.joint else ""
         tightest = max(spelled, key=lambda name: reached[name] / max(level(claims.limits[name]), 1e-9))
         return [
-            f"In every class, {len(spelled)} sensitive attributes are as close to the whole table as the policy "
-            f"requires; nearest to its limit is {spelled[tightest]}."
+            f"In every class, {len(spelled)} sensitive attributes{together} are as close to the whole table as the "
+            f"policy requires; nearest to its limit is {spelled[tightest]}."
         ]
     listed = _listed(list(spelled.values()))
     return [f"The largest distance between a class and the whole table: {listed}."] if spelled else []

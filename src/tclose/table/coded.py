@@ -18,6 +18,7 @@ from tclose.policy.settings import join
 from tclose.table import quasi, sensitive
 from tclose.table.classes import Classes, classes_of
 from tclose.table.hierarchy import Hierarchy
+from tclose.table.joint import JointColumn, joint_columns
 from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING, SensitiveColumn
@@ -44,6 +45,7 @@ class CodedTable:
     hierarchies: Mapping[str, Hierarchy]  # of quasi-identifiers, from their files
     apart: Mapping[str, pl.Series] = field(default_factory=dict)  # cells of which no row is known to be the owner
     read: dict[str, Values] = field(default_factory=dict)  # the columns read so far
+    joint: Mapping[str, JointColumn] = field(default_factory=dict)  # attributes together, which are judged as well
 
     def __len__(self) -> int:
         return self.frame.height
@@ -54,6 +56,11 @@ class CodedTable:
             cells = self.apart[name] if name in self.apart else self.frame[name]
             self.read[name] = values_of(cells, self.policy.missing, self.rows)
         return self.read[name]
+
+    @property
+    def judged(self) -> Mapping[str, SensitiveColumn | JointColumn]:
+        """Everything that closeness can be asked of: each sensitive attribute, then attributes together."""
+        return {**self.sensitive, **self.joint}
 
     @cached_property
     def quasi(self) -> Mapping[str, QuasiColumn]:
@@ -104,7 +111,10 @@ class CodedTable:
 
     def under(self, policy: Policy) -> CodedTable:
         """Return the same rows under a policy that asks for other levels, or about fewer sensitive attributes."""
-        return replace(self, policy=policy, sensitive={name: self.sensitive[name] for name in policy.sensitive})
+        sensitive = {name: self.sensitive[name] for name in policy.sensitive}
+        return replace(
+            self, policy=policy, sensitive=sensitive, joint={each.name: self.joint[each.name] for each in policy.joint}
+        )
 
     def only(self, rows: Ints) -> CodedTable:
         """Return some rows as a table of their own: what is learned from it depends on these rows alone."""
@@ -174,7 +184,8 @@ def _encoded(
     mistakes.report()
     persons = None if policy.person is None else _persons(frame[policy.person], policy)
     withheld = 0 if whole is None else whole.withheld
-    return replace(table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies)
+    joint = joint_columns(policy.joint, columns)
+    return replace(table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies, joint=joint)
 
 
 def _persons(column: pl.Series, policy: Policy) -> Ints:

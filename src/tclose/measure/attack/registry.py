@@ -12,6 +12,7 @@ from tclose.measure.attack import (
     rarity,
     similarity,
     skewness,
+    together,
 )
 from tclose.measure.attack.base import Attack
 
@@ -19,6 +20,7 @@ ATTACKS: tuple[Attack, ...] = (
     homogeneity.ATTACK,
     background.ATTACK,
     skewness.ATTACK,
+    together.ATTACK,
     similarity.ATTACK,
     linkage.PROSECUTOR,
     linkage.JOURNALIST,

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Line, LineWithLeaf, Tree
+from tclose.distance import Line, LineWithLeaf, Tree, TupleMetric
 from tclose.partition.problem import Attribute
+from tclose.partition.weave.tuples import TupleTree
 from tclose.privacy.rule import Rule
 from tclose.types import Ints, SmallInts
 
@@ -68,6 +69,8 @@ def _distance_tree(attribute: Attribute, t: Fraction) -> LimitTree:
         return _path_with_leaf(attribute, geometry, t)
     if isinstance(geometry, Tree):
         return _bush(attribute, geometry.below_root or geometry.levels, t)
+    if isinstance(geometry, TupleMetric):
+        return _tree_of_tuples(attribute, geometry, t)
     return _tree_of_matrix(attribute, t)
 
 
@@ -148,6 +151,15 @@ def _bush(attribute: Attribute, levels: tuple[Ints, ...], t: Fraction) -> LimitT
     edges_above = np.stack(above, axis=1).astype(np.int32)
     total = int(attribute.reference.sum())
     return LimitTree(DISTANCE, attribute.codes, 0, edges_above, counts, [1] * len(counts), 2 * len(levels), total, t)
+
+
+def _tree_of_tuples(attribute: Attribute, geometry: TupleMetric, t: Fraction) -> LimitTree:
+    """Return the tree of halves; with leeway, t in it is larger."""
+    tree, reference = TupleTree.of(geometry, attribute.reference), attribute.reference
+    beyond = [*tree.beyond(reference)[:-1].tolist(), 0]
+    limit = t * attribute.leeway
+    lengths, total = tree.lengths.tolist(), int(reference.sum())
+    return LimitTree(DISTANCE, attribute.codes, 0, tree.above, beyond, lengths, tree.unit, total, limit)
 
 
 def _tree_of_matrix(attribute: Attribute, t: Fraction) -> LimitTree:
