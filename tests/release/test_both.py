@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tclose import InputError, LeakWarning, Policy, anonymize, attack, detail, verify
+from tclose import InputError, LeakWarning, Policy, PolicyError, anonymize, attack, detail, verify
 from tclose.engine.memory import prepare, read_for_release
 from tclose.measure.exposure import PublishedAttribute, PublishedClasses, known_value, rare_value, same_value
 from tclose.release.queries import error_of_counts
@@ -178,3 +178,11 @@ def test_a_lower_bound_stands_beside_it(tmp_path: Path) -> None:
     assert verify(tmp_path / "r.csv", tmp_path / "c.json").problems == ()
     assert release.bound is not None
     assert 0 < release.bound.bound <= release.certificate.content["measures"]["gcp"]
+
+
+def test_no_pairs_are_made_of_values_that_no_row_shows() -> None:
+    found = attack(released(), original=FRAME, policy=ASKED)["joint_skewness"].findings["release"]
+    assert found.figure is None
+    assert found.sentence == "Rows show fewer than two sensitive attributes, so there are no pairs."
+    with pytest.raises(PolicyError, match="published apart from the rows, so nobody could judge them together"):
+        Policy.of({**ASKED, "joint": [{"attributes": ["age", "ill"], "t": 0.2}]})

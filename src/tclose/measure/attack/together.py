@@ -62,9 +62,10 @@ def _ratios(scene: Scene, secret: Secret) -> Ratios:
 
 def run(scene: Scene) -> Finding:
     """Find the largest distance in pairs of values, and the rows of classes that stand out in pairs alone."""
-    if len(scene.secrets) < 2:
-        return not_applicable(scene, "The policy names fewer than two sensitive attributes, so there are no pairs.")
-    every = list(combinations(scene.secrets, 2))
+    shown = [secret for secret in scene.secrets if secret.linked]
+    if len(shown) < 2:
+        return not_applicable(scene, "Rows show fewer than two sensitive attributes, so there are no pairs.")
+    every = list(combinations(shown, 2))
     pairs = [Pair.of(scene, *two) for two in every[:MOST_PAIRS]]
     worst = max(pairs, key=lambda pair: pair.ratios.largest()[0])
     finding = finding_of(scene, float(worst.ratios.largest()[0]), [pair.exposure for pair in pairs])
