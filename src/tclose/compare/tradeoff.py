@@ -84,8 +84,4 @@ def tradeoff(
 
 def _scaled(policy: Policy, level: Fraction) -> Policy:
     """Return the policy with every t multiplied; none can ask for less than t = 1."""
-    scaled = {
-        name: spec if spec.t is None else replace(spec, t=min(spec.t * level, Fraction(1)))
-        for name, spec in policy.sensitive.items()
-    }
-    return replace(policy, sensitive=scaled)
+    return replace(policy, sensitive={name: spec.scaled(level) for name, spec in policy.sensitive.items()})

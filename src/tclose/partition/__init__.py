@@ -22,6 +22,7 @@ __all__ = [
     "Method",
     "Problem",
     "Split",
+    "check_tables",
     "check_temper",
     "lowers_loss",
     "merged",
@@ -111,6 +112,15 @@ def check_temper(name: str, policy: Policy) -> None:
     if policy.temper is not None and not method_called(name).tempers:
         able = " or ".join(f"'{other}'" for other, method in METHODS.items() if method.tempers)
         raise Unsuited(f"temper is a last stage of method {able}, not of '{name}': choose {able}, or leave temper out")
+
+
+def check_tables(name: str, policy: Policy) -> None:
+    """Refuse a policy with `t_by` for a method whose tables may hold groups and values apart."""
+    if method_called(name).tables != "one" and any(spec.t_by is not None for spec in policy.sensitive.values()):
+        raise Unsuited(
+            f"'{name}' publishes several tables, in which nobody could tell whose t to judge a class by: "
+            "choose a method that publishes one table, or leave t_by out"
+        )
 
 
 def tempering_of(name: str) -> Callable[..., Ints]:

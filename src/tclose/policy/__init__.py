@@ -2,7 +2,7 @@
 
 from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_settings
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
-from tclose.policy.parts import DATE_UNITS, Bins, Builder, CostTable, Recursive
+from tclose.policy.parts import DATE_UNITS, Bins, Builder, ByGroup, CostTable, Recursive
 
 __all__ = [
     "DATE_UNITS",
@@ -12,6 +12,7 @@ __all__ = [
     "MODELS",
     "Bins",
     "Builder",
+    "ByGroup",
     "CostTable",
     "DistanceSettings",
     "Policy",

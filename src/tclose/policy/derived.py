@@ -30,8 +30,4 @@ def k_alone(policy: Policy, k: int) -> Policy:
 
 def scaled(policy: Policy, factor: Fraction) -> Policy:
     """Return the policy with every t multiplied by a factor, to 1 at most."""
-    sensitive = {
-        name: spec if spec.t is None else replace(spec, t=min(spec.t * factor, Fraction(1)))
-        for name, spec in policy.sensitive.items()
-    }
-    return replace(policy, sensitive=sensitive)
+    return replace(policy, sensitive={name: spec.scaled(factor) for name, spec in policy.sensitive.items()})
