@@ -212,7 +212,6 @@ class Judge:
         t = self._smallest_t(spec, mine)
         return any(emd(self.kinds[name], cells, whole, reference) <= t for reference in large)
 
-
     def _smallest_t(self, spec: Any, mine: Sequence[Row]) -> Fraction:
         """The smallest t of the members of a class."""
         if "t_by" not in spec:

@@ -214,8 +214,8 @@ def kept(rule: Rule, row: list[int]) -> bool:
     within = all(share <= most for share, most in zip(shares, rule.most, strict=bool(rule.most)))
     within &= all(share >= least for share, least in zip(shares, rule.least, strict=bool(rule.least)))
     within &= sum(count > 0 for count in row) >= rule.distinct and entropy >= rule.entropy
-    pairs = zip(shares, rule.information, strict=bool(rule.information))
-    divergence = sum(float(share) * (math.log(share) + information) for share, information in pairs if share)
+    pairs = zip(shares, rule.surprisal, strict=bool(rule.surprisal))
+    divergence = sum(float(share) * (math.log(share) + surprisal) for share, surprisal in pairs if share)
     within &= divergence <= rule.divergence
     if rule.recursive is not None:
         c, l = rule.recursive  # noqa: E741 - the paper's letter

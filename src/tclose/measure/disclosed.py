@@ -39,8 +39,8 @@ DISCLOSED = DetailMeasure(
     name="disclosed",
     title="information that classes disclose (nats)",
     short="disclosed",
-    meaning="What a person's class tells about the person's sensitive value on average: the mutual information of class "
-    "and value, or the mean KL divergence of the classes; the mean over the sensitive attributes.",
+    meaning="What a person's class tells about the person's sensitive value on average: the mutual information of "
+    "class and value, or the mean KL divergence of the classes; the mean over the sensitive attributes.",
     better="lower",
     low=0.0,
     high=None,

@@ -24,7 +24,7 @@ from tclose.table.classes import Classes
 from tclose.types import Ints, Progress, stretch
 
 TRIALS = 6  # times that a method is run, at most
-CLOSE = Fraction(98, 100)  # of the limit; an average from here up to the limit is good enough
+CLOSE = Fraction(99, 100)  # of the limit; an average from here up to the limit is good enough
 NARROW = Fraction(2, 100)  # between a factor that holds and one that does not, of the latter
 MARGIN = Fraction(1, 10)  # of what lies between two factors, by which a new one stays away from both
 LARGEST_STEP = 3  # times the factor before

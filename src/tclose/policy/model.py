@@ -388,12 +388,17 @@ def _against_t(settings: GivenSettings) -> Iterator[tuple[str, str]]:
     for name in ("t_by", "average_t"):
         if settings.has(name) and settings.has("n"):
             yield name, f"{name} does not go with n, which lets large classes be at any distance: drop one of the two"
-    t, by_group = settings.read.get("t"), settings.read.get("t_by")
-    for group, own in by_group.t.items() if t is not None and by_group is not None else ():
+    if "t" not in settings.read or "t_by" not in settings.read:
+        return
+    t = settings.read["t"]
+    for group, own in settings.read["t_by"].t.items():
         if own > t:
-            yield join("t_by.t", group), (
-                f"{spelled(own)} is above the column's t = {spelled(t)}, which every class obeys: "
-                "a group can only be stricter"
+            yield (
+                join("t_by.t", group),
+                (
+                    f"{spelled(own)} is above the column's t = {spelled(t)}, which every class obeys: "
+                    "a group can only be stricter"
+                ),
             )
 
 
@@ -405,9 +410,12 @@ def _against_groups(settings: GivenSettings) -> Iterator[tuple[str, str]]:
     exact = [*settings.read.get("keep", ()), *(name for name, spec in sensitive.items() if spec.publish is None)]
     for name, spec in sensitive.items():
         if spec.t_by is not None and spec.t_by.column not in exact:
-            yield join("sensitive", name) + ".t_by.column", (
-                f"'{spec.t_by.column}' is not published as it is, so nobody could tell the groups in a release"
-                f"{did_you_mean(spec.t_by.column, exact)}: name a kept column or a sensitive one that is not binned"
+            yield (
+                join("sensitive", name) + ".t_by.column",
+                (
+                    f"'{spec.t_by.column}' is not published as it is, so nobody could tell the groups in a release"
+                    f"{did_you_mean(spec.t_by.column, exact)}: name a kept column or a sensitive one that is not binned"
+                ),
             )
 
 

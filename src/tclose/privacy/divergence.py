@@ -43,8 +43,8 @@ class KLDivergence:
 
     def rule(self, shares: Sequence[Fraction]) -> Rule:
         """Return the largest divergence, and what each value counts in it."""
-        information = tuple(-math.log(share) if share else 0.0 for share in shares)
-        return Rule(divergence=float(self.required), information=information, exact=False)
+        surprisal = tuple(-math.log(share) if share else 0.0 for share in shares)
+        return Rule(divergence=float(self.required), surprisal=surprisal, exact=False)
 
     def judge(self, counts: Counts, reference: Ints) -> Judgement:
         """Judge every class by its divergence."""

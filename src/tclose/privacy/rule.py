@@ -23,7 +23,7 @@ class Rule:
     distinct: int = 0  # the least number of different values
     entropy: float = 0.0  # the least entropy, in nats
     divergence: float = math.inf  # the largest Σ p·ln(p/q) from the whole table, in nats
-    information: tuple[float, ...] = ()  # with a divergence: −ln q of every value
+    surprisal: tuple[float, ...] = ()  # with a divergence: −ln q of every value
     recursive: tuple[Fraction, int] | None = None  # c and l of recursive (c,l)-diversity
     exact: bool = True  # whether the model admits only these classes; rounding makes a rule a little stricter
 
@@ -44,7 +44,7 @@ def combined(rules: Iterable[Rule]) -> Rule:
         distinct=max((rule.distinct for rule in given), default=0),
         entropy=max((rule.entropy for rule in given), default=0.0),
         divergence=min((rule.divergence for rule in given), default=math.inf),
-        information=max((rule.information for rule in given), default=(), key=len),
+        surprisal=max((rule.surprisal for rule in given), default=(), key=len),
         recursive=recursive[0] if recursive else None,
         exact=all(rule.exact for rule in given),
     )

@@ -45,7 +45,7 @@ ATTRIBUTE = np.dtype(
         ("guard", "i8"),  # of a threshold for a group: the edge beyond which its rows are
         ("distinct", "i8"),  # of a rule: least number of different values
         ("entropy", "f8"),  # of a rule: least entropy in nats, 0 for none
-        ("divergence", "f8"),  # of a rule: largest divergence from the table in nats, infinite for none
+        ("kl", "f8"),  # of a rule: largest divergence from the table in nats, infinite for none
         ("c", "i8"),  # of a rule: recursive (c/c_per, l)-diversity, l = 0 for none
         ("c_per", "i8"),
         ("l", "i8"),
@@ -54,7 +54,7 @@ ATTRIBUTE = np.dtype(
 )
 EDGE = np.dtype([("reference", "i8"), ("weight", "i8")], align=True)
 SHARE = np.dtype(
-    [("most", "i8"), ("most_per", "i8"), ("least", "i8"), ("least_per", "i8"), ("information", "f8")], align=True
+    [("most", "i8"), ("most_per", "i8"), ("least", "i8"), ("least_per", "i8"), ("surprisal", "f8")], align=True
 )
 
 
@@ -153,9 +153,9 @@ def _share_bounds(tree: LimitTree, rows: int) -> Iterator[tuple[int, int, int, i
     """Yield the largest and the smallest share of a class per value, 1 and 0 where no rule limits it; and −ln q."""
     rule, count = tree.rule or Rule(), len(tree.weight)
     most, least = rule.most or [Fraction(1)] * count, rule.least or [Fraction(0)] * count
-    for high, low, information in zip(most, least, rule.information or [0.0] * count, strict=True):
+    for high, low, surprisal in zip(most, least, rule.surprisal or [0.0] * count, strict=True):
         upper, lower = _fitted(min(high, Fraction(1)), rows, math.floor), _fitted(low, rows, math.ceil)
-        yield upper.numerator, upper.denominator, lower.numerator, lower.denominator, information
+        yield upper.numerator, upper.denominator, lower.numerator, lower.denominator, surprisal
 
 
 def _fitted(share: Fraction, rows: int, rounded: Callable[[Fraction], int]) -> Fraction:
