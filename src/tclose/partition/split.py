@@ -13,12 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import InternalError, PolicyError
-from tclose.partition import METHODS, Attribute, Problem, Split, merged, method_called, partitioned, tempering_of
+from tclose.partition import (
+    METHODS,
+    Attribute,
+    Method,
+    Problem,
+    Split,
+    merged,
+    method_called,
+    partitioned,
+    tempering_of,
+)
 from tclose.partition.averaging import Thresholds, limited, split_by_average
 from tclose.partition.chosen_axes import axes_of
+from tclose.partition.guarding import Guards, guarded_starts, guards_of, obeying, part_of_guards
 from tclose.partition.shared.dividing import best_division, merged_with_care
 from tclose.partition.shared.start import Start
-from tclose.partition.starts import EQUALITY, ONE_CLASS, most_exact_rows
+from tclose.partition.starts import EQUALITY, FAST, ONE_CLASS, most_exact_rows
 from tclose.policy import ByGroup, Policy
 from tclose.policy import Sensitive as Asked
 from tclose.privacy import AverageTCloseness, DistinctL, NTCloseness, TCloseness, TClosenessByGroup, models_of
@@ -62,7 +73,7 @@ def _split(
     problem, rival_problem = problem_of(table, policy, method), problem_of(table, policy)
     make = partial(partitioned, method, seed=seed, options=options, exact_rows=most_exact_rows(groups.sizes))
     divisions = _divisions(rows, policy, problem, make, stretch(progress, 0.0, 0.0, "splitting"))
-    labels, rows_of_start = np.empty(problem.rows, dtype=np.int64), Counter[str]()
+    labels, rows_of_start, guards = np.empty(problem.rows, dtype=np.int64), Counter[str](), guards_of(table, policy)
     classes = done = 0
     for group in range(len(groups)):
         members = groups.members(group)
@@ -70,12 +81,35 @@ def _split(
         finish = None if table.persons is None else partial(_joined_within, members, table, policy)
         of_group, of_rivals = (limited(each.part(members), limits) for each in (problem, rival_problem))
         made = partial(make, rival_problem=of_rivals, finish=finish)
+        if guards:
+            made = _guarded(made, part_of_guards(guards, members), of_rivals, METHODS[method], options)
         parts = divisions[group] if group in divisions else _parts(of_group, made, share)
         labels[members] = classes + parts.labels
         rows_of_start[parts.start or ""] += len(members)
         classes, done = classes + int(parts.labels.max()) + 1, done + len(members)
     start = ", ".join(name for name, _ in rows_of_start.most_common() if name) or None
     return Split(join_failing(labels, rows, policy), start if METHODS[method].takes_starts else None)
+
+
+def _guarded(made: Make, guards: Guards, rival_problem: Problem, method: Method, options: Mapping[str, Any]) -> Make:
+    """Return how the rows of a group are split where some persons have a smaller t than the others.
+
+    A method that does not know groups obeys the smallest t. weave is given starts.
+    """
+    obedient = obeying(rival_problem, guards)
+    if not method.knows_groups:
+        return lambda problem, progress: made(obeying(problem, guards), progress=progress)
+
+    def of_zone(problem: Problem, fast: bool, progress: Progress) -> Split | None:
+        chosen = {**options, method.option: FAST} if fast else options
+        without_persons = replace(problem, persons=None)
+        return made(problem, rival_problem=without_persons, finish=None, options=chosen, progress=progress)
+
+    def with_starts(problem: Problem, progress: Progress) -> Split | None:
+        first = guarded_starts(problem, guards, of_zone, stretch(progress, 0.0, 0.5))
+        return made(problem, rival_problem=obedient, first=first, progress=stretch(progress, 0.5, 1.0))
+
+    return with_starts
 
 
 def tempered(

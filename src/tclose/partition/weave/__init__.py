@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from tclose.errors import InternalError, PolicyError, did_you_mean
 from tclose.partition.problem import Problem
-from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import STARTED, Finish, Split, Start
 from tclose.partition.weave.candidates import OWN, Candidates
 from tclose.partition.weave.effort import EFFORTS, EffortName, Pass, effort_for
+from tclose.partition.weave.finishing import finisher
 from tclose.partition.weave.own import OwnClasses, improved
 from tclose.partition.weave.table import WeaveTable
 from tclose.types import Ints, Progress, silent, stretch
@@ -60,7 +61,7 @@ def best_partition(
     if effort not in EFFORTS:
         raise PolicyError(f"there is no effort '{effort}'{did_you_mean(effort, EFFORTS)}")
     problem.check_feasible()
-    finished, considered = finish or _finisher(problem), []
+    finished, considered = finish or finisher(problem, partial(progress, STARTED)), []
     for start in starts:
         if start.optimal and (labels := finished(start.labels)) is not None and np.array_equal(labels, start.labels):
             progress(1.0, "merging classes")
@@ -79,15 +80,6 @@ def best_partition(
         return None
     _check(problem, best.labels)
     return Split(best.labels, best.name)
-
-
-def _finisher(problem: Problem) -> Finish:
-    """Return what merges classes until the problem admits them."""
-
-    def finish(labels: Ints) -> Ints:
-        return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
-
-    return finish
 
 
 def _views(problem: Problem) -> list[Problem]:
