@@ -116,13 +116,16 @@ class _Search:
         return self.high[0] - self.low[0] <= NARROW * self.high[0]
 
     def next_factor(self) -> Fraction:
-        """Return the factor at which the strain would be 1 if it grew evenly, kept away from those that were tried."""
+        """Return a factor between the middle and the one at which the strain would be 1 if it grew evenly.
+
+        It is kept away from those that were tried.
+        """
         (low, below) = self.low
         if self.high is None:
             guess = low / below if below * LARGEST_STEP > 1 else LARGEST_STEP * low
             return min(_rounded(max(guess, low * (1 + MARGIN))), self.most)
         (high, above) = self.high
-        guess = low + (high - low) * (1 - below) / (above - below)
+        guess = low + (high - low) * (Fraction(1, 2) + (1 - below) / (above - below)) / 2
         margin = MARGIN * (high - low)
         return _rounded(min(max(guess, low + margin), high - margin))
 

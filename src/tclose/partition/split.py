@@ -82,7 +82,7 @@ def _split(
         of_group, of_rivals = (limited(each.part(members), limits) for each in (problem, rival_problem))
         made = partial(make, rival_problem=of_rivals, finish=finish)
         if guards:
-            made = _guarded(made, part_of_guards(guards, members), of_rivals, METHODS[method], options)
+            made = _guarded(made, part_of_guards(guards, members), METHODS[method], options)
         parts = divisions[group] if group in divisions else _parts(of_group, made, share)
         labels[members] = classes + parts.labels
         rows_of_start[parts.start or ""] += len(members)
@@ -91,12 +91,11 @@ def _split(
     return Split(join_failing(labels, rows, policy), start if METHODS[method].takes_starts else None)
 
 
-def _guarded(made: Make, guards: Guards, rival_problem: Problem, method: Method, options: Mapping[str, Any]) -> Make:
+def _guarded(made: Make, guards: Guards, method: Method, options: Mapping[str, Any]) -> Make:
     """Return how the rows of a group are split where some persons have a smaller t than the others.
 
     A method that does not know groups obeys the smallest t. weave is given starts.
     """
-    obedient = obeying(rival_problem, guards)
     if not method.knows_groups:
         return lambda problem, progress: made(obeying(problem, guards), progress=progress)
 
@@ -107,7 +106,7 @@ def _guarded(made: Make, guards: Guards, rival_problem: Problem, method: Method,
 
     def with_starts(problem: Problem, progress: Progress) -> Split | None:
         first = guarded_starts(problem, guards, of_zone, stretch(progress, 0.0, 0.5))
-        return made(problem, rival_problem=obedient, first=first, progress=stretch(progress, 0.5, 1.0))
+        return made(problem, first=first, progress=stretch(progress, 0.5, 1.0))
 
     return with_starts
 
