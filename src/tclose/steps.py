@@ -18,7 +18,7 @@ from tclose.measure.attack import RELEASE, Attacks, Finding
 from tclose.measure.kept import DETAIL_MEASURES, DetailKept
 from tclose.measure.lost import LostDetail
 from tclose.measure.utility import MEASURES, Measure
-from tclose.partition import DEFAULT_METHOD, METHODS, Method, check_joint, check_temper, method_and_options
+from tclose.partition import DEFAULT_METHOD, METHODS, Method, check_suited, method_and_options
 from tclose.partition.options import from_texts
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy import Policy, PolicyLike
@@ -157,9 +157,8 @@ def anonymize(
 
     asked, told = Policy.of(policy), Repeating(progress)
     method, preset = method_and_options(method)
-    check_temper(method, asked)
+    check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
-    check_joint(method, asked, {**preset, **(options or {})})
     sources = sources_of(table, policy, asked)
     extra = (certificate, record, report, bound_proof)
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force)

@@ -129,7 +129,7 @@ def total(*rows: list[int]) -> list[int]:
 
 def test_every_setting_of_a_policy_is_a_model_and_every_model_has_a_setting() -> None:
     assert set(policy.MODELS) <= set(MODELS)
-    assert {name for name, entry in MODELS.items() if entry.make is not None} - set(policy.MODELS) == {"(n,t)"}
+    assert {name for name, entry in MODELS.items() if entry.make is not None} - set(policy.MODELS) == {"(n,t)", "t_by"}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -214,6 +214,9 @@ def kept(rule: Rule, row: list[int]) -> bool:
     within = all(share <= most for share, most in zip(shares, rule.most, strict=bool(rule.most)))
     within &= all(share >= least for share, least in zip(shares, rule.least, strict=bool(rule.least)))
     within &= sum(count > 0 for count in row) >= rule.distinct and entropy >= rule.entropy
+    pairs = zip(shares, rule.surprisal, strict=bool(rule.surprisal))
+    divergence = sum(float(share) * (math.log(share) + surprisal) for share, surprisal in pairs if share)
+    within &= divergence <= rule.divergence
     if rule.recursive is not None:
         c, l = rule.recursive  # noqa: E741 - the paper's letter
         within &= falling[0] < c * sum(falling[l - 1 :])

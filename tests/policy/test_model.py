@@ -377,7 +377,7 @@ MISTAKES = [
     "sensitive.diagnosis.l: expected a whole number of at least 1, not 1.5",
     'sensitive.diagnosis.distance: say hierarchy = "FILE.csv"',
     "sensitive.grade: nothing is asked for: say t, or another model (l, entropy_l, recursive, alpha, beta, "
-    "enhanced_beta, delta)",
+    "enhanced_beta, delta, kl, average_t)",
     "sensitive.city.recursive.c: expected a number above 0, not 0",
     "sensitive.city.recursive.l: expected a whole number of at least 2, not 1",
     "quasi.age: column 'age' has a role already, in keep: name it once",

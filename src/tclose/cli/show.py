@@ -119,6 +119,8 @@ def show_explanation(explanation: Explanation, *, every_move: bool) -> None:
     closeness = explanation.closeness
     console.print()
     console.print(f"Earth mover's distance, the sum of the costs: {closeness} = {float(closeness):.4f} ({SCALE})")
+    for note in explanation.notes:
+        console.print(note)
 
 
 def _all_moves(explanation: Explanation) -> Table:

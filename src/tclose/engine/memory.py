@@ -17,13 +17,14 @@ from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
 from tclose.measure.kept import kept
 from tclose.measure.learning import Prediction, predict
-from tclose.partition import DEFAULT_METHOD, check_joint, check_temper, lowers_loss, method_and_options
+from tclose.partition import DEFAULT_METHOD, check_suited, lowers_loss, method_and_options
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import k_alone
 from tclose.privacy.feasibility import NoPartition, publishable
 from tclose.privacy.groups import ValueGroups
-from tclose.privacy.judge import distance_of, judge
+from tclose.privacy.judge import check_groups, distance_of, judge
+from tclose.privacy.notes import class_notes
 from tclose.privacy.results import CheckResult, Explanation, Step
 from tclose.release.beside import Beside, read_published, register_of
 from tclose.release.detail import detail_of
@@ -62,6 +63,7 @@ def check(
     policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
     table = encode(to_polars(frame), policy, ignore_others=ignore_others)
+    check_groups(table, policy)
     report(0.5, "judging")
     return judge(table, policy, stretch(report, 0.5, 1.0)).result
 
@@ -112,6 +114,7 @@ def explain(
         shows=table.shown_by(int(members[0])),
         bins=groups.names,
         moves_between_bins=between if len(groups.names) < np.count_nonzero(column.reference) else moves,
+        notes=tuple(class_notes(table, policy, column, members)),
     )
 
 
@@ -147,9 +150,8 @@ def anonymize(
     options = checked(method, {**preset, **options})  # before any work
     if note := unused_loss(policy, method, options):
         warnings.warn(note, UserWarning, 2)
-    check_temper(method, policy)
+    check_suited(method, policy, options)
     check_both(method, policy)
-    check_joint(method, policy, options)
     seconds = seconds_for(method, bound_seconds) if bound else None
     report(0.0, "reading")
     kind, table = read_for_release(frame, policy)
@@ -202,7 +204,9 @@ def read_for_release(frame: Any, policy: Policy) -> tuple[str, CodedTable]:
     spellings = dict.fromkeys(policy.keep, ("",)) | dict.fromkeys(counted_as_value, ("", *policy.missing))
     whole = with_one_spelling(to_polars(frame), spellings)
     check_columns(whole, policy, identifiers_too=True)
-    return kind_of(frame), encode(whole, policy)
+    table = encode(whole, policy)
+    check_groups(table, policy)
+    return kind_of(frame), table
 
 
 def unused_loss(policy: Policy, method: str, options: Mapping[str, Any]) -> str | None:
@@ -233,9 +237,8 @@ def prepare(
     phases that a method has; that kernels are compiled is said in any case. `name` is what the table is called.
     """
     settings, begun = checked(method, options), created()
-    check_temper(method, policy)
+    check_suited(method, policy, settings)
     check_both(method, policy)
-    check_joint(method, policy, settings)
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
     leaks = tuple(columns_of_own_values(rows.table, policy, exact_quasi=layout_of(method).exact_quasi))

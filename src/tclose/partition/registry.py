@@ -34,6 +34,7 @@ class Method:
     needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
     lowers_loss: bool = False  # whether every step of it lowers the loss that the policy chooses
     counts_persons: bool = False  # whether it counts persons itself; for the others, classes are merged afterwards
+    knows_groups: bool = False  # whether it keeps thresholds for groups of persons (t_by) itself
     tempers: bool = False  # whether it has the last stage that the policy's `temper` asks for
     joint: tuple[str, ...] | None = None  # choices of its option that keep attributes close together; None for all
 
@@ -53,6 +54,7 @@ METHODS = {
         takes_starts=True,
         lowers_loss=True,
         counts_persons=True,
+        knows_groups=True,
         tempers=True,
     ),
     "fragmentation": Method(

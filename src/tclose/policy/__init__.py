@@ -3,7 +3,7 @@
 from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_settings
 from tclose.policy.joint import JOINT_DISTANCES, Joint
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
-from tclose.policy.parts import DATE_UNITS, Bins, Builder, CostTable, Recursive
+from tclose.policy.parts import DATE_UNITS, Bins, Builder, ByGroup, CostTable, Recursive
 
 __all__ = [
     "DATE_UNITS",
@@ -14,6 +14,7 @@ __all__ = [
     "MODELS",
     "Bins",
     "Builder",
+    "ByGroup",
     "CostTable",
     "DistanceSettings",
     "Joint",

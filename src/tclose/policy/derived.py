@@ -31,8 +31,9 @@ def k_alone(policy: Policy, k: int) -> Policy:
 
 def scaled(policy: Policy, factor: Fraction) -> Policy:
     """Return the policy with every t multiplied by a factor, to 1 at most."""
-    levels = {name: spec.t for name, spec in policy.required.items() if spec.t is not None}
-    return with_levels(policy, {name: min(t * factor, Fraction(1)) for name, t in levels.items()})
+    sensitive = {name: spec.scaled(factor) for name, spec in policy.sensitive.items()}
+    joint = tuple(replace(each, t=min(each.t * factor, Fraction(1))) for each in policy.joint)
+    return replace(policy, sensitive=sensitive, joint=joint)
 
 
 def with_levels(policy: Policy, levels: Mapping[str, Fraction]) -> Policy:

@@ -15,15 +15,15 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
-from tclose.errors import Mistakes, PolicyError
+from tclose.errors import Mistakes, PolicyError, did_you_mean
 from tclose.policy import parts, settings
 from tclose.policy.both import mistakes_of_both, second_role
 from tclose.policy.distances import DISTANCES, distances_that_take
 from tclose.policy.joint import Joint, joints
 from tclose.policy.joint import contradictions as joint_contradictions
-from tclose.policy.parts import Bins, Builder, CostTable, Recursive
+from tclose.policy.parts import Bins, Builder, ByGroup, CostTable, Recursive
 from tclose.policy.paths import check_readable
-from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, whole
+from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, spelled, whole
 
 HOTTEST = 10  # times the mean loss of a class; swaps are all but random long before
 
@@ -112,6 +112,7 @@ class Sensitive:
 
     t: Annotated[Fraction | None, Setting(between(0, 1), model=True)] = None
     n: Annotated[int | None, Setting(whole(1), needs="t")] = None
+    t_by: Annotated[ByGroup | None, Setting(parts.by_group, needs="t")] = None
     l: Annotated[int | None, Setting(whole(1), model=True)] = None  # noqa: E741 - the name that policies and papers use
     entropy_l: Annotated[Fraction | None, Setting(at_least(1), model=True)] = None
     recursive: Annotated[Recursive | None, Setting(parts.recursive, model=True)] = None
@@ -119,6 +120,8 @@ class Sensitive:
     beta: Annotated[Fraction | None, Setting(above(0), model=True)] = None
     enhanced_beta: Annotated[Fraction | None, Setting(above(0), model=True)] = None
     delta: Annotated[Fraction | None, Setting(above(0), model=True)] = None
+    kl: Annotated[Fraction | None, Setting(at_least(0), model=True)] = None
+    average_t: Annotated[Fraction | None, Setting(between(0, 1), model=True)] = None
     distance: Annotated[str | None, Setting(one_of(*DISTANCES))] = None
     hierarchy: Annotated[Path | Builder | None, Setting(parts.hierarchy)] = None
     matrix: Annotated[Path | CostTable | None, Setting(parts.matrix)] = None
@@ -138,6 +141,7 @@ class Sensitive:
             yield "", f"nothing is asked for: say t, or another model ({', '.join(MODELS[1:])})"
         else:
             yield from _unaccompanied(settings)
+        yield from _against_t(settings)
         if "distance" in settings.read:
             yield from _against_distance(settings, settings.read["distance"])
         if "publish" in settings.read and settings.lacks("bins"):
@@ -150,6 +154,13 @@ class Sensitive:
     def limit(self) -> Fraction | None:
         """The largest distance that any class may have from the whole table; with n, t does not bind every class."""
         return self.t if self.n is None else None
+
+    def scaled(self, factor: Fraction) -> Sensitive:
+        """Return the same settings with t, also that of each group, multiplied by a factor, to 1 at most."""
+        if self.t is None:
+            return self
+        by_group = None if self.t_by is None else self.t_by.scaled(factor)
+        return replace(self, t=min(self.t * factor, Fraction(1)), t_by=by_group)
 
 
 MODELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model)
@@ -224,6 +235,10 @@ class Policy:
             yield "", "the policy names no quasi-identifier: add a [quasi.COLUMN] table"
         if settings.is_empty("sensitive") and (settings.lacks("k") or settings.read.get("k") == 1):
             yield "", "the policy asks for nothing: add a [sensitive.COLUMN] table, or a k above 1"
+        yield from _against_groups(settings)
+        averaged = [name for name, spec in settings.read.get("sensitive", {}).items() if spec.average_t is not None]
+        if averaged and settings.has("temper"):
+            yield "temper", f"random swaps can raise the average distance of '{averaged[0]}': drop temper or average_t"
 
     @classmethod
     def of(cls, given: PolicyLike) -> Policy:
@@ -313,7 +328,7 @@ def _plain(value: Any) -> Any:
     """Turn settings into what JSON and TOML have, exactly."""
     if isinstance(value, Builder | Bins):
         return {value.kind: _plain(value.levels if isinstance(value, Builder) else value.setting)}
-    if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable):
+    if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable | ByGroup):
         given = ((each, getattr(value, each.name)) for each in fields(value))
         return {each.name: _plain(part) for each, part in given if part not in (None, each.default)}
     if isinstance(value, Recursive):
@@ -379,6 +394,42 @@ def _unaccompanied(settings: GivenSettings) -> Iterator[tuple[str, str]]:
     for name, setting in declared(Sensitive).items():
         if setting.needs and settings.has(name) and settings.lacks(setting.needs):
             yield name, f"{name} goes with {setting.needs}: say {setting.needs} as well"
+
+
+def _against_t(settings: GivenSettings) -> Iterator[tuple[str, str]]:
+    """Yield each setting that contradicts t or n."""
+    for name in ("t_by", "average_t"):
+        if settings.has(name) and settings.has("n"):
+            yield name, f"{name} does not go with n, which lets large classes be at any distance: drop one of the two"
+    if "t" not in settings.read or "t_by" not in settings.read:
+        return
+    t = settings.read["t"]
+    for group, own in settings.read["t_by"].t.items():
+        if own > t:
+            yield (
+                join("t_by.t", group),
+                (
+                    f"{spelled(own)} is above the column's t = {spelled(t)}, which every class obeys: "
+                    "a group can only be stricter"
+                ),
+            )
+
+
+def _against_groups(settings: GivenSettings) -> Iterator[tuple[str, str]]:
+    """Yield each column of groups that a release does not publish as it is, so that no reader could judge t_by."""
+    sensitive = settings.read.get("sensitive", {})
+    if settings.has("keep") and "keep" not in settings.read:
+        return
+    exact = [*settings.read.get("keep", ()), *(name for name, spec in sensitive.items() if spec.publish is None)]
+    for name, spec in sensitive.items():
+        if spec.t_by is not None and spec.t_by.column not in exact:
+            yield (
+                join("sensitive", name) + ".t_by.column",
+                (
+                    f"'{spec.t_by.column}' is not published as it is, so nobody could tell the groups in a release"
+                    f"{did_you_mean(spec.t_by.column, exact)}: name a kept column or a sensitive one that is not binned"
+                ),
+            )
 
 
 def _against_distance(settings: GivenSettings, distance: str) -> Iterator[tuple[str, str]]:

@@ -14,12 +14,16 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.distance import Counts, Distance, DomainFacts, Ordered, Product
+from tclose.errors import Mistakes, PolicyError
 from tclose.policy import Policy, Sensitive
-from tclose.privacy import Judgement, KAnonymity, Model, models_of
+from tclose.policy.settings import join
+from tclose.privacy import Judgement, KAnonymity, Model, TClosenessByGroup, models_of
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.table import CodedTable, JointColumn, SensitiveColumn
 from tclose.table.classes import Classes
+from tclose.table.matching import known_places
 from tclose.types import Ints, Progress, silent
+from tclose.words import legible
 
 JudgedColumn = SensitiveColumn | JointColumn
 
@@ -140,6 +144,33 @@ def counts_by_person(column: JudgedColumn, classes: Classes, persons: Ints | Non
     return Counts.from_codes(once // domain, once % domain, domain)
 
 
+def codes_by_group(column: JudgedColumn, model: TClosenessByGroup, table: CodedTable) -> tuple[Ints, Ints]:
+    """Return the codes of a column with the person's group in them, and how often the table has each of them."""
+    asked = model.asked
+    values, names = table.values(asked.column), list(asked.t)
+    group_of_name = [asked.levels.index(asked.t[name]) for name in names]
+    group_of_value = [model.groups - 1 if at < 0 else group_of_name[at] for at in known_places(names, values.domain)]
+    groups = np.array([*group_of_value, model.groups - 1], dtype=np.int64)[values.codes]  # a missing value comes last
+    codes = column.codes * model.groups + groups
+    return codes, np.bincount(codes, minlength=len(column.reference) * model.groups).astype(np.int64)
+
+
+def check_groups(table: CodedTable, policy: Policy) -> None:
+    """Refuse a group that no row has: a misspelt name would leave its persons with the column's t."""
+    mistakes = Mistakes()
+    for name, spec in policy.sensitive.items():
+        asked = spec.t_by
+        if asked is None:
+            continue
+        values = table.values(asked.column).domain
+        present = {place for place in known_places(list(asked.t), values) if place >= 0}
+        for place, group in enumerate(asked.t):
+            if place not in present:
+                sentence = f"no row of '{asked.column}' is of group '{legible(group)}': correct it, or leave it out"
+                mistakes.add(PolicyError(sentence, place=join(f"{join('sensitive', name)}.t_by.t", group)))
+    mistakes.report()
+
+
 def values_recur(column: JudgedColumn, persons: Ints | None) -> bool:
     """Tell whether some person shows a value in several rows, which two classes can then share."""
     if persons is None:
@@ -181,16 +212,19 @@ def attribute_verdicts(
     without: Sequence[str] = (),
 ) -> list[Verdict]:
     """Judge one attribute by every model that its settings name."""
-    distance, reference, by_person = distance_of(column), column.reference, counts
+    distance, by_person = distance_of(column), counts
     models = models_of(spec, distance, supersets)
     if table.persons is not None and any(model.counts_persons for model in models):
         models = models_of(spec, distance, supersets, members_of(table, classes).sizes)
         by_person = counts_by_person(column, classes, table.persons)
-    return [
-        Verdict(column.name, model, model.judge(by_person if model.counts_persons else counts, reference))
-        for model in models
-        if model.name not in without
-    ]
+
+    def judged(model: Model) -> Judgement:
+        if isinstance(model, TClosenessByGroup):
+            codes, reference = codes_by_group(column, model, table)
+            return model.judge(Counts.from_codes(classes.labels, codes[classes.rows], len(reference)), reference)
+        return model.judge(by_person if model.counts_persons else counts, column.reference)
+
+    return [Verdict(column.name, model, judged(model)) for model in models if model.name not in without]
 
 
 def _finding(column: JudgedColumn, spec: Sensitive, counts: Counts, judged: Sequence[Verdict]) -> AttributeFinding:

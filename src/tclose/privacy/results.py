@@ -154,6 +154,7 @@ class Explanation:
     shows: Mapping[str, str] = field(default_factory=dict)  # the quasi-identifiers and kept values of the class
     bins: tuple[str, ...] = ()  # at most 20 groups of values; of single values where there are few
     moves_between_bins: tuple[Step, ...] = ()  # or within a bin; distances are means, and costs add up exactly
+    notes: tuple[str, ...] = ()  # about models that are more than one distance: kl, average_t, t_by
 
     @property
     def grouped(self) -> bool:
@@ -179,6 +180,7 @@ class Explanation:
             "shows": dict(self.shows),
             "bins": list(self.bins),
             "moves_between_bins": [move.to_dict() for move in self.moves_between_bins],
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
 

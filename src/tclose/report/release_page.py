@@ -197,8 +197,8 @@ class ReleasePage:
         return Section("policy", "What the policy requires", [element("p", sentence), *tempering, table], "Policy")
 
     def _glossary(self) -> Section:
-        claims = self.certificate.claims
-        explained = terms(claims.supersets) | ({} if self.certificate.bound is None else BOUND)
+        claims, bound = self.certificate.claims, {} if self.certificate.bound is None else BOUND
+        explained = terms(claims.supersets, {str(claim.model) for claim in claims.models}) | bound
         explained |= JOINT if claims.joint else {}
         return Section("glossary", "Glossary", [words(explained)], "Glossary")
 
@@ -268,13 +268,14 @@ def _near_supersets(claims: Claims) -> list[str]:
 
 def _required(attribute: str, models: Sequence[ModelClaim]) -> str:
     """Spell everything that is required of a sensitive attribute."""
-    return ", ".join(
-        required(claim.required)
-        if isinstance(claim.required, Mapping)
-        else f"{claim.model} = {required(claim.required)}"
-        for claim in models
-        if claim.attribute == attribute
-    )
+    return ", ".join(_spelled(claim) for claim in models if claim.attribute == attribute)
+
+
+def _spelled(claim: ModelClaim) -> str:
+    if not isinstance(claim.required, Mapping):
+        return f"{claim.model} = {required(claim.required)}"
+    entry = requirement(str(claim.model))
+    return required(claim.required) if entry.compared else f"{claim.model}: {entry.words(claim.required)}"
 
 
 def _sizes_of_span(low: float, high: float) -> str:

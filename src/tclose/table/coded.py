@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError, LeakWarning, Mistakes, PolicyError, nearest
-from tclose.policy import Policy
+from tclose.policy import MODELS, Policy
 from tclose.policy.settings import join
 from tclose.table import quasi, sensitive
 from tclose.table.classes import Classes, classes_of
@@ -233,6 +233,14 @@ def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
     """Warn about what the policy allows and a steward may have overlooked."""
     for column in policy.unlinkable:
         warnings.warn(f"'{column}' is published as it is and not judged (unlinkable)", LeakWarning, stacklevel=2)
+    for column, spec in policy.sensitive.items():
+        if spec.average_t is not None and all(getattr(spec, model) is None for model in MODELS if model != "average_t"):
+            warnings.warn(
+                f"average_t of '{column}' bounds no single class, which may be at any distance from the table: "
+                "say t as well if that matters",
+                LeakWarning,
+                stacklevel=2,
+            )
     if policy.person is None:
         present = set(frame.columns)
         for column in policy.identifiers:

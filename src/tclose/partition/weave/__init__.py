@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -19,14 +20,14 @@ import numpy as np
 from tclose.distance import TupleMetric
 from tclose.errors import InternalError, PolicyError, did_you_mean
 from tclose.partition.problem import Attribute, Problem
-from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import STARTED, Finish, Split, Start
 from tclose.partition.weave.candidates import OWN, Candidates
 from tclose.partition.weave.effort import EFFORTS, EffortName, Pass, effort_for
+from tclose.partition.weave.finishing import finisher
 from tclose.partition.weave.own import OwnClasses, improved
 from tclose.partition.weave.table import WeaveTable
 from tclose.partition.weave.tuples import leeway
-from tclose.types import Ints, Progress, silent, stretch
+from tclose.types import Beat, Ints, Progress, silent, stretch
 
 __all__ = ["EffortName", "best_partition", "partition"]
 
@@ -62,7 +63,8 @@ def best_partition(
     if effort not in EFFORTS:
         raise PolicyError(f"there is no effort '{effort}'{did_you_mean(effort, EFFORTS)}")
     problem.check_feasible()
-    finished, considered = _finisher(problem) if finish is None else _within_t_first(problem, finish), []
+    beat, considered = partial(progress, STARTED), []
+    finished = finisher(problem, beat) if finish is None else _within_t_first(problem, finish, beat)
     for start in starts:
         if start.optimal and (labels := finished(start.labels)) is not None and np.array_equal(labels, start.labels):
             progress(1.0, "merging classes")
@@ -83,21 +85,12 @@ def best_partition(
     return Split(best.labels, best.name)
 
 
-def _finisher(problem: Problem) -> Finish:
-    """Return what merges classes until the problem admits them."""
-
-    def finish(labels: Ints) -> Ints:
-        return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
-
-    return finish
-
-
-def _within_t_first(problem: Problem, finish: Finish) -> Finish:
+def _within_t_first(problem: Problem, finish: Finish, beat: Beat) -> Finish:
     """Return what brings tuples of values, which have leeway, within t before it merges classes; merging keeps t."""
     tuples = tuple(replace(attribute, models=()) for attribute in problem.sensitive if _are_tuples(attribute))
     if not tuples:
         return finish
-    within_t = _finisher(replace(problem, sensitive=tuples, k=1, persons=None))
+    within_t = finisher(replace(problem, sensitive=tuples, k=1, persons=None), beat)
 
     def finished(labels: Ints) -> Ints | None:
         mended = within_t(labels)
