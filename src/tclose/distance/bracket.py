@@ -53,7 +53,8 @@ class Bracket:
         sources = np.ones(len(supply))
         with np.errstate(all="ignore"):
             for _ in range(ROUNDS):
-                sources = supply / (kernel @ (demand / (sources @ kernel)))
+                targets = demand / np.einsum("i,ij->j", sources, kernel)  # unlike `@`, the same on any number of cores
+                sources = supply / np.einsum("ij,j->i", kernel, targets)
             potentials = SMOOTHING * np.log(sources)
         return potentials if np.isfinite(potentials).all() else np.zeros(len(supply))  # which give a bound, too
 

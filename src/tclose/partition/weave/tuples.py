@@ -19,6 +19,7 @@ from tclose.types import Ints, SmallInts
 
 SAMPLES, SIZE = 8, 16  # random classes, and their rows
 SEED = 75
+FINE = 20  # leeway is a multiple of 1 / FINE, so that it does not depend on the last digit of a float
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +88,7 @@ def leeway(attribute: Attribute) -> Fraction:
     size = min(SIZE, len(attribute.codes))
     drawn = [random.choice(attribute.codes, size, replace=False) for _ in range(SAMPLES)]
     counts = [np.bincount(codes, minlength=len(attribute.reference)).astype(np.int64) for codes in drawn]
-    near = attribute.distance.emd(Counts.from_dense(counts), attribute.reference).floats()
+    near = attribute.distance.emd(Counts.from_dense(counts), attribute.reference)
     far = [tree.distance(each, attribute.reference) for each in counts]
-    ratios = [distance / least for distance, least in zip(far, near.tolist(), strict=True) if least > 0]
-    return max(Fraction(1), Fraction(max(ratios, default=1.0)).limit_denominator(1000))
+    ratios = [distance / float(near[j]) for j, distance in enumerate(far) if near[j] > 0]
+    return max(Fraction(1), Fraction(round(max(ratios, default=1.0) * FINE), FINE))
