@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from tclose.distance import Line, LineWithLeaf, Metric
 from tclose.measure.attack import Scene, Secret
 from tclose.privacy.judge import distance_of
 from tclose.release.beside import Beside, coverings, equal_people, linked
+from tclose.release.exchanges import published_rows
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.types import Beat, Ints, still
 
@@ -50,7 +52,15 @@ class Adversary:
             columns = coverings(self.original, beside.published, self.register, beat=self.beat)
             links = linked(columns, beside.people.sizes, self.beat)
         cells = {name: pair.after for name, pair in beside.cells.items()}
-        return Scene(beside.labels, _secrets(beside.published, cells), self.crowd, links.people, beside.people)
+        return Scene(
+            beside.labels,
+            _secrets(beside.published, cells),
+            self.crowd,
+            links.people,
+            beside.people,
+            published=partial(published_rows, beside),
+            beat=self.beat,
+        )
 
     def several_rows(self) -> bool:
         """Say whether some person has more than one row."""

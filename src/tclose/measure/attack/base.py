@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.measure.linkage import Links
-from tclose.types import Bools, Ints
+from tclose.types import Beat, Bools, Ints, still
 from tclose.words import columns
+
+if TYPE_CHECKING:
+    from tclose.measure.exchange import PublishedRows
 
 MOST_NAMED = 1000  # classes of an attribute
 
@@ -47,6 +50,8 @@ class Scene:
     people: Ints  # how many of the register fit each class
     own: Links | None = None  # the original rows as a register; None for the raw table itself
     second: Scene | None = None  # another release of the same table
+    published: Callable[[], PublishedRows] | None = None  # beside the original rows; None for the raw table itself
+    beat: Beat = still  # called by long attacks
 
     def with_second(self, second: Scene) -> Scene:
         """Return the same table with another release of it."""
@@ -86,6 +91,7 @@ class Finding:
     of: int
     sentence: str
     classes: tuple[ExposedClass, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)  # further figures
 
     def saying(self, sentence: str) -> Finding:
         """Return the same finding with its sentence."""

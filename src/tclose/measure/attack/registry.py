@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tclose.measure.attack import (
     background,
+    exchange,
     homogeneity,
     intersection,
     joining,
@@ -26,6 +27,7 @@ ATTACKS: tuple[Attack, ...] = (
     linkage.UNIQUENESS,
     joining.ATTACK,
     minimality.ATTACK,
+    exchange.ATTACK,
     intersection.ATTACK,
     rarity.ATTACK,
 )

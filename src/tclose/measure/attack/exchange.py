@@ -1,0 +1,103 @@
+"""Exchange attack ("no exchange left"): the adversary knows the algorithm, and what it would have done.
+
+Methods such as weave exchange rows between classes until no exchange pays. Anyone who knows everybody's
+quasi-identifiers and class, and the policy, sees which exchanges would have paid. That they were not made tells
+something about the values: they did not allow it. How much each such sign tells is learned on other classes than those
+that are tried. As a control, the same beliefs are tried on values that are shuffled within the classes. The idea is
+that of the minimality attack (Wong et al. 2007) for methods that exchange rows; see docs/method.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, not_applicable
+from tclose.words import columns, counted, percent, rows_of
+
+if TYPE_CHECKING:
+    from tclose.measure.exchange import AttributeFigures, Inference
+
+SEED = 0
+LEAST_CLASSES = 10
+LEAST_PAIRS = 30
+RAW = "The table itself shows everybody's values, so there is nothing to infer."
+MEANS = "Class means do not show who fits a class, and this attack needs to know everybody's class."
+TOO_FEW = (
+    f"This attack needs at least {LEAST_CLASSES} classes, and {LEAST_PAIRS} pairs of rows of one class with different "
+    "values: how much an exchange that was not made tells is learned on them."
+)
+
+
+def run(scene: Scene) -> Finding:
+    """Let an adversary who knows the algorithm infer who has which value."""
+    import numpy as np
+
+    from tclose.measure.exchange import attacked_rows, inferred
+
+    if scene.published is None:
+        return not_applicable(scene, RAW)
+    if not scene.secrets:
+        return not_applicable(scene, NO_SECRET)
+    published = scene.published()
+    if published.by_mean:
+        return not_applicable(scene, MEANS)
+    rows = attacked_rows(published, np.random.default_rng(SEED), scene.beat)
+    if rows is None or len(rows.sizes) < LEAST_CLASSES:
+        return not_applicable(scene, TOO_FEW)
+    found = inferred(rows, seed=SEED, beat=scene.beat)
+    worst = max(found.figures, key=lambda figures: (figures.sure, figures.pair_test))
+    if worst.pairs < LEAST_PAIRS:
+        return not_applicable(scene, TOO_FEW)
+    figure = max(significant(figures) for figures in found.figures)
+    return Finding(figure, found.sure, found.rows, _sentence(found, worst, len(scene.labels)), details=_details(found))
+
+
+def significant(figures: AttributeFigures) -> float:
+    """Return the share of pairs that are told apart, or a half where chance explains it (two standard errors)."""
+    error = 0.5 / sqrt(max(min(figures.pairs, figures.rows), 1))
+    return figures.pair_test if figures.pair_test > 0.5 + 2 * error else 0.5
+
+
+def _sentence(found: Inference, worst: AttributeFigures, rows: int) -> str:
+    """Say what was tested and what the adversary learns about the attribute that fares worst."""
+    control = next(figures for figures in found.control if figures.name == worst.name)
+    who = "Anyone who knows everybody's class and the algorithm"
+    sure = f"{who} is not over 95 % sure of any value of {columns([worst.name])} that the class alone leaves open"
+    if worst.sure:
+        affected, right = rows_of(worst.sure, found.rows), percent(worst.right / worst.sure)
+        sure = f"{who} is over 95 % sure of {columns([worst.name])} for {affected}, and right in {right} of these"
+    pairs = f"of two different values in a class, it is told which is whose in {percent(worst.pair_test)} of the cases"
+    shuffled = f"with shuffled values in {percent(control.pair_test)}; 50 % means that nothing is learned"
+    measured = "" if found.rows == rows else f" Measured on {found.rows:,} of {counted(rows, 'row')}."
+    return f"{sure}; {pairs} ({shuffled}).{measured}"
+
+
+def _details(found: Inference) -> dict[str, Any]:
+    """Return all figures, as `--json` prints them."""
+
+    def by_name(each: tuple[AttributeFigures, ...]) -> dict[str, Any]:
+        return {figures.name: _without_name(asdict(figures)) for figures in each}
+
+    size = {"rows": found.rows, "classes": found.classes}
+    return {**size, "attributes": by_name(found.figures), "control": by_name(found.control)}
+
+
+def _without_name(figures: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in figures.items() if name != "name"}
+
+
+ATTACK = Attack(
+    "exchange",
+    "exchange attack",
+    "The adversary knows everybody's quasi-identifiers and class, the policy and the algorithm, but not the seed. "
+    "Exchanges of rows that would have paid were not made, so the values did not allow them. Rows count as affected "
+    "if the adversary is over 95 % sure of a value where the class alone is not.",
+    "share of pairs of different values in a class for which it is told which is whose; 50 % means nothing",
+    "share",
+    "lower",
+    run,
+    cure="a larger k, temper = 0.2, or --method mondrian",
+    counts_people=True,
+)
