@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tclose.engine.bounding import SECONDS, BoundSearch, checked_seconds, seconds_for, verify_proof, with_bound
-from tclose.engine.compiling import announced
+from tclose.engine.compiling import announced, announcing
 from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
 from tclose.measure.kept import kept
@@ -321,12 +321,12 @@ def attack_beside(
     if second is not None:
         scene = scene.with_second(adversary.published(second))
     scenes = {RAW: adversary.raw(), K_ANONYMOUS: adversary.published(k_anonymous), RELEASE: scene}
-    return attacked(
-        scenes,
-        register_rows=adversary.register_rows,
-        several_rows=adversary.several_rows(),
-        progress=stretch(progress, MADE, 1.0),
-    )
+    import tclose.measure.exchange  # noqa: F401  (loads its kernels, and those of weave)
+
+    with announcing(stretch(progress, MADE, 1.0)) as (report, _):
+        return attacked(
+            scenes, register_rows=adversary.register_rows, several_rows=adversary.several_rows(), progress=report
+        )
 
 
 def _k_anonymous(adversary: Adversary, method: str, progress: Progress) -> Beside:

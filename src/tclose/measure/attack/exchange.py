@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tclose.measure.exchange import AttributeFigures, Inference
 
 SEED = 0
-LEAST_CLASSES = 10
-LEAST_PAIRS = 30
+LEAST_CLASSES = 5
+LEAST_PAIRS = 10
 RAW = "The table itself shows everybody's values, so there is nothing to infer."
 MEANS = "Class means do not show who fits a class, and this attack needs to know everybody's class."
 TOO_FEW = (
@@ -50,28 +50,32 @@ def run(scene: Scene) -> Finding:
     worst = max(found.figures, key=lambda figures: (figures.sure, figures.pair_test))
     if worst.pairs < LEAST_PAIRS:
         return not_applicable(scene, TOO_FEW)
-    figure = max(significant(figures) for figures in found.figures)
+    figure = max(beyond_correlation(figures) for figures in found.figures)
     return Finding(figure, found.sure, found.rows, _sentence(found, worst, len(scene.labels)), details=_details(found))
 
 
-def significant(figures: AttributeFigures) -> float:
-    """Return the share of pairs that are told apart, or a half where chance explains it (two standard errors)."""
-    error = 0.5 / sqrt(max(min(figures.pairs, figures.rows), 1))
-    return figures.pair_test if figures.pair_test > 0.5 + 2 * error else 0.5
+def beyond_correlation(figures: AttributeFigures) -> float:
+    """Return the share of pairs told apart, less what correlations tell above a half; a half if chance explains it."""
+    error, beyond = (
+        0.5 / sqrt(max(min(figures.pairs, figures.rows), 1)),
+        figures.pair_test - figures.correlation_pair_test,
+    )
+    return min(0.5 + beyond, 1.0) if beyond > 2 * error else 0.5
 
 
 def _sentence(found: Inference, worst: AttributeFigures, rows: int) -> str:
-    """Say what was tested and what the adversary learns about the attribute that fares worst."""
+    """Say what was tested, and what the adversary learns about the attribute that fares worst."""
     control = next(figures for figures in found.control if figures.name == worst.name)
-    who = "Anyone who knows everybody's class and the algorithm"
-    sure = f"{who} is not over 95 % sure of any value of {columns([worst.name])} that the class alone leaves open"
+    who, name = "Anyone who knows everybody's class and the algorithm", columns([worst.name])
+    sure = f"{who} is not over 95 % sure of any value of {name} that would be open otherwise"
     if worst.sure:
         affected, right = rows_of(worst.sure, found.rows), percent(worst.right / worst.sure)
-        sure = f"{who} is over 95 % sure of {columns([worst.name])} for {affected}, and right in {right} of these"
-    pairs = f"of two different values in a class, it is told which is whose in {percent(worst.pair_test)} of the cases"
-    shuffled = f"with shuffled values in {percent(control.pair_test)}; 50 % means that nothing is learned"
+        sure = f"{who} is over 95 % sure of {name} for {affected}; {right} of these guesses are right"
+    pairs = f"Of two rows of a class with different values, {percent(worst.pair_test)} are told apart rightly"
+    alone, shuffled = percent(worst.correlation_pair_test), percent(control.pair_test)
+    others = f"by correlations alone {alone}, with shuffled values {shuffled}"
     measured = "" if found.rows == rows else f" Measured on {found.rows:,} of {counted(rows, 'row')}."
-    return f"{sure}; {pairs} ({shuffled}).{measured}"
+    return f"{sure}. {pairs} ({others}; 50 % means that nothing is learned).{measured}"
 
 
 def _details(found: Inference) -> dict[str, Any]:
@@ -93,8 +97,8 @@ ATTACK = Attack(
     "exchange attack",
     "The adversary knows everybody's quasi-identifiers and class, the policy and the algorithm, but not the seed. "
     "Exchanges of rows that would have paid were not made, so the values did not allow them. Rows count as affected "
-    "if the adversary is over 95 % sure of a value where the class alone is not.",
-    "share of pairs of different values in a class for which it is told which is whose; 50 % means nothing",
+    "if the adversary is over 95 % sure of a value, and would not be without the exchanges.",
+    "share of pairs of different values in a class told apart, less what correlations tell above 50 %",
     "share",
     "lower",
     run,

@@ -4,6 +4,9 @@ Two rows of different classes could have been exchanged if that lowers the loss 
 first is a matter of the quasi-identifiers, which the adversary knows; the second depends on the two rows' values. The
 same is true of moving one row into another class. The more a method leaves undone of what an assignment would have
 allowed, the less likely the assignment is.
+
+Apart from exchanges, the field knows how values and quasi-identifiers go together (`correlation.py`), so that it can
+be told what the exchanges add.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import numpy as np
 
 from tclose.measure.exchange.admitted import NONE, admitted_changes
 from tclose.measure.exchange.attacked import AttackedRows
+from tclose.measure.exchange.correlation import products
 from tclose.measure.exchange.kernels import Classes, FieldArrays, exchange_savings, fill_classes, move_savings
 from tclose.partition.shared.loss import empty_extents, loss_table
 from tclose.types import Beat, Bools, Floats, Ints
@@ -24,6 +28,7 @@ MOST_LINKS = 40  # per row, on average: the largest savings count
 MOST_QUESTIONS = 3_000_000  # pairs of values of two classes
 BETWEEN_BEATS = 64  # rows
 BINS = len(SAVING_BINS) + 1
+EXCHANGES = 2 * BINS  # the first columns of all: exchanges, then moves; what follows is about correlations
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +92,7 @@ def field_of(rows: AttackedRows, beat: Beat) -> Field:
         values.width[rows.labels[links.other]],
         links.kind,
         allowed,
-        _allowed_moves(rows, values, moves, first, beat),
+        np.hstack([_allowed_moves(rows, values, moves, first, beat), _products(rows, values)]),
         first,
     )
     return Field(rows, values, arrays)
@@ -170,3 +175,11 @@ def _allowed_moves(rows: AttackedRows, values: ClassValues, found: Paying, first
     allowed &= admitted_changes(rows, target, none, shown, beat)
     np.add.at(counts, (first[row] + value, found.kind[move]), allowed)
     return counts
+
+
+def _products(rows: AttackedRows, values: ClassValues) -> Floats:
+    """Return, per row and value of its class, what correlations are learned by."""
+    own = values.width[rows.labels]
+    owner = np.repeat(np.arange(len(rows)), own)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(own) - own, own)
+    return products(rows, owner, values.shown[values.start[rows.labels[owner]] + place])

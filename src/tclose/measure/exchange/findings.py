@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from tclose.measure.exchange.attacked import AttackedRows
-from tclose.measure.exchange.field import Field, field_of
+from tclose.measure.exchange.field import EXCHANGES, Field, field_of
 from tclose.measure.exchange.kernels import sample_values
 from tclose.measure.exchange.made import weights_of_made_tables
-from tclose.measure.exchange.weights import Pairs, cross_learned
+from tclose.measure.exchange.weights import Folds, Pairs
 from tclose.partition.weave.splitmix import seeded
 from tclose.types import Beat, Bools, Floats, Ints, still
 
 SURE = 0.95  # a belief above this
 CHAINS, SWEEPS, BURN = 4, 100, 40
-TRUSTS = (1.0, 0.5, 0.2, 0.0)  # factors of the weights: values that depend on each other in circles seem too certain
+TRUSTS = (1.0, 0.5, 0.2)  # factors of the weights: values that depend on each other in circles seem too certain
 TIE = 1e-9  # of leads
 SMOOTH = 0.01  # share of the class's own distribution in every belief
 
 
 @dataclass(frozen=True)
 class AttributeFigures:
-    """What the adversary learns about one attribute."""
+    """What the adversary learns about one attribute; "correlation" is what is learned without the exchanges."""
 
     name: str
     rows: int
     pairs: int  # of rows of one class with different values
-    pair_test: float  # share of pairs told rightly when all other values are known; 0.5 means that nothing is learned
+    pair_test: float  # share of pairs told apart rightly when all other values are known; 0.5 means nothing
+    correlation_pair_test: float
     class_guess: float  # share of rows whose value is the commonest of their class
+    correlation_guess: float
     best_guess: float  # share of rows whose most believed value is right
-    gain: float  # in bits per row: how much surer of the true value than the class alone makes
-    sure: int  # rows with a belief above 95 % where the class gives less
+    gain: float  # in bits per row: how much surer of the true value than without the exchanges
+    sure: int  # rows with a belief above 95 % where neither the class nor correlations give as much
     right: int  # of these
 
 
@@ -52,6 +55,16 @@ class Inference:
         return float(np.mean([figures.gain for figures in self.figures]))
 
 
+@dataclass(frozen=True, eq=False)
+class Minds:
+    """Two adversaries: weights per class, and beliefs per row and value; the plain one knows no exchanges."""
+
+    weights: Floats
+    beliefs: Floats
+    plain_weights: Floats
+    plain_beliefs: Floats
+
+
 def inferred(rows: AttackedRows, *, seed: int = 0, beat: Beat = still) -> Inference:
     """Let the adversary infer the values of some rows.
 
@@ -60,23 +73,36 @@ def inferred(rows: AttackedRows, *, seed: int = 0, beat: Beat = still) -> Infere
     """
     random, field = np.random.default_rng(seed), field_of(rows, beat)
     pairs = Pairs.of(field, field.values.number, random)
-    learned = [cross_learned(pairs, rows.labels, len(rows.sizes), random)]
-    if pairs.changes.any() and (made := weights_of_made_tables(rows, random, beat)) is not None:
-        learned.append(np.tile(made, (len(rows.sizes), 1)))
-    trusts = TRUSTS if pairs.changes.any() else (0.0,)  # where the values allow or forbid nothing
-    found = [_tried(field, pairs, weights, trust, random, beat) for weights in learned for trust in trusts]
-    return max(found, key=lambda inference: inference.gain)
-
-
-def _tried(
-    field: Field, pairs: Pairs, weights: Floats, trust: float, random: np.random.Generator, beat: Beat
-) -> Inference:
-    """Let the adversary infer with these weights, on the true values and on shuffled ones."""
-    rows, true, shuffled = field.rows, field.values.number, field.shuffled(random)
-    beliefs = believed(field, trust * weights, random, beat) if trust else shares_of_values(field)
+    folds, nothing = Folds.of(rows, pairs, random), np.zeros(pairs.changes.shape[1])
+    plain = folds.learned(pairs, nothing, slice(EXCHANGES, None))
+    plain_beliefs, tells = believed(field, plain, random, beat), bool(pairs.changes[:, :EXCHANGES].any())
+    minds = [Minds(plain, plain_beliefs, plain, plain_beliefs)]
+    for weights in _learned(rows, pairs, folds, random, beat) if tells else ():
+        for trust in TRUSTS:
+            trusted = np.hstack([trust * weights[:, :EXCHANGES], weights[:, EXCHANGES:]])
+            minds.append(Minds(weights, believed(field, trusted, random, beat), plain, plain_beliefs))
+    shuffled = field.shuffled(random)
     control = Pairs.of(field, shuffled, random)
-    tried = [_figures(field, true, pairs, weights, beliefs, number) for number in range(len(rows.names))]
-    controls = [_figures(field, shuffled, control, weights, beliefs, number) for number in range(len(rows.names))]
+    return max((_tried(field, pairs, mind, control, shuffled) for mind in minds), key=lambda found: found.gain)
+
+
+def _learned(
+    rows: AttackedRows, pairs: Pairs, folds: Folds, random: np.random.Generator, beat: Beat
+) -> Iterator[Floats]:
+    """Yield weights per class, learned on the release and on made tables."""
+    nothing = np.zeros(pairs.changes.shape[1])
+    yield folds.learned(pairs, nothing, slice(None))
+    made = weights_of_made_tables(rows, random, beat)
+    if made is not None:
+        given = np.append(made, nothing[EXCHANGES:])
+        yield folds.learned(pairs, given, slice(EXCHANGES, None))
+
+
+def _tried(field: Field, pairs: Pairs, minds: Minds, control: Pairs, shuffled: Ints) -> Inference:
+    """Judge what the adversary believes by the true values, and by shuffled ones."""
+    rows, true = field.rows, field.values.number
+    tried = [_figures(field, true, pairs, minds, number) for number in range(len(rows.names))]
+    controls = [_figures(field, shuffled, control, minds, number) for number in range(len(rows.names))]
     sure = np.any([marks for _, marks in tried], axis=0)
     figures, of_control = (tuple(found for found, _ in each) for each in (tried, controls))
     return Inference(len(rows), len(rows.sizes), figures, of_control, int(sure.sum()))
@@ -106,48 +132,42 @@ def believed(field: Field, weights: Floats, random: np.random.Generator, beat: B
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """Per row and value that the row may have: what the adversary believes, and what the class alone tells."""
+    """Per row and value that the row may have: what the class alone tells, correlations as well, and everything."""
 
     row: Ints  # sorted
-    belief: Floats
     share: Floats
+    plain: Floats
+    belief: Floats
     true: Ints  # per row: where its true value is
 
     @classmethod
-    def of(cls, field: Field, value: Ints, beliefs: Floats, attribute: int) -> Beliefs:
-        """Add up the beliefs of all values that are equal in one attribute."""
+    def of(cls, field: Field, value: Ints, minds: Minds, attribute: int) -> Beliefs:
+        """Add up the beliefs in all values that are equal in one attribute."""
         rows, values = field.rows, field.values
         start, owner = values.start[rows.labels], _owners(field)
         codes, domain = rows.codes[values.shown, attribute], len(rows.attributes[attribute].reference)
         cells, which = np.unique(owner * domain + codes[_places(field)], return_inverse=True)
         share = np.bincount(which, weights=shares_of_values(field))
-        belief = np.bincount(which, weights=beliefs)
+        plain, belief = (
+            (1 - SMOOTH) * np.bincount(which, weights=each) + SMOOTH * share
+            for each in (minds.plain_beliefs, minds.beliefs)
+        )
         true = np.searchsorted(cells, np.arange(len(rows)) * domain + codes[start + value])
-        return cls(cells // domain, (1 - SMOOTH) * belief + SMOOTH * share, share, true)
+        return cls(cells // domain, share, plain, belief, true)
 
     def guessed(self, chance: Floats) -> float:
         """Return the share of rows whose likeliest value is the true one; of several that are equally likely, any."""
         starts = np.flatnonzero(np.diff(self.row, prepend=-1))
-        likeliest = chance >= np.maximum.reduceat(chance, starts)[self.row] - 1e-9
+        likeliest = chance >= np.maximum.reduceat(chance, starts)[self.row] - TIE
         return float((likeliest[self.true] / np.add.reduceat(likeliest, starts)).mean())
 
-    def sure(self) -> Bools:
-        """Mark the rows of whose value the adversary is sure, and the class alone does not make it so."""
-        sure = np.zeros(len(self.true), dtype=bool)
-        sure[self.row[self._certain]] = True
-        return sure
-
-    def right(self) -> int:
-        """Count the rows of whose value the adversary is sure, and rightly so."""
-        return int(self._certain[self.true].sum())
-
-    @property
-    def _certain(self) -> Bools:
-        return np.asarray((self.belief > SURE) & (self.share <= SURE))
+    def certain(self) -> Bools:
+        """Mark the values of which the adversary is sure, and would not be without the exchanges."""
+        return np.asarray((self.belief > SURE) & (self.share <= SURE) & (self.plain <= SURE))
 
     def gain(self) -> float:
-        """Return how much more likely the beliefs make the true values than the classes do, in bits per row."""
-        return float(np.log2(self.belief[self.true] / self.share[self.true]).mean())
+        """Return how much more likely the exchanges make the true values, in bits per row."""
+        return float(np.log2(self.belief[self.true] / self.plain[self.true]).mean())
 
 
 def _owners(field: Field) -> Ints:
@@ -166,24 +186,31 @@ def _class_of(field: Field) -> Ints:
     return np.repeat(np.arange(len(field.values.width)), field.values.width)
 
 
-def _figures(
-    field: Field, value: Ints, pairs: Pairs, weights: Floats, beliefs: Floats, attribute: int
-) -> tuple[AttributeFigures, Bools]:
+def _figures(field: Field, value: Ints, pairs: Pairs, minds: Minds, attribute: int) -> tuple[AttributeFigures, Bools]:
     """Judge pairs and beliefs about one attribute by the true values, and mark the rows that are sure."""
     rows, values = field.rows, field.values
     codes = rows.codes[values.shown[values.start[rows.labels] + value], attribute]
     differ = codes[pairs.first] != codes[pairs.second]
-    leads = pairs.leads(weights[rows.labels[pairs.first]])[differ]
-    found = Beliefs.of(field, value, beliefs, attribute)
+    found = Beliefs.of(field, value, minds, attribute)
+    certain, sure = found.certain(), np.zeros(len(rows), dtype=bool)
+    sure[found.row[certain]] = True
     figures = AttributeFigures(
         name=rows.names[attribute],
         rows=len(rows),
-        pairs=len(leads),
-        pair_test=float(np.where(np.abs(leads) < TIE, 0.5, leads > 0).mean()) if len(leads) else 0.5,
+        pairs=int(differ.sum()),
+        pair_test=_told_apart(field, pairs, minds.weights, differ),
+        correlation_pair_test=_told_apart(field, pairs, minds.plain_weights, differ),
         class_guess=found.guessed(found.share),
+        correlation_guess=found.guessed(found.plain),
         best_guess=found.guessed(found.belief),
         gain=found.gain(),
-        sure=int(found.sure().sum()),
-        right=found.right(),
+        sure=int(sure.sum()),
+        right=int(certain[found.true].sum()),
     )
-    return figures, found.sure()
+    return figures, sure
+
+
+def _told_apart(field: Field, pairs: Pairs, weights: Floats, chosen: Bools) -> float:
+    """Return the share of some pairs whose true values are ahead of the swapped ones; a tie counts half."""
+    leads = pairs.leads(weights[field.rows.labels[pairs.first]])[chosen]
+    return float(np.where(np.abs(leads) < TIE, 0.5, leads > 0).mean()) if len(leads) else 0.5

@@ -8,19 +8,19 @@ import numpy as np
 
 from tclose.errors import Infeasible
 from tclose.measure.exchange.attacked import AttackedRows, whole_classes
-from tclose.measure.exchange.field import field_of
+from tclose.measure.exchange.field import EXCHANGES, field_of
 from tclose.measure.exchange.weights import Pairs, learned
-from tclose.partition import Problem, method_named
+from tclose.partition import Problem
 from tclose.partition.shared.axes import part_of
+from tclose.partition.weave import partition
 from tclose.types import Beat, Floats, Ints
 
-METHOD = "weave"
-MADE_ROWS = 3000  # of all tables together, about
-MOST_TABLES = 15
+MADE_ROWS = 2000  # of all tables together, about
+MOST_TABLES = 6
 
 
 def weights_of_made_tables(rows: AttackedRows, random: np.random.Generator, beat: Beat) -> Floats | None:
-    """Learn weights on tables that are made for this purpose; None where none can be made."""
+    """Learn the weights of exchanges on made tables, which have no correlations; None where none can be made."""
     changes, made = [], 0
     for number in range(MOST_TABLES):
         for zone in np.unique(rows.zone):
@@ -28,7 +28,7 @@ def weights_of_made_tables(rows: AttackedRows, random: np.random.Generator, beat
             if made < MADE_ROWS and len(people) >= 2 * rows.k:
                 changes += _changes(rows, people, random, number, beat)
                 made += len(people)
-    return learned(np.concatenate(changes)) if changes else None
+    return learned(np.concatenate(changes)[:, :EXCHANGES]) if changes else None
 
 
 def _changes(rows: AttackedRows, people: Ints, random: np.random.Generator, seed: int, beat: Beat) -> list[Floats]:
@@ -41,7 +41,7 @@ def _changes(rows: AttackedRows, people: Ints, random: np.random.Generator, seed
         tuple(part_of(axis, rows.rows[people]) for axis in rows.axes),
     )
     try:
-        labels = method_named(METHOD)(problem, seed=seed, progress=lambda share, phase="": beat())
+        labels = partition(problem, seed=seed, progress=lambda share, phase="": beat())
     except Infeasible:
         return []
     made = whole_classes(problem, labels, rows.names)

@@ -19,6 +19,7 @@ from tclose.types import Floats, Ints
 MOST_PAIRS = 40_000
 PENALTY = 1.0  # on squared weights: with few pairs, weights stay small
 STEPS = 30
+SMALL_STEP = 1e-6
 FOLDS = 5
 
 
@@ -36,7 +37,7 @@ class Pairs:
         first, second = pairs_of_rows(field.rows, random)
         differ = value[first] != value[second]
         first, second = first[differ], second[differ]
-        changes = np.zeros((len(first), 2 * BINS))
+        changes = np.zeros((len(first), BINS + field.arrays.moves.shape[1]))
         changes_of_swaps(field.arrays, value, first, second, changes)
         return cls(first, second, changes)
 
@@ -59,23 +60,40 @@ def pairs_of_rows(rows: AttackedRows, random: np.random.Generator) -> tuple[Ints
     return rows.order[first], rows.order[first + ahead]
 
 
-def learned(changes: Floats) -> Floats:
-    """Return the weights by which the true values of pairs are most likely (Newton's method, a ridge penalty)."""
+def learned(changes: Floats, leads: Floats | float = 0.0) -> Floats:
+    """Return the weights by which the true values of pairs are most likely (Newton's method, a ridge penalty).
+
+    `leads` is by how much the true values are ahead already.
+    """
     weights = np.zeros(changes.shape[1])
     for _ in range(STEPS):
-        chance = 1.0 / (1.0 + np.exp(np.clip(changes @ weights, -30, 30)))  # of the swapped values
+        chance = 1.0 / (1.0 + np.exp(np.clip(leads + changes @ weights, -30, 30)))  # of the swapped values
         slope = changes.T @ chance - PENALTY * weights
         curve = (changes * (chance * (1 - chance))[:, None]).T @ changes + PENALTY * np.eye(len(weights))
         step = np.linalg.solve(curve, slope)
         weights = weights + step
-        if np.abs(step).max() < 1e-6:
+        if np.abs(step).max(initial=0.0) < SMALL_STEP:
             break
     return weights
 
 
-def cross_learned(pairs: Pairs, labels: Ints, classes: int, random: np.random.Generator) -> Floats:
-    """Return the weights for each class, learned on the pairs of the other parts of the classes."""
-    fold = random.permutation(classes) % FOLDS
-    of_pair = fold[labels[pairs.first]]
-    by_fold = np.stack([learned(pairs.changes[of_pair != number]) for number in range(FOLDS)])
-    return np.asarray(by_fold[fold])
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """The classes in some parts; what is tried on one part is learned on the others."""
+
+    of_class: Ints
+    of_pair: Ints
+
+    @classmethod
+    def of(cls, rows: AttackedRows, pairs: Pairs, random: np.random.Generator) -> Folds:
+        """Put the classes into parts at random."""
+        of_class = random.permutation(len(rows.sizes)) % FOLDS
+        return cls(of_class, of_class[rows.labels[pairs.first]])
+
+    def learned(self, pairs: Pairs, given: Floats, free: slice) -> Floats:
+        """Return the weights for each class: some columns are learned, the others are given."""
+        by_fold = np.tile(given, (FOLDS, 1))
+        for fold, weights in enumerate(by_fold):
+            others = pairs.changes[self.of_pair != fold]
+            weights[free] = learned(others[:, free], others @ given)
+        return np.asarray(by_fold[self.of_class])
