@@ -111,7 +111,7 @@ class Attack:
     title: str
     meaning: str  # what the adversary does, in a sentence or two
     figure: str  # what the figure is
-    unit: Literal["classes", "values", "times", "share", "rows"]
+    unit: Literal["classes", "values", "times", "share", "rows", "bits"]
     better: Literal["lower", "higher"]
     run: Callable[[Scene], Finding]
     cure: str = field(kw_only=True)  # the setting that helps against it

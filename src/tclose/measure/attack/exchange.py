@@ -2,15 +2,15 @@
 
 Methods such as weave exchange rows between classes until no exchange pays. Anyone who knows everybody's
 quasi-identifiers and class, and the policy, sees which exchanges would have paid. That they were not made tells
-something about the values: they did not allow it. How much each such sign tells is learned on other classes than those
-that are tried. As a control, the same beliefs are tried on values that are shuffled within the classes. The idea is
-that of the minimality attack (Wong et al. 2007) for methods that exchange rows; see docs/method.md.
+something about the values: they did not allow it. How much each such sign tells is learned on tables that the adversary
+makes, and on other classes than those that are tried. What the correlations of the whole table tell is no leak of the
+algorithm, so it is learned apart. As a control, the same beliefs are tried on values that are shuffled within the
+classes. It carries the minimality attack (Wong et al. 2007) over to methods that exchange rows (docs/method.md).
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, not_applicable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tclose.measure.exchange import AttributeFigures, Inference
 
 SEED = 0
+DIGITS = 2
 LEAST_CLASSES = 5
 LEAST_PAIRS = 10
 RAW = "The table itself shows everybody's values, so there is nothing to infer."
@@ -47,20 +48,11 @@ def run(scene: Scene) -> Finding:
     if rows is None or len(rows.sizes) < LEAST_CLASSES:
         return not_applicable(scene, TOO_FEW)
     found = inferred(rows, seed=SEED, beat=scene.beat)
-    worst = max(found.figures, key=lambda figures: (figures.sure, figures.pair_test))
+    worst = max(found.figures, key=lambda figures: (figures.sure, figures.gain))
     if worst.pairs < LEAST_PAIRS:
         return not_applicable(scene, TOO_FEW)
-    figure = max(beyond_correlation(figures) for figures in found.figures)
+    figure = round(max(figures.gain for figures in found.figures), DIGITS)
     return Finding(figure, found.sure, found.rows, _sentence(found, worst, len(scene.labels)), details=_details(found))
-
-
-def beyond_correlation(figures: AttributeFigures) -> float:
-    """Return the share of pairs told apart, less what correlations tell above a half; a half if chance explains it."""
-    error, beyond = (
-        0.5 / sqrt(max(min(figures.pairs, figures.rows), 1)),
-        figures.pair_test - figures.correlation_pair_test,
-    )
-    return min(0.5 + beyond, 1.0) if beyond > 2 * error else 0.5
 
 
 def _sentence(found: Inference, worst: AttributeFigures, rows: int) -> str:
@@ -71,11 +63,11 @@ def _sentence(found: Inference, worst: AttributeFigures, rows: int) -> str:
     if worst.sure:
         affected, right = rows_of(worst.sure, found.rows), percent(worst.right / worst.sure)
         sure = f"{who} is over 95 % sure of {name} for {affected}; {right} of these guesses are right"
-    pairs = f"Of two rows of a class with different values, {percent(worst.pair_test)} are told apart rightly"
-    alone, shuffled = percent(worst.correlation_pair_test), percent(control.pair_test)
-    others = f"by correlations alone {alone}, with shuffled values {shuffled}"
+    pairs = f"Of two rows of a class with different values, {percent(worst.pair_test)} are told apart by exchanges"
+    others = f"with shuffled values {percent(control.pair_test)}; 50 % means nothing"
+    correlation = f", and {percent(worst.correlation_pair_test)} by correlations with quasi-identifiers"
     measured = "" if found.rows == rows else f" Measured on {found.rows:,} of {counted(rows, 'row')}."
-    return f"{sure}. {pairs} ({others}; 50 % means that nothing is learned).{measured}"
+    return f"{sure}. {pairs} ({others}){correlation}.{measured}"
 
 
 def _details(found: Inference) -> dict[str, Any]:
@@ -97,9 +89,9 @@ ATTACK = Attack(
     "exchange attack",
     "The adversary knows everybody's quasi-identifiers and class, the policy and the algorithm, but not the seed. "
     "Exchanges of rows that would have paid were not made, so the values did not allow them. Rows count as affected "
-    "if the adversary is over 95 % sure of a value, and would not be without the exchanges.",
-    "share of pairs of different values in a class told apart, less what correlations tell above 50 %",
-    "share",
+    "if the adversary is over 95 % sure of a value, and has at least twice the doubt without the exchanges.",
+    "information that exchanges add about a value, in bits per row",
+    "bits",
     "lower",
     run,
     cure="a larger k, temper = 0.2, or --method mondrian",

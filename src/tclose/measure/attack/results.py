@@ -84,7 +84,7 @@ class AttackResult:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     said = {"figure": finding.figure, "rows": finding.rows, "share": finding.share, "sentence": finding.sentence}
-    return {**said, "details": finding.details} if finding.details else said
+    return {**said, "details": dict(finding.details)}
 
 
 def _exposed_class(exposed: ExposedClass) -> dict[str, Any]:

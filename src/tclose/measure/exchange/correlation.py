@@ -1,6 +1,12 @@
-"""How values go together with quasi-identifiers: products of the two, whose weights are learned like all others."""
+"""How values go together with quasi-identifiers in the whole table, learned on pairs of any two rows.
+
+An adversary may know this without knowing the algorithm, for instance that taxes grow with incomes. It is learned from
+products of places and values, so that what exchanges add can be told apart from it.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,29 +17,45 @@ from tclose.types import Floats, Ints
 
 SMALLEST = 1e-12
 MOST_MARKED = 15  # values of an attribute; more are taken by their rank
+PAIRS_PER_ROW = 4
 
 
-def products(rows: AttackedRows, people: Ints, shown: Ints) -> Floats:
-    """Return a row of products for each pair of a person and a row whose values the person is given."""
-    places, columns = _places(rows.points[rows.rows])[people], []
-    for number, attribute in enumerate(rows.attributes):
-        scores = _scores(attribute)[rows.codes[shown, number]]
-        columns.append((places[:, :, None] * scores[:, None, :]).reshape(len(people), -1))
-    found = np.hstack(columns)
-    return np.asarray(found / np.maximum(found.std(axis=0), SMALLEST))
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Places of rows and scores of values, whose products are the columns by which correlations are learned."""
+
+    places: Floats  # rows × places
+    scores: tuple[Floats, ...]  # per attribute: rows × scores of their values
+
+    @classmethod
+    def of(cls, rows: AttackedRows) -> Products:
+        """Take the rows' own places and values."""
+        scores = (_scores(each)[codes] for each, codes in zip(rows.attributes, rows.codes.T, strict=True))
+        return cls(_places(rows.points[rows.rows]), tuple(map(_standardised, scores)))
+
+    def given(self, people: Ints, shown: Ints) -> Floats:
+        """Return the products for each pair of a person and a row whose values the person is given."""
+        places = self.places[people]
+        each = ((places[:, :, None] * scores[shown][:, None, :]).reshape(len(people), -1) for scores in self.scores)
+        return np.hstack(list(each))
+
+    def changes(self, rows: Ints, random: np.random.Generator) -> Floats:
+        """Return how the products of random pairs of some rows change if they swap their values."""
+        one, other = random.choice(rows, (2, PAIRS_PER_ROW * len(rows)))
+        true = self.given(one, one) + self.given(other, other)
+        return self.given(one, other) + self.given(other, one) - true
 
 
 def _places(points: Floats) -> Floats:
     """Return rows × places: each quasi-identifier by its size, by its rank, and by the square of its rank."""
-    ranks = (np.argsort(np.argsort(points, axis=0, kind="stable"), axis=0) + 0.5) / len(points) - 0.5
-    ranks = np.stack([_ties(column, rank) for column, rank in zip(points.T, ranks.T, strict=True)], axis=1)
-    return np.hstack([points - points.mean(axis=0), ranks, ranks**2])
+    ranks = np.stack([_ranks(column) for column in points.T], axis=1)
+    return _standardised(np.hstack([points, ranks, ranks**2]))
 
 
-def _ties(column: Floats, rank: Floats) -> Floats:
-    """Give equal numbers the same rank, the mean of theirs."""
-    which = np.unique(column, return_inverse=True)[1]
-    return np.asarray((np.bincount(which, weights=rank) / np.bincount(which))[which])
+def _ranks(column: Floats) -> Floats:
+    """Return the ranks of numbers, from -1 to 1; equal numbers have the same."""
+    _, which, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return np.asarray(((np.cumsum(counts) - counts / 2) / len(column) * 2 - 1)[which])
 
 
 def _scores(attribute: Attribute) -> Floats:
@@ -43,3 +65,7 @@ def _scores(attribute: Attribute) -> Floats:
         return np.eye(domain)[:, 1:]
     rank = (np.cumsum(reference) - reference / 2) / reference.sum()
     return np.stack([rank, rank**2], axis=1)
+
+
+def _standardised(columns: Floats) -> Floats:
+    return np.asarray((columns - columns.mean(axis=0)) / np.maximum(columns.std(axis=0), SMALLEST))

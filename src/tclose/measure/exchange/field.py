@@ -17,7 +17,7 @@ import numpy as np
 
 from tclose.measure.exchange.admitted import NONE, admitted_changes
 from tclose.measure.exchange.attacked import AttackedRows
-from tclose.measure.exchange.correlation import products
+from tclose.measure.exchange.correlation import Products
 from tclose.measure.exchange.kernels import Classes, FieldArrays, exchange_savings, fill_classes, move_savings
 from tclose.partition.shared.loss import empty_extents, loss_table
 from tclose.types import Beat, Bools, Floats, Ints
@@ -69,6 +69,7 @@ class Field:
 
     rows: AttackedRows
     values: ClassValues
+    products: Products
     arrays: FieldArrays
 
     def shuffled(self, random: np.random.Generator) -> Ints:
@@ -80,7 +81,7 @@ class Field:
 
 def field_of(rows: AttackedRows, beat: Beat) -> Field:
     """Find all exchanges and moves that would have paid, and which values would have allowed them."""
-    values = ClassValues.of(rows)
+    values, products = ClassValues.of(rows), Products.of(rows)
     exchanges, moves = paying_changes(rows, beat)
     links, place, allowed = _allowed_exchanges(rows, values, exchanges, beat)
     own = values.width[rows.labels]
@@ -92,10 +93,10 @@ def field_of(rows: AttackedRows, beat: Beat) -> Field:
         values.width[rows.labels[links.other]],
         links.kind,
         allowed,
-        np.hstack([_allowed_moves(rows, values, moves, first, beat), _products(rows, values)]),
+        np.hstack([_allowed_moves(rows, values, moves, first, beat), _correlations(rows, values, products)]),
         first,
     )
-    return Field(rows, values, arrays)
+    return Field(rows, values, products, arrays)
 
 
 def paying_changes(rows: AttackedRows, beat: Beat) -> tuple[Paying, Paying]:
@@ -177,9 +178,9 @@ def _allowed_moves(rows: AttackedRows, values: ClassValues, found: Paying, first
     return counts
 
 
-def _products(rows: AttackedRows, values: ClassValues) -> Floats:
-    """Return, per row and value of its class, what correlations are learned by."""
+def _correlations(rows: AttackedRows, values: ClassValues, products: Products) -> Floats:
+    """Return, per row and value of its class, the columns by which correlations are learned."""
     own = values.width[rows.labels]
     owner = np.repeat(np.arange(len(rows)), own)
     place = np.arange(len(owner)) - np.repeat(np.cumsum(own) - own, own)
-    return products(rows, owner, values.shown[values.start[rows.labels[owner]] + place])
+    return products.given(owner, values.shown[values.start[rows.labels[owner]] + place])

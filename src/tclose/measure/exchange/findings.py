@@ -18,6 +18,7 @@ from tclose.types import Beat, Bools, Floats, Ints, still
 SURE = 0.95  # a belief above this
 CHAINS, SWEEPS, BURN = 4, 100, 40
 TRUSTS = (1.0, 0.5, 0.2)  # factors of the weights: values that depend on each other in circles seem too certain
+LEAST_ERRORS = 3.0  # standard errors; a gain of fewer may be chance
 TIE = 1e-9  # of leads
 SMOOTH = 0.01  # share of the class's own distribution in every belief
 
@@ -29,13 +30,13 @@ class AttributeFigures:
     name: str
     rows: int
     pairs: int  # of rows of one class with different values
-    pair_test: float  # share of pairs told apart rightly when all other values are known; 0.5 means nothing
+    pair_test: float  # share of pairs that exchanges alone tell apart when all other values are known; 0.5 is nothing
     correlation_pair_test: float
     class_guess: float  # share of rows whose value is the commonest of their class
     correlation_guess: float
     best_guess: float  # share of rows whose most believed value is right
     gain: float  # in bits per row: how much surer of the true value than without the exchanges
-    sure: int  # rows with a belief above 95 % where neither the class nor correlations give as much
+    sure: int  # rows with a belief above 95 %, and twice the doubt without the exchanges
     right: int  # of these
 
 
@@ -48,6 +49,7 @@ class Inference:
     figures: tuple[AttributeFigures, ...]
     control: tuple[AttributeFigures, ...]
     sure: int  # rows of whose value in some attribute the adversary is sure
+    errors: float  # by how many standard errors the gain is above zero
 
     @property
     def gain(self) -> float:
@@ -64,6 +66,11 @@ class Minds:
     plain_weights: Floats
     plain_beliefs: Floats
 
+    @property
+    def exchanges(self) -> Floats:
+        """The weights of exchanges and moves, without those of correlations."""
+        return np.where(np.arange(self.weights.shape[1]) < EXCHANGES, self.weights, 0.0)
+
 
 def inferred(rows: AttackedRows, *, seed: int = 0, beat: Beat = still) -> Inference:
     """Let the adversary infer the values of some rows.
@@ -72,40 +79,41 @@ def inferred(rows: AttackedRows, *, seed: int = 0, beat: Beat = still) -> Infere
     by weave and on other classes of the same release, trusted more or less, and those count by which most is learned.
     """
     random, field = np.random.default_rng(seed), field_of(rows, beat)
-    pairs = Pairs.of(field, field.values.number, random)
-    folds, nothing = Folds.of(rows, pairs, random), np.zeros(pairs.changes.shape[1])
-    plain = folds.learned(pairs, nothing, slice(EXCHANGES, None))
-    plain_beliefs, tells = believed(field, plain, random, beat), bool(pairs.changes[:, :EXCHANGES].any())
+    pairs, folds = Pairs.of(field, field.values.number, random), Folds.of(rows, random)
+    plain = folds.correlations(field, random)
+    plain_beliefs = believed(field, plain, random, beat)
     minds = [Minds(plain, plain_beliefs, plain, plain_beliefs)]
-    for weights in _learned(rows, pairs, folds, random, beat) if tells else ():
+    for weights in _learned(rows, pairs, folds, plain, random, beat) if pairs.changes[:, :EXCHANGES].any() else ():
         for trust in TRUSTS:
             trusted = np.hstack([trust * weights[:, :EXCHANGES], weights[:, EXCHANGES:]])
             minds.append(Minds(weights, believed(field, trusted, random, beat), plain, plain_beliefs))
     shuffled = field.shuffled(random)
     control = Pairs.of(field, shuffled, random)
-    return max((_tried(field, pairs, mind, control, shuffled) for mind in minds), key=lambda found: found.gain)
+    nothing, *found = (_tried(field, pairs, mind, control, shuffled) for mind in minds)
+    return max([nothing, *(one for one in found if one.errors > LEAST_ERRORS)], key=lambda one: one.gain)
 
 
 def _learned(
-    rows: AttackedRows, pairs: Pairs, folds: Folds, random: np.random.Generator, beat: Beat
+    rows: AttackedRows, pairs: Pairs, folds: Folds, plain: Floats, random: np.random.Generator, beat: Beat
 ) -> Iterator[Floats]:
-    """Yield weights per class, learned on the release and on made tables."""
-    nothing = np.zeros(pairs.changes.shape[1])
-    yield folds.learned(pairs, nothing, slice(None))
+    """Yield weights per class, with those of exchanges learned on the release and on made tables."""
+    yield folds.exchanges(pairs, plain)
     made = weights_of_made_tables(rows, random, beat)
     if made is not None:
-        given = np.append(made, nothing[EXCHANGES:])
-        yield folds.learned(pairs, given, slice(EXCHANGES, None))
+        yield np.hstack([np.tile(made, (len(plain), 1)), plain[:, EXCHANGES:]])
 
 
 def _tried(field: Field, pairs: Pairs, minds: Minds, control: Pairs, shuffled: Ints) -> Inference:
     """Judge what the adversary believes by the true values, and by shuffled ones."""
     rows, true = field.rows, field.values.number
-    tried = [_figures(field, true, pairs, minds, number) for number in range(len(rows.names))]
-    controls = [_figures(field, shuffled, control, minds, number) for number in range(len(rows.names))]
-    sure = np.any([marks for _, marks in tried], axis=0)
-    figures, of_control = (tuple(found for found, _ in each) for each in (tried, controls))
-    return Inference(len(rows), len(rows.sizes), figures, of_control, int(sure.sum()))
+    beliefs = [Beliefs.of(field, true, minds, number) for number in range(len(rows.names))]
+    found = tuple(_figures(field, true, pairs, minds, number, each) for number, each in enumerate(beliefs))
+    others = (Beliefs.of(field, shuffled, minds, number) for number in range(len(rows.names)))
+    controls = tuple(_figures(field, shuffled, control, minds, number, each) for number, each in enumerate(others))
+    sure = np.any([each.sure() for each in beliefs], axis=0)
+    by_class = np.bincount(rows.labels, weights=np.mean([each.gains() for each in beliefs], axis=0))
+    errors = float(by_class.sum() / max(np.sqrt((by_class**2).sum()), TIE))
+    return Inference(len(rows), len(rows.sizes), found, controls, int(sure.sum()), errors)
 
 
 def shares_of_values(field: Field) -> Floats:
@@ -162,12 +170,19 @@ class Beliefs:
         return float((likeliest[self.true] / np.add.reduceat(likeliest, starts)).mean())
 
     def certain(self) -> Bools:
-        """Mark the values of which the adversary is sure, and would not be without the exchanges."""
-        return np.asarray((self.belief > SURE) & (self.share <= SURE) & (self.plain <= SURE))
+        """Mark the values of which the adversary is sure, with less than half the doubt that is left otherwise."""
+        otherwise = np.maximum(self.share, self.plain)
+        return np.asarray((self.belief > SURE) & (otherwise <= SURE) & (1 - self.belief < (1 - otherwise) / 2))
 
-    def gain(self) -> float:
-        """Return how much more likely the exchanges make the true values, in bits per row."""
-        return float(np.log2(self.belief[self.true] / self.plain[self.true]).mean())
+    def sure(self) -> Bools:
+        """Mark the rows of one of whose values the adversary is sure."""
+        sure = np.zeros(len(self.true), dtype=bool)
+        sure[self.row[self.certain()]] = True
+        return sure
+
+    def gains(self) -> Floats:
+        """Return, per row, how much more likely the exchanges make the true value, in bits."""
+        return np.asarray(np.log2(self.belief[self.true] / self.plain[self.true]))
 
 
 def _owners(field: Field) -> Ints:
@@ -186,28 +201,26 @@ def _class_of(field: Field) -> Ints:
     return np.repeat(np.arange(len(field.values.width)), field.values.width)
 
 
-def _figures(field: Field, value: Ints, pairs: Pairs, minds: Minds, attribute: int) -> tuple[AttributeFigures, Bools]:
-    """Judge pairs and beliefs about one attribute by the true values, and mark the rows that are sure."""
+def _figures(
+    field: Field, value: Ints, pairs: Pairs, minds: Minds, attribute: int, beliefs: Beliefs
+) -> AttributeFigures:
+    """Judge pairs and beliefs about one attribute by the true values."""
     rows, values = field.rows, field.values
     codes = rows.codes[values.shown[values.start[rows.labels] + value], attribute]
     differ = codes[pairs.first] != codes[pairs.second]
-    found = Beliefs.of(field, value, minds, attribute)
-    certain, sure = found.certain(), np.zeros(len(rows), dtype=bool)
-    sure[found.row[certain]] = True
-    figures = AttributeFigures(
+    return AttributeFigures(
         name=rows.names[attribute],
         rows=len(rows),
         pairs=int(differ.sum()),
-        pair_test=_told_apart(field, pairs, minds.weights, differ),
+        pair_test=_told_apart(field, pairs, minds.exchanges, differ),
         correlation_pair_test=_told_apart(field, pairs, minds.plain_weights, differ),
-        class_guess=found.guessed(found.share),
-        correlation_guess=found.guessed(found.plain),
-        best_guess=found.guessed(found.belief),
-        gain=found.gain(),
-        sure=int(sure.sum()),
-        right=int(certain[found.true].sum()),
+        class_guess=beliefs.guessed(beliefs.share),
+        correlation_guess=beliefs.guessed(beliefs.plain),
+        best_guess=beliefs.guessed(beliefs.belief),
+        gain=float(beliefs.gains().mean()),
+        sure=int(beliefs.sure().sum()),
+        right=int(beliefs.certain()[beliefs.true].sum()),
     )
-    return figures, sure
 
 
 def _told_apart(field: Field, pairs: Pairs, weights: Floats, chosen: Bools) -> float:

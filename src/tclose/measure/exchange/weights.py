@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tclose.measure.exchange.attacked import AttackedRows
-from tclose.measure.exchange.field import BINS, Field
+from tclose.measure.exchange.field import BINS, EXCHANGES, Field
 from tclose.measure.exchange.kernels import changes_of_swaps
 from tclose.types import Floats, Ints
 
@@ -82,18 +82,26 @@ class Folds:
     """The classes in some parts; what is tried on one part is learned on the others."""
 
     of_class: Ints
-    of_pair: Ints
+    of_row: Ints
 
     @classmethod
-    def of(cls, rows: AttackedRows, pairs: Pairs, random: np.random.Generator) -> Folds:
+    def of(cls, rows: AttackedRows, random: np.random.Generator) -> Folds:
         """Put the classes into parts at random."""
         of_class = random.permutation(len(rows.sizes)) % FOLDS
-        return cls(of_class, of_class[rows.labels[pairs.first]])
+        return cls(of_class, of_class[rows.labels])
 
-    def learned(self, pairs: Pairs, given: Floats, free: slice) -> Floats:
-        """Return the weights for each class: some columns are learned, the others are given."""
-        by_fold = np.tile(given, (FOLDS, 1))
+    def correlations(self, field: Field, random: np.random.Generator) -> Floats:
+        """Return the weights for each class of an adversary who knows correlations and no exchanges."""
+        by_fold = []
+        for fold in range(FOLDS):
+            changes = field.products.changes(np.flatnonzero(self.of_row != fold), random)
+            by_fold.append(np.append(np.zeros(EXCHANGES), learned(changes)))
+        return np.stack(by_fold)[self.of_class]
+
+    def exchanges(self, pairs: Pairs, given: Floats) -> Floats:
+        """Return the weights for each class, with those of exchanges learned; the others are given."""
+        by_fold = given[np.searchsorted(self.of_class, np.arange(FOLDS), sorter=np.argsort(self.of_class))]
         for fold, weights in enumerate(by_fold):
-            others = pairs.changes[self.of_pair != fold]
-            weights[free] = learned(others[:, free], others @ given)
+            others = pairs.changes[self.of_row[pairs.first] != fold]
+            weights[:EXCHANGES] = learned(others[:, :EXCHANGES], others @ weights)
         return np.asarray(by_fold[self.of_class])
