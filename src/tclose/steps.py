@@ -170,7 +170,7 @@ def anonymize(
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(asked, method, settings)
-    notes: list[str] = [] if unused is None else [unused]
+    notes = [*([] if unused is None else [unused]), *memory.rigidity_notes(original, asked)]
     page = None if report is None else partial(_page, original, lost, public=public, notes=notes, progress=told)
     del original, search  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
@@ -247,10 +247,18 @@ def method_options(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def verify(
-    release: str | Path, certificate: str | Path, *, digest: str | None = None, progress: Progress = silent
+    release: str | Path,
+    certificate: str | Path,
+    *,
+    digest: str | None = None,
+    population: str | Path | None = None,
+    progress: Progress = silent,
 ) -> Verification:
-    """Judge a written release again, from its published values alone, and compare with its certificate."""
-    return verify_release(release, certificate, digest=digest, progress=progress)
+    """Judge a written release again, from its published values alone, and compare with its certificate.
+
+    With a `population`, δ-presence is judged, too.
+    """
+    return verify_release(release, certificate, digest=digest, population=population, progress=progress)
 
 
 def bound(
@@ -295,6 +303,7 @@ def attack(
     policy: PolicyLike,
     second: Any = None,
     register: Any = None,
+    population: Any = None,
     method: str = ANONYMIZER,
     guard_formulas: bool = False,
     progress: Progress = silent,
@@ -317,6 +326,7 @@ def attack(
         policy=policy,
         second=None if second is None else published(second),
         register=None if register is None else _frame(register),
+        population=population,
         method=method,
         progress=progress,
     )

@@ -49,6 +49,8 @@ def show_check(result: CheckResult) -> None:
     console.print()
     for words in _verdict(result):
         console.print(words)
+    for note in result.notes:
+        console.print(Text(f"Note: {plain(note)}."))
 
 
 def _table(*texts: str, numbers: tuple[str | Text, ...] = ()) -> Table:
@@ -160,6 +162,9 @@ def show_release(publication: Publication) -> None:
     if certificate.temper is not None:
         console.print()
         console.print(Text(certificate.temper.words))
+    if certificate.presence is not None:
+        console.print()
+        console.print(Text(certificate.presence.words))
     _show_bound(console, publication)
     if certificate.scope is not None:
         console.print()

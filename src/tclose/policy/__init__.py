@@ -2,7 +2,7 @@
 
 from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_settings
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
-from tclose.policy.parts import DATE_UNITS, Bins, Builder, CostTable, Recursive
+from tclose.policy.parts import DATE_UNITS, Bins, Builder, CostTable, Presence, Recursive
 
 __all__ = [
     "DATE_UNITS",
@@ -16,6 +16,7 @@ __all__ = [
     "DistanceSettings",
     "Policy",
     "PolicyLike",
+    "Presence",
     "Quasi",
     "Recursive",
     "Sensitive",

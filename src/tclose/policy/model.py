@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 from tclose.errors import Mistakes, PolicyError
 from tclose.policy import parts, settings
 from tclose.policy.distances import DISTANCES, distances_that_take
-from tclose.policy.parts import Bins, Builder, CostTable, Recursive
+from tclose.policy.parts import Bins, Builder, CostTable, Presence, Recursive
 from tclose.policy.paths import check_readable
 from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, whole
 
@@ -151,7 +151,7 @@ class Sensitive:
 
 MODELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model)
 LEVELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model or setting.needs)
-S = TypeVar("S", Quasi, Sensitive)
+S = TypeVar("S", Quasi, Sensitive, Presence)
 
 
 def _quasi(value: object, place: str) -> dict[str, Quasi]:
@@ -200,6 +200,7 @@ class Policy:
     missing: Annotated[tuple[str, ...], Setting(settings.names)] = ("",)
     loss: Annotated[LossName, Setting(one_of(*LOSSES))] = "gcp"
     temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
+    presence: Annotated[Presence | None, Setting(parts.presence)] = None
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -244,6 +245,8 @@ class Policy:
         read = _read(cls, given)
         for role in ("quasi", "sensitive"):
             read[role] = {name: _located(spec, Path(folder)) for name, spec in read.get(role, {}).items()}
+        if "presence" in read:
+            read["presence"] = _located(read["presence"], Path(folder))
         return cls(**read)
 
     def to_dict(self) -> dict[str, Any]:
@@ -284,8 +287,8 @@ class Policy:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that the policy names: hierarchies and matrices."""
-        specs = (*self.quasi.values(), *self.sensitive.values())
+        """The files that the policy names: hierarchies, matrices and the population."""
+        specs = (*self.quasi.values(), *self.sensitive.values(), *([self.presence] if self.presence else []))
         return tuple(value for spec in specs for value in vars(spec).values() if isinstance(value, Path))
 
     def columns(self) -> Iterator[tuple[str, str]]:
@@ -300,7 +303,7 @@ def _plain(value: Any) -> Any:
     """Turn settings into what JSON and TOML have, exactly."""
     if isinstance(value, Builder | Bins):
         return {value.kind: _plain(value.levels if isinstance(value, Builder) else value.setting)}
-    if isinstance(value, Policy | Quasi | Sensitive | CostTable):
+    if isinstance(value, Policy | Quasi | Sensitive | CostTable | Presence):
         given = ((each, getattr(value, each.name)) for each in fields(value))
         return {each.name: _plain(part) for each, part in given if part not in (None, each.default)}
     if isinstance(value, Recursive):

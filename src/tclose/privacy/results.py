@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -88,6 +88,12 @@ class CheckResult:
     sensitive: Mapping[str, AttributeFinding]
     models: tuple[ModelFinding, ...]
     withheld: int = 0
+    notes: tuple[str, ...] = ()  # what the steward should know about the policy
+
+    def with_models(self, more: tuple[ModelFinding, ...]) -> CheckResult:
+        """Return the same with further findings."""
+        satisfied = self.satisfied and all(finding.satisfied for finding in more)
+        return replace(self, models=(*self.models, *more), satisfied=satisfied)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
@@ -100,6 +106,7 @@ class CheckResult:
             "satisfied": self.satisfied,
             "sensitive": {name: finding.to_dict() for name, finding in self.sensitive.items()},
             "models": [finding.to_dict() for finding in self.models],
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
     def _repr_html_(self) -> str:

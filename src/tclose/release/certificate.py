@@ -16,6 +16,7 @@ from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.recode.guard import GUARDS
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.lower_bound import BoundClaim
+from tclose.release.presence import PresenceClaim
 from tclose.release.tempering import Tempering
 from tclose.table.sources import read_bytes
 from tclose.words import legible
@@ -221,6 +222,7 @@ class Certificate:
     table: str | None = None  # the name of the table that was published, without its path
     loss: Mapping[str, Any] | None = None  # that the method lowered: its name, the weights, its value; None if none
     temper: Tempering | None = None  # of a release whose rows were swapped at random
+    presence: PresenceClaim | None = None  # of a release for which δ-presence was asked
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
 
     @property
@@ -277,6 +279,7 @@ class Certificate:
         content |= _given({"base": self.base, "scope": self.scope, "group": self.group})
         content |= _given({"loss": self.loss})
         content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
+        content |= _given({"presence": None if self.presence is None else self.presence.to_dict()})
         content |= {} if self.bound is None else self.bound.to_dict()
         content |= {"measures": self.measures, **self.claims.to_dict()}
         if self.layout == "one table":
@@ -317,6 +320,7 @@ class Certificate:
             table=content.get("table"),
             loss=_loss(content),
             temper=Tempering.from_dict(content.get("temper")),
+            presence=PresenceClaim.from_dict(content.get("presence")),
             bound=BoundClaim.from_dict(content),
         )
 

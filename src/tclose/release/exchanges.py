@@ -34,7 +34,7 @@ def published_rows(beside: Beside) -> PublishedRows:
         cells=cells[rows:],
         people=beside.people,
         cells_of_people=cells[:rows],
-        points=_points(beside.original),
+        points=points_of(beside.original),
         axes=axes_of(beside.original, beside.policy),
         centres=_centres([column for column in beside.columns if column.name in beside.policy.quasi], len(classes)),
         group=published.groups.labels_by_row()[classes.rows[classes.starts]],
@@ -43,7 +43,8 @@ def published_rows(beside: Beside) -> PublishedRows:
     )
 
 
-def _points(table: CodedTable) -> Floats:
+def points_of(table: CodedTable) -> Floats:
+    """Return rows × quasi-identifiers, each from 0 to 1."""
     columns = [column.points() for column in table.quasi.values()]
     return np.stack(columns, axis=1) if columns else np.zeros((len(table), 1))
 

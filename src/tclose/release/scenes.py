@@ -11,9 +11,11 @@ import polars as pl
 
 from tclose.distance import Line, LineWithLeaf, Metric
 from tclose.measure.attack import Scene, Secret
+from tclose.measure.presence import PresenceCounts
 from tclose.privacy.judge import distance_of
 from tclose.release.beside import Beside, coverings, equal_people, linked
 from tclose.release.exchanges import published_rows
+from tclose.release.presence import Population
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.types import Beat, Ints, still
 
@@ -27,6 +29,7 @@ class Adversary:
     original: CodedTable
     register: pl.DataFrame | None = None
     beat: Beat = still  # called between columns and blocks of rows
+    population: Population | None = None  # that the table is drawn from, if the adversary has it
 
     @property
     def crowd(self) -> int:
@@ -43,7 +46,8 @@ class Adversary:
         table = self.original
         cells = {name: numbered_cells(table, name) for name in table.policy.sensitive}
         people = table.classes.sizes if self.register is None else equal_people(table, self.register)
-        return Scene(table.classes.labels_by_row(), _secrets(table, cells), self.crowd, people)
+        labels = table.classes.labels_by_row()
+        return Scene(labels, _secrets(table, cells), self.crowd, people, presence=self._presence(table))
 
     def published(self, beside: Beside) -> Scene:
         """Return a published table."""
@@ -59,8 +63,12 @@ class Adversary:
             links.people,
             beside.people,
             published=partial(published_rows, beside),
+            presence=self._presence(beside.published),
             beat=self.beat,
         )
+
+    def _presence(self, published: CodedTable) -> PresenceCounts | None:
+        return None if self.population is None else self.population.counted(published, self.beat)
 
     def several_rows(self) -> bool:
         """Say whether some person has more than one row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tclose.errors import InputError
 from tclose.release.certificate import Certificate, CertifiedFile, LoadedCertificate, load
@@ -15,12 +16,17 @@ from tclose.types import Progress, silent, stretch
 
 
 def verify(
-    release: str | Path, certificate: str | Path, *, digest: str | None = None, progress: Progress | None = None
+    release: str | Path,
+    certificate: str | Path,
+    *,
+    digest: str | None = None,
+    population: Any = None,
+    progress: Progress | None = None,
 ) -> Verification:
     """Judge a release again, from its published values alone, and compare with what its certificate says.
 
     The files of a release of several tables are found beside `release` (the name that was given when it was written,
-    or one of theirs) by the names in the certificate.
+    or one of theirs) by the names in the certificate. With a `population`, δ-presence is judged, too.
 
     >>> import polars as pl, tempfile, tclose
     >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
@@ -35,6 +41,8 @@ def verify(
     report(0.0, "reading")
     loaded = load(certificate)
     promised = loaded.certificate
+    if population is not None and promised.presence is None:
+        raise InputError("the certificate says nothing about presence, so no population is needed")
     problems = [*_digest_problems(loaded, digest), *_layout_problems(promised), *bound_problems(promised)]
     if promised.layout == "one table":
         only = promised.files[0]
@@ -48,7 +56,9 @@ def verify(
     origin = promised.origin
     names = () if promised.layout == "one table" else origin.files
     problems += verified.problems
-    unverifiable = not_verifiable(promised, loaded.unknown_keys)
+    if promised.presence is not None and population is not None and verified.table is not None:
+        problems += promised.presence.problems_with(population, promised.policy, verified.table)
+    unverifiable = not_verifiable(promised, loaded.unknown_keys, population=population is not None)
     return Verification(tuple(problems), verified.result, names, promised.layout != "anatomy", unverifiable, origin)
 
 
@@ -72,7 +82,8 @@ def _layout_problems(promised: Certificate) -> list[str]:
         "what each table holds is not what the certificate says": held == entry.holds,
     }
     tempering = [] if promised.temper is None else promised.temper.problems(method, promised.measures.get("gcp"))
-    return [*(problem for problem, holds in statements.items() if not holds), *tempering]
+    presence = [] if promised.presence is None else promised.presence.problems()
+    return [*(problem for problem, holds in statements.items() if not holds), *tempering, *presence]
 
 
 def _siblings(release: Path, files: tuple[CertifiedFile, ...]) -> tuple[list[str], dict[str | None, bytes]]:

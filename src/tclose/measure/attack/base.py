@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.measure.linkage import Links
+from tclose.measure.presence import PresenceCounts
 from tclose.types import Beat, Bools, Ints, still
 from tclose.words import columns
 
@@ -51,6 +52,7 @@ class Scene:
     own: Links | None = None  # the original rows as a register; None for the raw table itself
     second: Scene | None = None  # another release of the same table
     published: Callable[[], PublishedRows] | None = None  # beside the original rows; None for the raw table itself
+    presence: PresenceCounts | None = None  # where the population is known
     beat: Beat = still  # called by long attacks
 
     def with_second(self, second: Scene) -> Scene:

@@ -23,7 +23,7 @@ SEED = 0
 DIGITS = 2
 LEAST_CLASSES = 5
 LEAST_PAIRS = 10
-RAW = "The table itself shows everybody's values, so there is nothing to infer."
+RAW = "The table itself shows everybody's values."
 MEANS = "Class means do not show who fits a class, and this attack needs to know everybody's class."
 TOO_FEW = (
     f"This attack needs at least {LEAST_CLASSES} classes, and {LEAST_PAIRS} pairs of rows of one class with different "
@@ -38,7 +38,7 @@ def run(scene: Scene) -> Finding:
     from tclose.measure.exchange import attacked_rows, inferred
 
     if scene.published is None:
-        return not_applicable(scene, RAW)
+        return Finding(None, len(scene.labels), len(scene.labels), RAW)
     if not scene.secrets:
         return not_applicable(scene, NO_SECRET)
     published = scene.published()

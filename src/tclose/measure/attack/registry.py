@@ -10,6 +10,7 @@ from tclose.measure.attack import (
     joining,
     linkage,
     minimality,
+    presence,
     rarity,
     similarity,
     skewness,
@@ -29,5 +30,6 @@ ATTACKS: tuple[Attack, ...] = (
     minimality.ATTACK,
     exchange.ATTACK,
     intersection.ATTACK,
+    presence.ATTACK,
     rarity.ATTACK,
 )

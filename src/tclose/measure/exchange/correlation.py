@@ -16,8 +16,9 @@ from tclose.partition import Attribute
 from tclose.types import Floats, Ints
 
 SMALLEST = 1e-12
-MOST_MARKED = 15  # values of an attribute; more are taken by their rank
-PAIRS_PER_ROW = 4
+MOST_MARKED = 6  # values of an attribute without an order: the commonest
+PAIRS_PER_ROW, MOST_PAIRS = 4, 6000
+MOST_COLUMNS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +31,10 @@ class Products:
     @classmethod
     def of(cls, rows: AttackedRows) -> Products:
         """Take the rows' own places and values."""
-        scores = (_scores(each)[codes] for each, codes in zip(rows.attributes, rows.codes.T, strict=True))
-        return cls(_places(rows.points[rows.rows]), tuple(map(_standardised, scores)))
+        scores = [_scores(each)[codes] for each, codes in zip(rows.attributes, rows.codes.T, strict=True)]
+        points, wanted = rows.points[rows.rows], sum(each.shape[1] for each in scores)
+        places = _places(points, plain=3 * points.shape[1] * wanted > MOST_COLUMNS)
+        return cls(places, tuple(map(_standardised, scores)))
 
     def given(self, people: Ints, shown: Ints) -> Floats:
         """Return the products for each pair of a person and a row whose values the person is given."""
@@ -41,14 +44,16 @@ class Products:
 
     def changes(self, rows: Ints, random: np.random.Generator) -> Floats:
         """Return how the products of random pairs of some rows change if they swap their values."""
-        one, other = random.choice(rows, (2, PAIRS_PER_ROW * len(rows)))
+        one, other = random.choice(rows, (2, min(PAIRS_PER_ROW * len(rows), MOST_PAIRS)))
         true = self.given(one, one) + self.given(other, other)
         return self.given(one, other) + self.given(other, one) - true
 
 
-def _places(points: Floats) -> Floats:
-    """Return rows × places: each quasi-identifier by its size, by its rank, and by the square of its rank."""
+def _places(points: Floats, *, plain: bool) -> Floats:
+    """Return rows × places: each quasi-identifier by its rank; unless plain, also by its size and its squared rank."""
     ranks = np.stack([_ranks(column) for column in points.T], axis=1)
+    if plain:
+        return _standardised(ranks)
     return _standardised(np.hstack([points, ranks, ranks**2]))
 
 
@@ -59,10 +64,10 @@ def _ranks(column: Floats) -> Floats:
 
 
 def _scores(attribute: Attribute) -> Floats:
-    """Return codes × scores: the rank and its square, or which of a few values it is."""
+    """Return codes × scores: the rank and its square on a line, or else which of the commonest values it is."""
     domain, reference = len(attribute.reference), attribute.reference
-    if domain <= MOST_MARKED and not isinstance(attribute.geometry, Line):
-        return np.eye(domain)[:, 1:]
+    if not isinstance(attribute.geometry, Line):
+        return np.eye(domain)[:, np.argsort(-reference, kind="stable")[: min(domain - 1, MOST_MARKED)]]
     rank = (np.cumsum(reference) - reference / 2) / reference.sum()
     return np.stack([rank, rank**2], axis=1)
 

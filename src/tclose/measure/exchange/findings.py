@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tclose.measure.exchange.attacked import AttackedRows
-from tclose.measure.exchange.field import EXCHANGES, Field, field_of
+from tclose.measure.exchange.field import BINS, EXCHANGES, Field, field_of
 from tclose.measure.exchange.kernels import sample_values
 from tclose.measure.exchange.made import weights_of_made_tables
 from tclose.measure.exchange.weights import Folds, Pairs
@@ -129,12 +129,13 @@ def believed(field: Field, weights: Floats, random: np.random.Generator, beat: B
     visits = np.zeros(len(arrays.moves), dtype=np.int64)
     starts = np.searchsorted(rows.labels[rows.order], np.arange(len(rows.sizes) + 1))
     generator = seeded(int(random.integers(2**62)))
+    alone = (arrays.moves * weights[rows.labels[_owners(field)], BINS:]).sum(axis=1)
     for _ in range(CHAINS):
         value = field.shuffled(random)
         for sweep in range(BURN + SWEEPS):
             beat()
             noted = visits if sweep >= BURN else np.zeros_like(visits)
-            sample_values(arrays, value, rows.order, starts, weights, 1, generator, noted)
+            sample_values(arrays, value, rows.order, starts, weights, alone, generator, noted)
     return visits / (CHAINS * SWEEPS)
 
 
@@ -155,7 +156,7 @@ class Beliefs:
         start, owner = values.start[rows.labels], _owners(field)
         codes, domain = rows.codes[values.shown, attribute], len(rows.attributes[attribute].reference)
         cells, which = np.unique(owner * domain + codes[_places(field)], return_inverse=True)
-        share = np.bincount(which, weights=shares_of_values(field))
+        share = np.asarray(np.bincount(which, weights=shares_of_values(field)), dtype=np.float64)
         plain, belief = (
             (1 - SMOOTH) * np.bincount(which, weights=each) + SMOOTH * share
             for each in (minds.plain_beliefs, minds.beliefs)

@@ -98,15 +98,13 @@ def changes_of_swaps(field: FieldArrays, value: Ints, firsts: Ints, seconds: Int
 
 
 @part
-def _energy(field: FieldArrays, value: Ints, row: int, own: int, weights: Floats, c: int) -> float:
+def _energy(field: FieldArrays, value: Ints, row: int, own: int, weights: Floats, c: int, alone: Floats) -> float:
     """Return the weight of what a row with a value of its class leaves unexchanged."""
-    energy, bins = 0.0, weights.shape[1] - field.moves.shape[1]
+    energy = alone[field.first[row] + own]
     for e in range(field.link[row], field.link[row + 1]):
         if field.allowed[field.place[e] + own * field.width[e] + value[field.other[e]]]:
             energy += weights[c, field.kind[e]]
-    for f in range(field.moves.shape[1]):
-        energy += weights[c, bins + f] * field.moves[field.first[row] + own, f]
-    return energy
+    return float(energy)
 
 
 @kernel
@@ -116,29 +114,31 @@ def sample_values(
     order: Ints,
     starts: Ints,
     weights: Floats,
-    sweeps: int,
+    alone: Floats,
     generator: Generator,
     visits: Ints,
 ) -> None:
-    """Swap values within classes by their weights, and count after every sweep which row has which value.
+    """Swap values within classes once over, by their weights, and count which row has which value.
 
-    `order` holds the rows of class c from `starts[c]` to `starts[c + 1]`.
+    `order` holds the rows of class c from `starts[c]` to `starts[c + 1]`. `alone` has the weight of each row and value
+    that does not depend on other rows.
     """
-    for _ in range(sweeps):
-        for c in range(len(starts) - 1):
-            size = starts[c + 1] - starts[c]
-            for _ in range(size):
-                a = order[starts[c] + integer_below(generator, size)]
-                b = order[starts[c] + integer_below(generator, size)]
-                old, new = value[a], value[b]
-                if old != new:
-                    change = _energy(field, value, a, new, weights, c) - _energy(field, value, a, old, weights, c)
-                    change += _energy(field, value, b, old, weights, c) - _energy(field, value, b, new, weights, c)
-                    if uniform(generator) * (1.0 + np.exp(change)) < 1.0:
-                        value[a] = new
-                        value[b] = old
-        for row in range(len(value)):
-            visits[field.first[row] + value[row]] += 1
+    for c in range(len(starts) - 1):
+        size = starts[c + 1] - starts[c]
+        for _ in range(size):
+            a = order[starts[c] + integer_below(generator, size)]
+            b = order[starts[c] + integer_below(generator, size)]
+            old, new = value[a], value[b]
+            if old != new:
+                change = _energy(field, value, a, new, weights, c, alone)
+                change -= _energy(field, value, a, old, weights, c, alone)
+                change += _energy(field, value, b, old, weights, c, alone)
+                change -= _energy(field, value, b, new, weights, c, alone)
+                if uniform(generator) * (1.0 + np.exp(change)) < 1.0:
+                    value[a] = new
+                    value[b] = old
+    for row in range(len(value)):
+        visits[field.first[row] + value[row]] += 1
 
 
 @kernel

@@ -19,7 +19,7 @@ from tclose.types import Floats, Ints
 MOST_PAIRS = 40_000
 PENALTY = 1.0  # on squared weights: with few pairs, weights stay small
 STEPS = 30
-SMALL_STEP = 1e-6
+SMALL_STEP = 1e-4
 FOLDS = 5
 
 
