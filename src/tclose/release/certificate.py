@@ -213,6 +213,7 @@ class Certificate:
     files: tuple[CertifiedFile, ...]
     identity_protected: bool = True
     base: str | None = None  # of projections: the method that splits each of them
+    guarantee: str | None = None  # whom it is about; older certificates do not say
     scope: str | None = None  # what the guarantee does not cover
     group: str | None = None  # of an anatomy: the column that joins its two tables
     guard: int = 0  # the rule by which text that a spreadsheet would run has apostrophes in front; 0 for none
@@ -276,7 +277,7 @@ class Certificate:
             "counted": self.counted,
         }
         content |= {} if self.identity_protected else {"identity_protected": False}
-        content |= _given({"base": self.base, "scope": self.scope, "group": self.group})
+        content |= _given({"base": self.base, "guarantee": self.guarantee, "scope": self.scope, "group": self.group})
         content |= _given({"loss": self.loss})
         content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
         content |= _given({"presence": None if self.presence is None else self.presence.to_dict()})
@@ -311,6 +312,7 @@ class Certificate:
             else (CertifiedFile(content.get("file"), content.get("sha256")),),
             identity_protected=content.get("identity_protected") is not False,
             base=content.get("base"),
+            guarantee=content.get("guarantee"),
             scope=content.get("scope"),
             group=content.get("group"),
             guard=_guard(content),

@@ -10,6 +10,7 @@ from tclose.release.certificate import Certificate, CertifiedFile, LoadedCertifi
 from tclose.release.comparing import COUNTED, bound_problems, not_verifiable
 from tclose.release.files import sha256
 from tclose.release.layouts import LAYOUTS, layout_of, sibling
+from tclose.release.layouts.base import GUARANTEE
 from tclose.release.verification import FilesOf, Verification
 from tclose.table.sources import read_bytes
 from tclose.types import Progress, silent, stretch
@@ -71,6 +72,7 @@ def _layout_problems(promised: Certificate) -> list[str]:
     statements = {
         "the method that the certificate names does not publish such tables": layout_of(method) is entry,
         "the certificate's scope is not what such tables guarantee": promised.scope == entry.scope,
+        "the certificate's guarantee is not what tclose guarantees": promised.guarantee in (None, GUARANTEE),
         "the certificate counts neither rows nor persons": promised.counted in COUNTED,
         "the certificate says that identity is not protected, but it is": promised.identity_protected or anatomy,
         "the certificate names a base method or a group that such tables do not have": (

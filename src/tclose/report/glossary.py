@@ -39,7 +39,8 @@ BOUND = {
     "meet the policy and lose less detail. The least possible loss lies between the lower bound and the loss reached.",
 }
 COMPARED = {
-    "Method": "A published way to put rows into classes. All methods give the same guarantee; they differ in its cost.",
+    "Method": "A published way to put rows into classes. All methods give the same guarantee; they differ in its cost, "
+    "and in what an adversary who knows the method may infer.",
     "Trade-off": "Protection costs detail. The curve shows how much detail each method loses; lower is better.",
 }
 
