@@ -170,14 +170,15 @@ def anonymize(
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(asked, method, settings)
-    notes = [*([] if unused is None else [unused]), *memory.rigidity_notes(original, asked)]
+    notes: list[str] = [] if unused is None else [unused]
+    rigid = memory.rigidity_notes(original, asked)
     page = None if report is None else partial(_page, original, lost, public=public, notes=notes, progress=told)
     del original, search  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
     files = {"certificate": certificate, "record": record, "report": report, "bound_proof": bound_proof}
     part = stretch(told, split, judged)
     written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, force=force, progress=part)
-    return Publication.of(written, Path(out), files, lost, tuple(notes))
+    return Publication.of(written, Path(out), files, lost, tuple(notes), rigid)
 
 
 def _check_report_libraries() -> None:
@@ -254,10 +255,7 @@ def verify(
     population: str | Path | None = None,
     progress: Progress = silent,
 ) -> Verification:
-    """Judge a written release again, from its published values alone, and compare with its certificate.
-
-    With a `population`, δ-presence is judged, too.
-    """
+    """Judge a written release again, δ-presence by a `population`, and compare with its certificate."""
     return verify_release(release, certificate, digest=digest, population=population, progress=progress)
 
 

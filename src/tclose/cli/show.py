@@ -47,10 +47,10 @@ def show_check(result: CheckResult) -> None:
         table.add_row(*_row(finding, result))
     console.print(table)
     console.print()
-    for words in _verdict(result):
-        console.print(words)
     for note in result.notes:
         console.print(Text(f"Note: {plain(note)}."))
+    for words in _verdict(result):
+        console.print(words)
 
 
 def _table(*texts: str, numbers: tuple[str | Text, ...] = ()) -> Table:
@@ -151,6 +151,8 @@ def show_release(publication: Publication) -> None:
     for loss in publication.lost:
         console.print(Text(f"{plain(loss.sentence)} {plain(loss.advice)}", "bold red"))
         console.print()
+    for note in publication.rigid:
+        console.print(Text(f"Note: {plain(note)}."))
     console.print(Text(VERDICT, "bold green"))
     console.print()
     _show_closeness(console, publication)
