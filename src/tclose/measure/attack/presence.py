@@ -30,6 +30,6 @@ ATTACK = Attack(
     "share",
     "lower",
     run,
-    cure="[presence] with a max, or a larger k",
+    cure="max in [presence]; a larger k",
     counts_people=True,
 )

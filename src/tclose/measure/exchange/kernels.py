@@ -10,6 +10,8 @@ from tclose.partition.shared.structs import array, kernel_struct, structure
 from tclose.partition.weave.splitmix import Generator, integer_below, uniform
 from tclose.types import Bools, Floats, Ints
 
+FARTHEST = 1000  # slots that are looked at to find a person for one of them
+
 
 @kernel_struct
 class FieldArrays:
@@ -143,16 +145,16 @@ def sample_values(
 
 @kernel
 def match(begins: Ints, persons: Ints, group: Ints, slot_of: Ints, person_of: Ints) -> None:
-    """Give each slot a person who fits, by augmenting paths; -1 stays where nobody is left.
+    """Give each slot a person who fits, by augmenting paths; -1 stays where nobody is found nearby.
 
     The persons who fit the slots of group g are `persons[begins[g]]` to `persons[begins[g + 1] - 1]`.
     """
     seen, via = np.full(len(slot_of), -1), np.empty(len(slot_of), dtype=np.int64)
-    queue = np.empty(len(person_of), dtype=np.int64)
+    queue = np.empty(len(person_of) + 1, dtype=np.int64)
     for slot in range(len(person_of)):
         queue[0] = slot
         head, tail, found = 0, 1, -1
-        while head < tail and found < 0:
+        while head < tail < FARTHEST and found < 0:
             s = queue[head]
             head += 1
             for e in range(begins[group[s]], begins[group[s] + 1]):
