@@ -452,11 +452,12 @@ def doctor() -> Health:
 
 
 def warm(*, progress: Progress = silent) -> int:
-    """Compile the kernels of all methods and of `bound` ahead, once per machine; return how many were missing."""
+    """Compile the kernels of all methods, of `bound` and of `attack` ahead; return how many were missing."""
     from tclose.engine.warm_bound import warm_bound
+    from tclose.engine.warm_exchange import warm_exchange
     from tclose.partition.warm import warm as compile_all
 
-    return compile_all(progress) + warm_bound(progress)
+    return compile_all(progress) + warm_bound(progress) + warm_exchange(progress)
 
 
 def demo(

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.distance import Equal, Ordered
-from tclose.measure.exchange import AttackedRows, inferred, membership
+from tclose.engine.warm_exchange import warm_exchange
+from tclose.measure.exchange import AttackedRows, inferred, kernels, membership
 from tclose.measure.exchange.admitted import NONE, admitted_changes
 from tclose.measure.exchange.attacked import whole_classes
 from tclose.measure.exchange.field import BINS, EXCHANGES, LEAST, SAVING_BINS, Field, field_of, paying_changes
@@ -22,6 +23,7 @@ from tclose.measure.exchange.findings import believed
 from tclose.measure.exchange.kernels import match
 from tclose.measure.exchange.weights import Pairs, learned
 from tclose.partition import Attribute, Problem
+from tclose.partition.shared.kernels import KERNELS
 from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.types import Ints, still
 
@@ -272,3 +274,11 @@ def test_correlations_are_told_apart_from_exchanges() -> None:
 def test_the_same_release_gives_the_same_figures() -> None:
     rows = small_table(3, rows=60, classes=20)
     assert inferred(rows) == inferred(rows)
+
+
+def test_a_tiny_attack_uses_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tclose.partition.shared.kernels.is_ready", lambda compiled: False)
+    assert warm_exchange() > 0
+    own = [compiled for compiled in KERNELS if compiled.py_func.__module__ == kernels.__name__]
+    assert own
+    assert all(compiled.signatures for compiled in own)
