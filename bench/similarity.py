@@ -5,34 +5,27 @@ Run it again when a method changes: `.venv/bin/python bench/similarity.py`.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 import tclose
-from tclose.measure.attack import Finding, Scene, Secret
-from tclose.measure.attack.similarity import run
-from tclose.partition import METHODS, Attribute, Problem
-from tclose.partition.shared.axes import LabelAxis
-from tclose.privacy.judge import distance_of
+from tclose.compare.papers.adult import FILES, GROUPS, QUASI, TABLE, Adult, ClassRequirement
+from tclose.compare.papers.base import DataFolder
+from tclose.measure.attack import Finding
+from tclose.partition import METHODS
 from tclose.privacy.ldiversity import EntropyL
-from tclose.table import CodedTable, encode
-from tclose.table.quasi import LabelColumn
+from tclose.table import encode
+from tclose.types import silent
 
 HERE = Path(__file__).parent
-DATA = HERE.parent.parent / "shared" / "data"
+DATA = DataFolder(HERE.parent.parent / "shared" / "data")
 PICTURE = HERE.parent / "docs" / "similarity.svg"
-QUASI = ["age", "workclass", "education", "native-country", "marital-status", "race", "sex"]
-GROUPS = {
-    "white collar": ["Adm-clerical", "Exec-managerial", "Prof-specialty", "Sales", "Tech-support"],
-    "blue collar": ["Craft-repair", "Farming-fishing", "Handlers-cleaners", "Machine-op-inspct", "Transport-moving"],
-    "services": ["Armed-Forces", "Other-service", "Priv-house-serv", "Protective-serv"],
-}
 OCCUPATION = {"rows": [[value, group, "*"] for group, values in GROUPS.items() for value in values]}
 ASKED: dict[str, dict[str, Any]] = {
     "5-anonymous": {"alpha": 1},
@@ -62,18 +55,10 @@ def policy(asked: dict[str, Any], k: int) -> tclose.Policy:
         {
             "k": k,
             "others": "drop",
-            "quasi": {name: {"hierarchy": str(DATA / "adult_hierarchies" / f"{name}.csv")} for name in QUASI},
+            "quasi": {name: {"hierarchy": str(DATA / f"adult_hierarchies/{name}.csv")} for name in QUASI},
             "sensitive": {"occupation": {"hierarchy": OCCUPATION, **asked}},
         }
     )
-
-
-def similar(table: CodedTable, labels: np.ndarray) -> Finding:
-    column = table.sensitive["occupation"]
-    assert column.hierarchy is not None
-    tree = column.hierarchy
-    secret = Secret("occupation", column.codes, column.codes, len(column.labels), tree.levels, tree.labels)
-    return run(Scene(labels, [secret], 2, np.bincount(labels)))
 
 
 def bar(group: str, name: str, found: Finding) -> Bar:
@@ -87,40 +72,29 @@ def released(adult: pl.DataFrame, method: str, what: str) -> Bar:
         warnings.simplefilter("ignore", tclose.LeakWarning)
         asked = policy(ASKED[what], k=5 if what == "5-anonymous" else 1)
         release = tclose.anonymize(adult, asked, method=method, seed=1)
-    table = encode(release.table, release.certificate.policy)
-    return bar(what, f"{method} ({len(table.classes):,} classes)", similar(table, table.classes.labels_by_row()))
+    table = Adult(encode(release.table, release.certificate.policy))
+    found = table.open_rows(table.table.classes.labels_by_row())
+    return bar(what, f"{method} ({len(table.table.classes):,} classes)", found)
 
 
-def minimal_tables(adult: pl.DataFrame) -> Bar:
+def minimal_tables(adult: Adult) -> Bar:
     """Return the worst of Incognito's minimal entropy-2-diverse tables."""
-    from tclose.partition.incognito import labels_at, minimal_solutions
-
-    asked = policy(ASKED["entropy 2-diverse"], k=1)
-    table = encode(adult, asked)
-    column = table.sensitive["occupation"]
-    trees = [one for one in table.quasi.values() if isinstance(one, LabelColumn)]
-    problem = Problem(
-        points=np.stack([one.points() for one in trees], axis=1),
-        sensitive=(
-            Attribute(column.codes, column.reference, distance_of(column), None, None, (EntropyL(Fraction(2)),)),
-        ),
-        axes=tuple(LabelAxis(one.codes, one.hierarchy.levels) for one in trees),
-    )
-    found = [similar(table, labels_at(problem, heights)) for heights in minimal_solutions(problem)]
+    asked = ClassRequirement(models=(EntropyL(Fraction(2)),))
+    found = [adult.open_rows(labels) for labels in adult.minimal(asked, silent)]
     still_open = sum(one.rows > 0 for one in found)
     name = f"incognito, worst of {len(found)} minimal tables ({still_open} open)"
     return bar("entropy 2-diverse", name, max(found, key=lambda one: one.rows))
 
 
-def bars(adult: pl.DataFrame) -> list[Bar]:
-    table = encode(adult, policy({"t": 1}, k=1))
-    found = [bar("raw table", "as it is", similar(table, table.classes.labels_by_row()))]
+def bars(frame: pl.DataFrame) -> list[Bar]:
+    adult = Adult.of(DATA)
+    found = [bar("raw table", "as it is", adult.open_rows(adult.table.classes.labels_by_row()))]
     methods = [name for name in SHOWN if name in METHODS]
     for what in ASKED:
         if what == "entropy 2-diverse" and "incognito" in methods:
             found.append(minimal_tables(adult))
         found += [
-            released(adult, method, what) for method in methods if (what, method) != ("entropy 2-diverse", "incognito")
+            released(frame, method, what) for method in methods if (what, method) != ("entropy 2-diverse", "incognito")
         ]
     return found
 
@@ -150,7 +124,9 @@ def picture(found: list[Bar]) -> str:
 
 
 def main() -> None:
-    PICTURE.write_text(picture(bars(tclose.read(DATA / "adult_arx.csv"))))
+    if missing := DATA.missing(FILES):
+        sys.exit(f"left out: {', '.join(missing)} are not in {DATA.path}")
+    PICTURE.write_text(picture(bars(DATA.read(TABLE))))
     print(f"drawn in {PICTURE}")
 
 

@@ -52,6 +52,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "cli/test_missing_numbers.py",
     "test_fuzz.py",
     "cli/test_report.py",
+    "cli/test_reproduce.py",
     "cli/test_several_tables.py",
     "cli/test_streams.py",
     "cli/test_temper.py",

@@ -18,7 +18,7 @@ from tclose.measure.attack import RELEASE, Attacks, Finding
 from tclose.measure.kept import DETAIL_MEASURES, DetailKept
 from tclose.measure.lost import LostDetail
 from tclose.measure.utility import MEASURES, Measure
-from tclose.partition import DEFAULT_METHOD, METHODS, Method, check_temper, method_and_options
+from tclose.partition import DEFAULT_METHOD, METHODS, Method, check_suited, method_and_options
 from tclose.partition.options import from_texts
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy import Policy, PolicyLike
@@ -30,6 +30,8 @@ from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.files import check_new, check_targets, discard_unfinished, pending, publish
+from tclose.release.layouts import check_both
+from tclose.release.layouts.both import read_release
 from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import check_clock, table_name
 from tclose.release.publication import Demonstration, Publication
@@ -45,6 +47,7 @@ from tclose.types import Progress, Repeating, silent, stretch
 if TYPE_CHECKING:
     from tclose.compare.comparison import Comparison
     from tclose.compare.figures import TrialFigure
+    from tclose.compare.papers.reproduction import Reproduction
     from tclose.compare.tradeoff import Tradeoff
     from tclose.compare.trial import Trial
     from tclose.engine.doctor import Health
@@ -75,6 +78,7 @@ __all__ = [
     "Method",
     "ModelFinding",
     "Publication",
+    "Reproduction",
     "Tradeoff",
     "Trial",
     "Verification",
@@ -92,6 +96,7 @@ __all__ = [
     "init",
     "method_options",
     "methods",
+    "reproduce",
     "trial_figures",
     "verify",
     "verify_bound",
@@ -152,10 +157,11 @@ def anonymize(
 
     asked, told = Policy.of(policy), Repeating(progress)
     method, preset = method_and_options(method)
-    check_temper(method, asked)
-    sources, attributes = sources_of(table, policy, asked), len(asked.sensitive)
+    check_suited(method, asked, {**preset, **(options or {})})
+    check_both(method, asked)
+    sources = sources_of(table, policy, asked)
     extra = (certificate, record, report, bound_proof)
-    check_release_targets(Path(out), extra, sources, method=method, attributes=attributes, force=force)
+    check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force)
     if report is not None:
         _check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
@@ -201,7 +207,7 @@ def _page(
     from tclose.report.release_page import release_page
 
     beside = attacks = None
-    if len(written.judged) == 1 and written.certificate.layout == "one table":
+    if written.release.layout.comparable:
         progress(PAGE_JUDGED, "comparing with the original")
         beside = Beside.of(original, written.judged[0].table, beat=progress.beat)
         attacks = _attacks(original, beside, notes, progress)
@@ -313,8 +319,11 @@ def attack(
     policy = Policy.of(policy)
 
     def published(given: Any) -> Any:
-        frame = _frame(given)
-        return GUARDS[NEWEST].unguarded(to_polars(frame)) if guard_formulas else frame
+        release = _release(given, policy)
+        if not guard_formulas:
+            return release
+        frames = release if isinstance(release, tuple) else (release,)
+        return tuple(GUARDS[NEWEST].unguarded(to_polars(frame)) for frame in frames)
 
     from tclose.engine import memory
 
@@ -376,6 +385,15 @@ def compare(
     return found
 
 
+def reproduce(
+    name: str, *, data: str | Path, out: str | Path | None = None, force: bool = False, progress: Progress = silent
+) -> Reproduction:
+    """Run a paper's experiments again, or those of all papers; `out` is a page with the papers' figures beside ours."""
+    from tclose.compare.papers.reproduction import reproduced
+
+    return reproduced(name, data=Path(data), out=out, force=force, progress=progress)
+
+
 def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> Draft:
     """Draft a policy for a table: roles are guessed and explained, every t is left open.
 
@@ -429,7 +447,7 @@ def detail(
 
     policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
-    release, original = _frame(release), _frame(original)
+    release, original = _release(release, policy), _frame(original)
     measuring = stretch(report, 0.0, 1.0 if target is None else 0.5)
     figures = memory.detail(release, original=original, policy=policy, progress=measuring)
     if target is None:
@@ -490,3 +508,8 @@ def demo(
 def _frame(table: Any) -> Any:
     """Return a table as it was given, or read it from its file."""
     return read(table) if isinstance(table, str | Path) else table
+
+
+def _release(release: Any, policy: Policy) -> Any:
+    """Return a release as it was given, or read it from its file, and the counts of exact values if it has any."""
+    return read_release(release) if policy.both and isinstance(release, str | Path) else _frame(release)

@@ -238,8 +238,10 @@ def exposure_cure(kind: str, cells: Mapping[str, str], *, several_tables: bool) 
     return "; or ".join(cures.values()) if kind == "known_value" else "; ".join(cures.values())
 
 
-def nothing_exposed(attributes: Sequence[int], *, crowd: int, counted_as: str) -> str:
+def nothing_exposed(attributes: Sequence[int], *, crowd: int, counted_as: str, apart: bool = False) -> str:
     """Say what was looked at in a release, by the number of sensitive attributes in each table, if nothing was found.
+
+    `apart` says that no row shows the values of some attribute, which are counted by class.
 
     >>> nothing_exposed([1], crowd=5, counted_as="rows")
     'Nothing was found: no class shows one sensitive value only, and at least 5 rows share each sensitive value.'
@@ -249,7 +251,8 @@ def nothing_exposed(attributes: Sequence[int], *, crowd: int, counted_as: str) -
     found = ["no class shows one sensitive value only"]
     found += ["no class and one known value reveal another"] if max(attributes) > 1 else []
     where = " in any table by itself" if len(attributes) > 1 else ""
-    common = f"at least {crowd:,} {counted_as} share each sensitive value"
+    value = "sensitive value that a row shows" if apart else "sensitive value"
+    common = f"at least {crowd:,} {counted_as} share each {value}"
     return f"Nothing was found{where}: {', '.join(found)}, and {common}."
 
 
@@ -261,11 +264,17 @@ def own_values(name: str, rows: int, whole: int, *, role: str, counted_as: str) 
             f"the published sets of {listed} spell out nearly unique texts: {of_rows} have a text that at most two "
             f"{counted_as} have; give it a hierarchy, or list it in identifiers"
         )
+    if role == "both":
+        return (
+            f"the exact values of {listed} are counted by class, and {of_rows} have a value that at most two "
+            f"{counted_as} have: anyone who knows the value finds the class; publish bins (bins with "
+            'publish = "bin")'
+        )
     cures = {
         "number": 'publish bins (bins with publish = "bin"), or list it in identifiers',
         "bin": "choose wider bins, or list it in identifiers",
         "keep": "make it a quasi-identifier, or list it in identifiers",
-        "quasi": "choose another method than anatomy, or list it in identifiers",
+        "quasi": "choose another method, which publishes classes, or list it in identifiers",
     }
     cure = cures.get(role, "list it in identifiers, or replace its values by common ones")
     exactly = "in bins" if role == "bin" else "exactly"

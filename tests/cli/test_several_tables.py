@@ -63,6 +63,18 @@ def test_that_an_anatomy_does_not_protect_identity_is_said(tclose: Run) -> None:
     assert words in " ".join(tclose("verify", "r.csv", "--certificate", "c.json").out.split())
 
 
+def test_that_a_permutation_does_not_protect_identity_is_said(tclose: Run, folder: Path) -> None:
+    done = tclose(*ASKED, "--method", "permutation", "--base", "mondrian")
+    words = "quasi-identifiers are published exactly: who is in the table is not hidden, only what is sensitive"
+    assert f"warning: {words}" in done.err
+    assert f"Note: {words}." in " ".join(done.out.split())
+    assert made(folder) == {"r.csv", "c.json"}
+    assert (folder / "r.csv").read_text().startswith("age,pay,ill,group\n")
+    checked = tclose("verify", "r.csv", "--certificate", "c.json")
+    assert checked.status == 0
+    assert words in " ".join(checked.out.split())
+
+
 @both
 def test_as_json(tclose: Run, command: tuple[str, ...]) -> None:
     answer = json.loads(tclose(*command, "--json").out)
@@ -101,8 +113,8 @@ def test_a_base_method(tclose: Run) -> None:
 
 
 def test_options_for_projections_alone(tclose: Run) -> None:
-    tclose(*ASKED, "--tables", "2").refuses("--tables and --base are for --method projections", usage=True)
-    tclose(*ANATOMY, "--base", "weave").refuses("--tables and --base are for --method projections", usage=True)
+    tclose(*ASKED, "--tables", "2").refuses("--tables is for --method projections", usage=True)
+    tclose(*ANATOMY, "--base", "weave").refuses("--base is for --method projections or permutation", usage=True)
 
 
 def test_more_tables_than_attributes(tclose: Run, folder: Path) -> None:

@@ -63,7 +63,7 @@ def test_the_estimate_keeps_detail_where_the_next_smaller_t_does_not() -> None:
     assert (found.rows, found.of) == (400, 400)
     assert found.levels["pay"] < found.levels["ill"] < 1
     place = next(place for place in range(65) if levels_at(asked, place) == found.levels)
-    smaller = estimating._with_levels(asked, levels_at(asked, place - 1))
+    smaller = estimating.with_levels(asked, levels_at(asked, place - 1))
     assert estimating._kept(table(asked), smaller, silent) < KEPT
 
 

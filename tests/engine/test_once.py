@@ -87,6 +87,6 @@ def test_a_method_that_is_compared(calls: Calls, tmp_path: Path) -> None:
         answer = trial.attempt(Job(policy, "mondrian", {}, 0, detail=True), read(table), lambda message: None)
     assert answer["outcome"] == "released"
     assert answer["query_error"] > 0
-    assert set(answer["detail"]) == {"marginals", "correlations", "information", "divergence"}
+    assert set(answer["detail"]) == {"marginals", "correlations", "information", "divergence", "disclosed"}
     assert calls.of("_encoded").total() == 2  # the table and its release
     assert times_read(calls) == {**dict.fromkeys(policy.sensitive, 2), **dict.fromkeys(policy.quasi, 1)}

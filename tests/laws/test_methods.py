@@ -151,7 +151,7 @@ def diversity_holds(spec: Mapping[str, Any], mine: Sequence[tuple[Any, Any]]) ->
 
 
 def distribution_holds(spec: Mapping[str, Any], mine: Sequence[Any], whole: Sequence[Any]) -> bool:
-    """α, β, enhanced β and δ, value by value."""
+    """α, β, enhanced β, δ and KL divergence, value by value."""
     domain = sorted(set(whole), key=str)
     pairs = list(zip(shares(mine, domain), shares(whole, domain), strict=True))
     gains = [((p - q) / q, q) for p, q in pairs if p > q]
@@ -161,6 +161,9 @@ def distribution_holds(spec: Mapping[str, Any], mine: Sequence[Any], whole: Sequ
         holds &= all(gain <= Fraction(spec["enhanced_beta"]) and decimal(gain) <= -log(q) for gain, q in gains)
     if "delta" in spec:
         holds &= all(p > 0 and abs(log(p / q)) < decimal(Fraction(spec["delta"])) for p, q in pairs)
+    if "kl" in spec:
+        divergence = sum((decimal(p) * log(p / q) for p, q in pairs if p and p != q), Decimal(0))
+        holds &= divergence <= decimal(Fraction(spec["kl"])) + Decimal("1e-50")  # which only rounding can reach
     return holds
 
 
@@ -182,6 +185,15 @@ class Judge:
             for name, spec in self.asked["sensitive"].items():
                 if not self._holds(name, spec, mine, rows, visible):
                     yield f"{name} in {shown}"
+        for name, spec in self.asked["sensitive"].items():
+            if "average_t" in spec and self._average(name, list(classes.values()), rows) > Fraction(spec["average_t"]):
+                yield f"the average of {name}"
+
+    def _average(self, name: str, classes: Sequence[Sequence[Row]], rows: Sequence[Row]) -> Fraction:
+        """The mean distance of all rows' classes."""
+        whole = [row[name] for row in rows]
+        distances = (len(mine) * emd(self.kinds[name], [row[name] for row in mine], whole, whole) for mine in classes)
+        return sum(distances, Fraction(0)) / max(len(rows), 1)
 
     def _holds(self, name: str, spec: Any, mine: Sequence[Row], rows: Sequence[Row], visible: Sequence[str]) -> bool:
         cells, whole = [row[name] for row in mine], [row[name] for row in rows]
@@ -197,8 +209,17 @@ class Judge:
             alike = (chosen for kept in range(1, len(visible)) for chosen in combinations(visible, kept))
             supersets += [[row for row in rows if all(row[c] == mine[0][c] for c in chosen)] for chosen in alike]
         large = [[row[name] for row in superset] for superset in supersets if len(superset) >= spec.get("n", 1)]
-        t = Fraction(spec["t"])
+        t = self._smallest_t(spec, mine)
         return any(emd(self.kinds[name], cells, whole, reference) <= t for reference in large)
+
+    def _smallest_t(self, spec: Any, mine: Sequence[Row]) -> Fraction:
+        """The smallest t of the members of a class."""
+        if "t_by" not in spec:
+            return Fraction(spec["t"])
+        members = {row[spec["t_by"]["column"]] for row in mine}
+        members |= {"1"} if "1.0" in members else set()  # the same number
+        named = (Fraction(level) for group, level in spec["t_by"]["t"].items() if group in members)
+        return min(named, default=Fraction(spec["t"]))
 
 
 # --- tables and what is asked of them ---------------------------------------------------------------------------------
@@ -212,6 +233,8 @@ EXTRAS: dict[str, st.SearchStrategy[Any]] = {
     "beta": st.sampled_from(["0.2", "1", "3"]),
     "enhanced_beta": st.sampled_from(["0.5", "1", "3"]),
     "delta": st.sampled_from(["0.3", "1", "2"]),
+    "kl": st.sampled_from(["0", "0.1", "0.4", "1"]),
+    "average_t": st.sampled_from(["0", "0.05", "0.1", "0.2", "1/3"]),
 }
 CELLS: dict[str, st.SearchStrategy[Any]] = {
     "ordered": st.integers(1, 5).map(str),
@@ -260,6 +283,8 @@ def specs(draw: st.DrawFn, kind: str, needs: Sequence[str] = ()) -> dict[str, An
     if needs:
         needed = draw(st.sampled_from(needs))
         spec[needed] = draw(EXTRAS[needed])
+    if "average_t" in spec:
+        spec.pop("n", None)  # which does not go with it
     if kind != "matrix":
         spec |= draw(st.sampled_from([{}, {}, {"missing": "value"}]))
     if "missing" not in spec:
@@ -270,7 +295,8 @@ def specs(draw: st.DrawFn, kind: str, needs: Sequence[str] = ()) -> dict[str, An
 def cases_for(method: str) -> st.SearchStrategy[Case]:
     """Tables such as a method's paper has in mind; what it says it cannot serve it may still refuse."""
     about = METHODS[method]
-    return cases(distances=about.distances, attributes=3 if about.sensitive == "any" else 1, needs=about.needs)
+    attributes, grouped = 3 if about.sensitive == "any" else 1, about.tables == "one"
+    return cases(distances=about.distances, attributes=attributes, needs=about.needs, grouped=grouped)
 
 
 @st.composite
@@ -280,6 +306,7 @@ def cases(
     distances: Sequence[str] = tuple(CELLS),
     attributes: int = 3,
     needs: Sequence[str] = (),
+    grouped: bool = False,
 ) -> Case:
     chosen = draw(st.lists(st.sampled_from(sorted(distances)), min_size=1, max_size=attributes))
     kinds = {f"s{i}": kind for i, kind in enumerate(chosen)}
@@ -308,6 +335,8 @@ def cases(
     }
     if not draw(st.integers(0, 2)):
         policy["keep"] = ["ward"]
+    if grouped:
+        _add_groups(draw, policy, kinds, rows)
     if not draw(st.integers(0, 2)):
         policy["person"] = "person"
     else:
@@ -315,6 +344,21 @@ def cases(
     case = Case(rows, policy, kinds)
     assume(any(all(row[name] for name in _suppressing(case)) for row in rows))
     return case
+
+
+def _add_groups(draw: st.DrawFn, policy: dict[str, Any], kinds: Mapping[str, str], rows: list[dict[str, str]]) -> None:
+    """Give some attributes a smaller t for the rows that have one or two values in a kept or a sensitive column."""
+    columns = [*policy.get("keep", ()), *(name for name, kind in kinds.items() if kind not in ("ordered", "value"))]
+    for spec in policy["sensitive"].values():
+        if "t" not in spec or "n" in spec or not columns or draw(st.integers(0, 2)):
+            continue
+        column = draw(st.sampled_from(columns))
+        judged = (row for row in rows if all(row[name] for name in _suppressing(Case(rows, policy, {}))))
+        present = sorted({row[column] for row in judged if row[column] not in ("", "1.0")})
+        smaller = [level for level in ("0", "0.1", "0.2", "1/3", "0.5") if Fraction(level) <= Fraction(spec["t"])]
+        if present:
+            groups = draw(st.lists(st.sampled_from(present), min_size=1, max_size=2, unique=True))
+            spec["t_by"] = {"column": column, "t": {group: draw(st.sampled_from(smaller)) for group in groups}}
 
 
 def _quasi(draw: st.DrawFn, name: str) -> dict[str, Any]:
@@ -565,6 +609,25 @@ def test_an_anatomy_is_lawful_or_refused(data: st.DataObject, seed: int) -> None
     assert_lawful_anatomy(case, *release.tables, withheld)
     again = anonymize(whole.frame, Policy.from_dict(whole.policy), method="anatomy", seed=seed)
     assert all(map(pl.DataFrame.equals, again.tables, release.tables))
+
+
+@brief
+@given(data=st.data(), seed=st.integers(0, 3))
+def test_a_permutation_is_lawful_or_refused(data: st.DataObject, seed: int) -> None:
+    """It is an anatomy in one table: the rows that quasi-identifiers and sensitive values came from share a group."""
+    case = data.draw(cases_for("permutation"))
+    whole = traced(case, ["trace"])
+    asked: dict[str, Any] = {"method": "permutation", "seed": seed, "base": "mondrian"}
+    try:
+        release = anonymize(whole.frame, Policy.from_dict(whole.policy), **asked)
+    except Infeasible:
+        assert_infeasible(case)
+        return
+    table = release.table
+    assert table.rows() == sorted(table.rows())
+    first, second = table.drop(*case.kinds, "trace"), table["group", *case.kinds, "trace"]
+    assert_lawful_anatomy(case, first.sort(pl.all()), second.sort(pl.all()), release.certificate.content["withheld"])
+    assert anonymize(whole.frame, Policy.from_dict(whole.policy), **asked).table.equals(table)
 
 
 def assert_lawful_anatomy(case: Case, first: pl.DataFrame, second: pl.DataFrame, withheld: int) -> None:

@@ -6,7 +6,9 @@ Which way merging takes the level that a table reaches:
 
     k, l, entropy_l                                  rises (never falls)
     t, alpha, beta, enhanced_beta, delta, recursive  falls (never rises)
+    kl, average_t                                    falls (never rises)
     (n,t)                                            either way, since the supersets change with the classes
+    t_by                                             either way, since a class may get a smaller t to obey
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.distance import Counts, Equal, Ordered
+from tclose.policy import ByGroup
 from tclose.privacy import (
     Alpha,
+    AverageTCloseness,
     BetaLikeness,
     DeltaDisclosure,
     DistinctL,
@@ -31,10 +35,12 @@ from tclose.privacy import (
     EntropyL,
     Judgement,
     KAnonymity,
+    KLDivergence,
     Model,
     NTCloseness,
     RecursiveCL,
     TCloseness,
+    TClosenessByGroup,
 )
 
 Row = list[int]
@@ -106,6 +112,21 @@ def disclosure(row: Row, whole: Row) -> Level:
     return INFINITE if any(p == 0 for p, _ in pairs) else float(max(abs(log(p / q)) for p, q in pairs))
 
 
+def exact_divergence(row: Row, whole: Row) -> Decimal:
+    with localcontext() as context:
+        context.prec = 80
+        pairs = [(p, q) for p, q in zip(shares(row), shares(whole), strict=True) if p != q and p]
+        return sum((decimal(p) * log(p / q) for p, q in pairs), Decimal(0))
+
+
+def divergence(row: Row, whole: Row) -> Level:
+    return float(exact_divergence(row, whole))
+
+
+def divergence_admits(row: Row, whole: Row, required: Fraction) -> bool:
+    return exact_divergence(row, whole) <= decimal(required)
+
+
 def variational(row: Row, whole: Row) -> Level:
     return sum((abs(p - q) for p, q in zip(shares(row), shares(whole), strict=True)), Fraction(0)) / 2
 
@@ -170,6 +191,7 @@ MODELS = {
     "beta": (BetaLikeness, positive, likeness, at_most(likeness), max),
     "enhanced_beta": (EnhancedBetaLikeness, positive, enhanced_likeness, at_most(enhanced_likeness), max),
     "delta": (DeltaDisclosure, positive, disclosure, disclosure_admits, max),
+    "kl": (KLDivergence, st.fractions(0, 2, max_denominator=30), divergence, divergence_admits, max),
     "t equal": (lambda t: TCloseness(t, Equal()), fractions, variational, at_most(variational), max),
     "t ordered": (None, fractions, by_rank, at_most(by_rank), max),
 }
@@ -346,3 +368,110 @@ def test_nt_with_more_rows_than_the_table_has_admits_none(drawn: tuple[list[Row]
     judgement = model.judge(Counts.from_dense(rows), whole)
     assert not judgement.admitted.any()
     assert judgement.reached == INFINITE
+
+
+# --- average t-closeness ---------------------------------------------------------------------------------------------
+
+
+def average(rows: list[Row]) -> Fraction:
+    whole = total(rows)
+    return sum((sum(row) * Fraction(by_rank(row, whole)) for row in rows), Fraction(0)) / sum(whole)
+
+
+def judged_average(required: Fraction, rows: list[Row]) -> Judgement:
+    whole = np.array(total(rows))
+    return AverageTCloseness(required, Ordered(len(whole))).judge(Counts.from_dense(rows), whole)
+
+
+@thorough
+@given(data=st.data(), rows=tables())
+def test_the_average_is_judged_as_its_definition_says(data: st.DataObject, rows: list[Row]) -> None:
+    required = data.draw(st.one_of(fractions, st.just(average(rows))))
+    judgement, figures = judged_average(required, rows), [by_rank(row, total(rows)) for row in rows]
+    holds = average(rows) <= required
+    assert judgement.reached == average(rows)
+    assert judgement.satisfied is holds
+    assert judgement.admitted.tolist() == [holds or figure <= required for figure in figures]
+    assert judgement.worst_class == figures.index(max(figures))
+
+
+@thorough
+@given(rows=tables(), data=st.data())
+def test_merging_never_raises_the_average(rows: list[Row], data: st.DataObject) -> None:
+    many = data.draw(st.integers(1, len(rows)))
+    assert average([total(rows[:many]), *rows[many:]]) <= average(rows)
+
+
+@thorough
+@given(rows=tables(), factor=st.integers(2, 10**15))
+def test_the_average_of_very_many_rows_is_the_same(rows: list[Row], factor: int) -> None:
+    assert judged_average(Fraction(0), (np.array(rows) * factor).tolist()).reached == average(rows)
+
+
+@thorough
+@given(rows=tables(), t=fractions)
+def test_the_average_is_never_above_the_worst_class(rows: list[Row], t: Fraction) -> None:
+    whole = np.array(total(rows))
+    if TCloseness(t, Ordered(len(whole))).judge(Counts.from_dense(rows), whole).satisfied:
+        assert judged_average(t, rows).satisfied
+
+
+# --- thresholds for groups of persons --------------------------------------------------------------------------------
+
+GROUPS = ["young", "old", "rest"]  # the last one is not named
+by_group = st.fixed_dictionaries({"young": fractions, "old": fractions})
+
+
+@st.composite
+def grouped(draw: st.DrawFn) -> list[list[Row]]:
+    """Classes; of each, how often every value occurs in each group of persons."""
+    m = draw(st.integers(1, 4))
+    cell = st.lists(st.integers(0, 3), min_size=3, max_size=3)
+    row = st.lists(cell, min_size=m, max_size=m).filter(lambda row: any(map(any, row)))
+    return draw(st.lists(row, min_size=1, max_size=5))
+
+
+def judged_by_group(asked: dict[str, Fraction], classes: list[list[Row]]) -> Judgement:
+    """Judge as the model counts: groups in the order of their thresholds, groups of equal thresholds as one."""
+    model = TClosenessByGroup(ByGroup("group", asked), Ordered(len(classes[0])))
+    levels = sorted(set(asked.values()))
+    place = [*(levels.index(asked[group]) for group in GROUPS[:2]), len(levels)]
+    dense = np.zeros((len(classes), len(classes[0]), len(levels) + 1), dtype=np.int64)
+    for c, row in enumerate(classes):
+        for value, cell in enumerate(row):
+            for group, count in enumerate(cell):
+                dense[c, value, place[group]] += count
+    flat = dense.reshape(len(classes), -1)
+    return model.judge(Counts.from_dense(flat), flat.sum(axis=0))
+
+
+@thorough
+@given(asked=by_group, classes=grouped())
+def test_a_class_obeys_the_smallest_t_of_its_members(asked: dict[str, Fraction], classes: list[list[Row]]) -> None:
+    rows = [[sum(cell) for cell in row] for row in classes]
+    figures = [Fraction(by_rank(row, total(rows))) for row in rows]
+    limits = [
+        min((asked[group] for g, group in enumerate(GROUPS[:2]) if any(cell[g] for cell in row)), default=None)
+        for row in classes
+    ]
+    judgement = judged_by_group(asked, classes)
+    expected = [limit is None or figure <= limit for figure, limit in zip(figures, limits, strict=True)]
+    assert judgement.admitted.tolist() == expected
+    beyond = [figure - limit for figure, limit in zip(figures, limits, strict=True) if limit is not None]
+    if beyond:
+        worst = judgement.worst_class
+        limit = limits[worst]
+        assert limit is not None
+        assert judgement.reached == figures[worst]
+        assert figures[worst] - limit == max(beyond)
+    else:
+        assert judgement.reached == 0
+
+
+def test_merging_can_break_a_threshold_for_a_group() -> None:
+    """A class of the group at distance 0 joins one that is far from the table and has nobody of the group."""
+    near, far, rest = [[1, 0, 0], [1, 0, 0]], [[0, 0, 4], [0, 0, 0]], [[0, 0, 0], [0, 0, 4]]
+    asked = {"young": Fraction(0), "old": Fraction(0)}
+    assert judged_by_group(asked, [near, far, rest]).satisfied
+    merged = np.add(near, far).tolist()
+    assert judged_by_group(asked, [merged, rest]).admitted.tolist() == [False, True]

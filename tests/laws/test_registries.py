@@ -27,7 +27,7 @@ from tclose.policy import Policy, Sensitive
 from tclose.privacy import KAnonymity, Model, Rule, models_of
 from tclose.privacy.registry import MODELS
 from tclose.release.formats import FORMATS, OutputFormat, format_of
-from tclose.release.layouts import LAYOUTS
+from tclose.release.layouts import LAYOUTS, layout_of
 from tclose.table.sources import SOURCES, parse
 from tclose.table.sources.base import Source
 
@@ -129,7 +129,7 @@ def total(*rows: list[int]) -> list[int]:
 
 def test_every_setting_of_a_policy_is_a_model_and_every_model_has_a_setting() -> None:
     assert set(policy.MODELS) <= set(MODELS)
-    assert {name for name, entry in MODELS.items() if entry.make is not None} - set(policy.MODELS) == {"(n,t)"}
+    assert {name for name, entry in MODELS.items() if entry.make is not None} - set(policy.MODELS) == {"(n,t)", "t_by"}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -214,6 +214,9 @@ def kept(rule: Rule, row: list[int]) -> bool:
     within = all(share <= most for share, most in zip(shares, rule.most, strict=bool(rule.most)))
     within &= all(share >= least for share, least in zip(shares, rule.least, strict=bool(rule.least)))
     within &= sum(count > 0 for count in row) >= rule.distinct and entropy >= rule.entropy
+    pairs = zip(shares, rule.surprisal, strict=bool(rule.surprisal))
+    divergence = sum(float(share) * (math.log(share) + surprisal) for share, surprisal in pairs if share)
+    within &= divergence <= rule.divergence
     if rule.recursive is not None:
         c, l = rule.recursive  # noqa: E741 - the paper's letter
         within &= falling[0] < c * sum(falling[l - 1 :])
@@ -239,7 +242,7 @@ def test_a_method_says_what_it_does_in_a_line(name: str) -> None:
     assert method.growth
     assert method.year <= 2026
     assert method.sensitive in ("one", "any")
-    assert method.tables in ("one", "several")
+    assert method.tables in ("one", "several", "exact")
     assert set(method.needs) <= set(policy.MODELS)
 
 
@@ -302,8 +305,13 @@ def test_names_of_measures_and_attacks_differ() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
 
 
-def test_every_method_of_several_tables_has_a_layout() -> None:
-    assert {name for name, method in METHODS.items() if method.tables == "several"} <= set(LAYOUTS)
+def test_every_method_that_does_not_publish_one_table_of_classes_has_a_layout() -> None:
+    assert {name for name, method in METHODS.items() if method.tables != "one"} <= set(LAYOUTS)
+
+
+def test_a_method_has_a_caveat_where_its_layout_publishes_exact_quasi_identifiers() -> None:
+    exact = {name for name in METHODS if layout_of(name).exact_quasi}
+    assert exact == {name for name, method in METHODS.items() if method.caveat}
 
 
 @pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)

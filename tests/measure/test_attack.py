@@ -43,7 +43,7 @@ def numbers_of(finding: Finding, attribute: str) -> set[int]:
 
 
 def test_every_attack_declares_itself() -> None:
-    assert len(RUN) == len(ATTACKS) == 14
+    assert len(RUN) == len(ATTACKS) == 15
     for attack in ATTACKS:
         assert attack.title
         assert attack.meaning.endswith(".")
@@ -73,6 +73,24 @@ def test_background_knowledge() -> None:
 def test_skewness() -> None:
     finding = RUN["skewness"](scene([0, 0, 1, 1, 1, 1, 1, 1], secret([0, 1, 1, 1, 1, 1, 1, 1])))
     assert (finding.figure, finding.rows, opened(finding)) == ((1 / 2) / (1 / 8), 2, [1])
+
+
+def test_joint_skewness_by_rank() -> None:
+    first, second = secret([0, 1, 0, 1], "a", line=True), secret([0, 1, 1, 0], "b", line=True)
+    finding = RUN["joint_skewness"](scene([0, 0, 1, 1], first, second))
+    # the pairs 00, 11 against 00, 01, 10, 11: a quarter moves by one rank of three, twice
+    assert (finding.figure, finding.rows, opened(finding)) == (pytest.approx(1 / 6), 4, [1, 2])
+    assert [exposed.attribute for exposed in finding.classes] == ["a + b"] * 2
+    unordered = RUN["joint_skewness"](scene([0, 0, 1, 1], replace(first, positions=None), second))
+    assert "pairs of 'b' and 'a'" in unordered.sentence  # sorted by the attribute that has an order
+    assert {exposed.attribute for exposed in unordered.classes} == {"a + b"}
+
+
+def test_joint_skewness_counts_no_class_that_an_attribute_alone_gives_away() -> None:
+    apart = scene([0, 0, 1, 1], secret([0, 0, 1, 1], "a", line=True), secret([0, 0, 1, 1], "b", line=True))
+    finding = RUN["joint_skewness"](apart)
+    assert (finding.figure, finding.rows) == (0.5, 0)
+    assert RUN["joint_skewness"](scene([0, 1], secret([0, 1]))).figure is None
 
 
 def test_similarity_on_a_line() -> None:

@@ -18,7 +18,7 @@ from tclose.distance import Equal
 from tclose.errors import Infeasible, MissingExtra, Unsuited
 from tclose.partition.kanonymity import partition
 from tclose.partition.kanonymity.approximation import approximate
-from tclose.partition.kanonymity.pairing import MOST_TYPES, two_diverse
+from tclose.partition.kanonymity.pairing import MOST_TYPES, two_anonymous, two_diverse
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import SetAxis
 from tclose.partition.shared.stars import star_cost
@@ -167,6 +167,39 @@ def test_more_columns_than_a_word_has_bits() -> None:
     assert labels[0] == labels[3] != labels[1] == labels[2]
 
 
+# --- 2-anonymity ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(most=9))
+def test_two_anonymity_equals_brute_force(columns: np.ndarray) -> None:
+    labels = two_anonymous(columns)
+    assert set(np.bincount(labels)) <= {2, 3}
+    optimum = fewest_stars(columns, lambda mine: len(mine) >= 2)
+    assert star_cost(columns, labels) == optimum <= star_cost(columns, approximate(columns, 2))
+
+
+def test_pairs_alone_would_not_be_enough() -> None:
+    """Two triples of equal rows cost nothing; three pairs would star a column of two rows."""
+    columns = np.array([[0], [0], [0], [1], [1], [1]])
+    assert star_cost(columns, two_anonymous(columns)) == 0
+
+
+def test_the_fewest_stars_are_found_on_request() -> None:
+    """Three rows that agree with nobody join one class by default; one of them has a nearer row."""
+    rows = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 2]])
+    axes = tuple(SetAxis(column, 3) for column in rows.T)
+    asked = Problem(np.zeros((4, 3)), (), 2, axes)
+    assert star_cost(rows, partition(asked)) == 12
+    assert partition(asked, stars="fewest").tolist() == [0, 0, 1, 1]
+
+
+def test_a_larger_k_is_refused_where_the_fewest_stars_are_asked_for() -> None:
+    with pytest.raises(Unsuited, match="for k = 2 only, and this policy asks for k = 3"):
+        partition(problem(k=3), stars="fewest")
+    assert partition(problem(k=1), stars="fewest").tolist() == partition(problem(k=1)).tolist()
+
+
 # --- what it serves ---------------------------------------------------------------------------------------------------
 
 
@@ -226,11 +259,14 @@ def test_without_the_solver_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(MissingExtra, match=r"tclose\[solve\]"):
         partition(problem(Alpha(Fraction(1, 2))))
+    with pytest.raises(MissingExtra, match=r"tclose\[solve\]"):
+        partition(problem(), stars="fewest")
     partition(problem())
 
 
 def test_no_quasi_identifier_leaves_one_class() -> None:
-    assert not partition(Problem(np.zeros((3, 0)), (), 2)).any()
+    for stars in ("few", "fewest"):
+        assert not partition(Problem(np.zeros((3, 0)), (), 2), stars=stars).any()  # type: ignore[arg-type]
 
 
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")

@@ -24,6 +24,7 @@ from tclose.privacy import (
     DistinctL,
     EnhancedBetaLikeness,
     EntropyL,
+    KLDivergence,
     Model,
     RecursiveCL,
 )
@@ -53,6 +54,7 @@ models = st.one_of(
     levels.map(BetaLikeness),
     levels.map(EnhancedBetaLikeness),
     levels.map(DeltaDisclosure),
+    levels.map(KLDivergence),
 )
 tallies = st.lists(st.integers(0, 12), min_size=6, max_size=6).filter(any)
 
@@ -113,7 +115,15 @@ def test_every_class_keeps_every_rule_and_t(rows: int, seed: int, asked: list) -
 
 
 @pytest.mark.parametrize(
-    "model", [DistinctL(3), EntropyL(Fraction(3)), RecursiveCL(Fraction(2), 3), Alpha(Fraction(1, 3))], ids=type
+    "model",
+    [
+        DistinctL(3),
+        EntropyL(Fraction(3)),
+        RecursiveCL(Fraction(2), 3),
+        Alpha(Fraction(1, 3)),
+        KLDivergence(Fraction(3, 10)),
+    ],
+    ids=type,
 )
 def test_rules_while_weaving_lose_less_than_merging_afterwards(model: Model) -> None:
     random = np.random.default_rng(2)

@@ -214,7 +214,26 @@ MISTAKES = [  # what is written before, in [quasi.age] and in [sensitive.ldl], a
     # roles
     ("identifiers = ['age']", "", "", "quasi.age: column 'age' has a role already, in identifiers: name it once"),
     ("keep = ['ldl']", "", "", "sensitive.ldl: column 'ldl' has a role already, in keep: name it once"),
-    ("[quasi.ldl]", "", "", "sensitive.ldl: column 'ldl' has a role already, in quasi.ldl: name it once"),
+    ("[quasi.ldl]", "", "", "sensitive.ldl: column 'ldl' has a role already, in quasi.ldl: name it once, or list…"),
+    (
+        "both = ['x']",
+        "",
+        "",
+        "both: column 'x' is both quasi-identifier and sensitive: add [quasi.x] and [sensitive.x]",
+    ),
+    ("both = ['age']", "", "", "both: column 'age' is both quasi-identifier and sensitive: add [sensitive.age]"),
+    (
+        "both = ['ldl']\nperson = 'p'\n[quasi.ldl]",
+        "",
+        "",
+        "both: which value belongs to which person is not published…",
+    ),
+    (
+        "both = ['ldl']\n[quasi.ldl]\ntop = 9\nstep = 2",
+        "",
+        "",
+        "quasi.ldl: exact values of 'ldl' are published as counts, so step and top would hide nothing: leave it out…",
+    ),
     ("keep = ['w']\nunlinkable = ['w']", "", "", "unlinkable: column 'w' has a role already, in keep: name it once"),
     ("person = 'age'", "", "", "person: column 'age' has a role already, in quasi.age: name it once"),
     ("identifiers = ['x', 'x']", "", "", "identifiers: 'x' is named twice: name it once"),
@@ -358,7 +377,7 @@ MISTAKES = [
     "sensitive.diagnosis.l: expected a whole number of at least 1, not 1.5",
     'sensitive.diagnosis.distance: say hierarchy = "FILE.csv"',
     "sensitive.grade: nothing is asked for: say t, or another model (l, entropy_l, recursive, alpha, beta, "
-    "enhanced_beta, delta)",
+    "enhanced_beta, delta, kl, average_t)",
     "sensitive.city.recursive.c: expected a number above 0, not 0",
     "sensitive.city.recursive.l: expected a whole number of at least 2, not 1",
     "quasi.age: column 'age' has a role already, in keep: name it once",

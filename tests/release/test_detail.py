@@ -29,7 +29,8 @@ TABLE = pl.DataFrame(
 
 
 def test_every_measure_declares_itself() -> None:
-    assert [measure.name for measure in DETAIL_MEASURES] == ["marginals", "correlations", "information", "divergence"]
+    names = ["marginals", "correlations", "information", "divergence", "disclosed"]
+    assert [measure.name for measure in DETAIL_MEASURES] == names
     for measure in DETAIL_MEASURES:
         assert measure.title
         assert measure.better in ("lower", "higher")
@@ -42,6 +43,7 @@ def test_a_table_published_as_it_is_keeps_everything() -> None:
         "correlations": 0,
         "information": 1,
         "divergence": 0,
+        "disclosed": round((np.log(6) + np.log(2)) / 2, 4),  # every class is one row
     }
 
 
@@ -50,6 +52,7 @@ def test_one_class_for_all_tells_nothing_of_anybody() -> None:
     found = kept(published, original=TABLE, policy=POLICY)
     assert found["marginals"] == 1  # both columns are uniform already
     assert found["information"] == 0
+    assert found["disclosed"] == 0
     # each person's combination has 1/6 of the table, and in the release 1/6 (pay) or 1/2 (ill) of 1/12
     assert found["divergence"] == pytest.approx((np.log(12) + np.log(4)) / 2, abs=1e-4)
     # age and pay were one line, and are not correlated any more
@@ -61,6 +64,7 @@ def test_two_classes_by_hand() -> None:
     policy = tclose.Policy(quasi=["age"], sensitive={"ill": {"t": 1}}, others="drop")
     published = TABLE.select(age=age, ill="ill")
     found = kept(published, original=TABLE, policy=policy)
+    assert found.pop("disclosed") == pytest.approx(np.log(2), abs=1e-4)  # each class is all of one value
     assert found == {"marginals": 1, "correlations": None, "information": 1, "divergence": 0}  # age tells as much
     uneven = TABLE.with_columns(age=pl.Series([20, 20, 40, 50, 60, 70]))
     assert kept(published, original=uneven, policy=policy)["marginals"] == pytest.approx(11 / 12, abs=1e-4)

@@ -87,7 +87,7 @@ def test_anatomy_publishes_quasi_identifiers_as_they_are(step: int | None, warne
     asked = {"quasi": asked, "k": 2, "sensitive": {"ill": {"t": 1, "l": 2}}}
     leaks = told(["tax", "age", "ill"], method="anatomy", **asked)
     assert [leak.split("'")[1] for leak in leaks if "'tax'" in leak] == warned
-    assert all("choose another method than anatomy" in leak for leak in leaks)
+    assert all("choose another method" in leak for leak in leaks)
 
 
 def test_projections_are_warned_about_once() -> None:

@@ -15,9 +15,20 @@ import pytest
 
 from tclose import Comparison, Policy
 from tclose.compare.curve import Curve
+from tclose.compare.papers.base import (
+    ChartLine,
+    Experiment,
+    ExperimentOutcome,
+    ExperimentPart,
+    LineChart,
+    PaperFigure,
+)
+from tclose.compare.papers.reproduction import Reproduction
 from tclose.compare.trial import Trial
 from tclose.partition import METHODS
 from tclose.report.comparison_page import comparison_page
+from tclose.report.line_chart import MOST_LINES
+from tclose.report.reproduction_page import reproduction_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="install it with: sudo apt-get install -y chromium")
@@ -177,6 +188,24 @@ def test_nothing_on_a_comparison_is_cut_off(width: int, tmp_path: Path) -> None:
     texts = sound(page, tmp_path, width=width)
     unshortened(texts, page)
     assert set(drawn) <= set(texts), "no name of a method is shortened"
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_nothing_on_a_reproduction_is_cut_off(width: int, tmp_path: Path) -> None:
+    """As many lines as a chart can have, on both scales, and long words in every column."""
+    lines = tuple(
+        ChartLine(f"recursive (c,l)-diversity {name}", ((2.0, 470.5 + name), (8.0, 3e8 / (name + 1))))
+        for name in range(MOST_LINES)
+    )
+    charts = (
+        LineChart("Figure 4(a)", "k, and l", "discernibility (squared rows)", lines, scale="log"),
+        LineChart("Figure 3(a)", "quasi-identifiers", "CPU seconds", lines),
+    )
+    figure = PaperFigure("recursive (4,4)-diversity: of these, open", "a curve only", "11,816 of 30,162", "the " * 30)
+    part = ExperimentPart("Data quality", "What it costs. " * 9, (figure,), charts)
+    experiment = Experiment("li-2007", "t-closeness on Adult", "Li & others", ("adult_arx.csv",), lambda *_: ())
+    page = reproduction_page(Reproduction((ExperimentOutcome(experiment, (part,), 28.1),)))
+    unshortened(sound(page, tmp_path, width=width), page)
 
 
 FRAME = """<iframe src="probed.html" width="WIDTH" height="800" style="border:0"></iframe><script>

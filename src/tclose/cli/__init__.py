@@ -21,6 +21,7 @@ from tclose.cli.judging import check, explain, verify
 from tclose.cli.libraries import contained, shortage
 from tclose.cli.options import BAD, HOLDS
 from tclose.cli.publishing import anonymize, demo, init
+from tclose.cli.reproducing import reproduce
 from tclose.cli.studying import attack, compare, methods
 from tclose.cli.terminal import echo_error, end_at_once, forgive_stderr, protect_streams
 from tclose.errors import LeakWarning, TcloseError
@@ -85,5 +86,5 @@ def cli() -> None:
     """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
 
-for command in (anonymize, attack, bound, check, compare, demo, doctor, explain, init, methods, verify):
+for command in (anonymize, attack, bound, check, compare, demo, doctor, explain, init, methods, reproduce, verify):
     cli.add_command(command)

@@ -54,7 +54,7 @@ def _show_ranking(console: Console, comparison: Comparison) -> None:
 
 
 def _show_closeness(console: Console, comparison: Comparison) -> None:
-    limits = {name: spec.limit for name, spec in comparison.policy.sensitive.items()}
+    limits = {name: spec.limit for name, spec in comparison.policy.required.items()}
     if limits:
         titles = [legible(name) + ("" if limit is None else f" ≤ {number(limit)}") for name, limit in limits.items()]
         console.print()
@@ -136,7 +136,7 @@ def _about(method: Method) -> str:
     every = method.distances == steps.ALL_DISTANCES
     distances = "all distances" if every else f"distances {', '.join(method.distances)}"
     parts = [f"{method.who}, {method.year}", how_many, distances, f"time grows as {method.growth}"]
-    parts += [] if method.tables == "one" else ["publishes several tables"]
+    parts += ["publishes several tables"] if method.tables == "several" else []
     parts += [f"the policy must ask for {' or '.join(method.needs)}"] if method.needs else []
     parts += [f"--option {method.option}={'|'.join(method.choices)}"] if method.option else []
     parts += [f"variants {', '.join(f':{name}' for name in method.variants)}"] if method.variants else []

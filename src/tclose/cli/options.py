@@ -29,6 +29,7 @@ class _File(click.Path):
 
 
 FILE = _File(path_type=Path)
+BASED = ("projections", "permutation")  # methods that leave the splitting to another one
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 show_values = click.option("--show-values", is_flag=True, help="Let error messages quote cells of the table.")
 policy_file = click.option(
@@ -108,10 +109,12 @@ def method_options(
 ) -> dict[str, Any]:
     """Return the options of the method itself."""
     name = method.partition(":")[0]
-    if effort is not None and "weave" not in (name, base or (steps.DEFAULT_METHOD if name == "projections" else None)):
+    if effort is not None and "weave" not in (name, base or (steps.DEFAULT_METHOD if name in BASED else None)):
         raise click.UsageError("--effort is for --method weave")
-    if (tables is not None or base is not None) and name != "projections":
-        raise click.UsageError("--tables and --base are for --method projections")
+    if tables is not None and name != "projections":
+        raise click.UsageError("--tables is for --method projections")
+    if base is not None and name not in BASED:
+        raise click.UsageError(f"--base is for --method {' or '.join(BASED)}")
     pairs = [(name, value) for name, equals, value in (text.partition("=") for text in given) if name and equals]
     if len(pairs) < len(given):
         raise click.UsageError("expected --option NAME=VALUE")

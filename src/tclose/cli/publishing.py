@@ -23,7 +23,7 @@ from tclose.errors import InputError
 )
 @click.option("--effort", type=click.Choice(["fast", "balanced", "best"]), help="How long weave searches.")
 @click.option("--tables", type=click.IntRange(1), help="How many tables the method projections writes.")
-@click.option("--base", help="The method that splits each table of projections.")
+@click.option("--base", help="The method that splits each table of projections, or makes the groups of permutation.")
 @click.option("--option", "given", multiple=True, metavar="NAME=VALUE", help="An option of the method itself.")
 @click.option(
     "--seed",

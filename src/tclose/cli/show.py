@@ -67,7 +67,7 @@ def _row(finding: ModelFinding, result: CheckResult) -> list[Text]:
     name = finding.title
     verdict = Text("holds", "green") if finding.satisfied else Text("fails", "bold red")
     if finding.attribute is not None and finding.model in ("t", "(n,t)"):
-        name += f", {result.sensitive[finding.attribute].distance}"
+        name += f", {result.attributes[finding.attribute].distance}"
     needed, reached = finding.asked, number(finding.reached)
     if not finding.satisfied and needed.endswith(f" {reached}"):  # four digits do not tell them apart
         reached = str(finding.reached)
@@ -121,6 +121,8 @@ def show_explanation(explanation: Explanation, *, every_move: bool) -> None:
     closeness = explanation.closeness
     console.print()
     console.print(f"Earth mover's distance, the sum of the costs: {closeness} = {float(closeness):.4f} ({SCALE})")
+    for note in explanation.notes:
+        console.print(note)
 
 
 def _all_moves(explanation: Explanation) -> Table:
@@ -208,7 +210,7 @@ def _show_closeness(console: Console, publication: Publication) -> None:
     claims = publication.certificate.claims
     console.print(f"How far the worst class is from the whole table ({SCALE}):")
     table = _table("attribute", numbers=("required", "reached"))
-    for name, claim in claims.sensitive.items():
+    for name, claim in claims.attributes.items():
         limit = f"≤ {claims.limits[name]}" if name in claims.limits else ""
         table.add_row(Text(legible(name)), limit, f"{claim.closeness:.4f}")
     console.print(table)

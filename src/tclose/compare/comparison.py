@@ -111,7 +111,7 @@ class Comparison:
         columns["caveat"] = (str, [trial.caveat for trial in self.trials])
         columns |= {
             f"closeness of {name}": (float, [trial.closeness.get(name) for trial in self.trials])
-            for name in self.policy.sensitive
+            for name in self.policy.required
         }
         return from_columns(columns, self.kind)
 

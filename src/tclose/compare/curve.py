@@ -29,7 +29,7 @@ class Curve:
 
         Methods with a caveat are left out: their loss cannot be compared.
         """
-        thresholds = {spec.t for spec in policy.sensitive.values() if spec.t is not None}
+        thresholds = {spec.t for spec in policy.required.values() if spec.t is not None}
         unit = thresholds.pop() if len(thresholds) == 1 else None
 
         def threshold(level: Fraction) -> float:

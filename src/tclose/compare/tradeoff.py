@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from tclose.compare.curve import Curve
 from tclose.engine.bounding import SECONDS
 from tclose.errors import PolicyError
 from tclose.policy import Policy, PolicyLike
+from tclose.policy.derived import scaled
 from tclose.types import Progress, silent
 
 LEVELS = (Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2))  # times the policy's own thresholds
@@ -76,16 +77,7 @@ def tradeoff(
     served = [trial.name for trial in first.released]
     others = {}
     for level in levels if served else ():
-        scaled = _scaled(policy, level)
-        if scaled.sensitive != policy.sensitive:
-            others[level] = compare(frame, scaled, methods=served, **shared)
+        asked = scaled(policy, level)
+        if asked != policy:
+            others[level] = compare(frame, asked, methods=served, **shared)
     return Tradeoff(first, others)
-
-
-def _scaled(policy: Policy, level: Fraction) -> Policy:
-    """Return the policy with every t multiplied; none can ask for less than t = 1."""
-    scaled = {
-        name: spec if spec.t is None else replace(spec, t=min(spec.t * level, Fraction(1)))
-        for name, spec in policy.sensitive.items()
-    }
-    return replace(policy, sensitive=scaled)

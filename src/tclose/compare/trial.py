@@ -99,7 +99,7 @@ class Trial:
     @property
     def several_tables(self) -> bool:
         """Whether a release of the method has several tables, so that its figures cannot be compared with others."""
-        return METHODS[self.method].tables != "one"
+        return METHODS[self.method].tables == "several"
 
     @property
     def gcp(self) -> float | None:
@@ -224,7 +224,7 @@ class _Released:
 
     def detail(self) -> dict[str, float | None]:
         """Return how much detail the release keeps for analysts; several tables cannot be measured together."""
-        if len(self.release.layout.frames) > 1:
+        if not self.release.layout.comparable:
             return {}
         return kept(detail_of(Beside.of(self.original, self.judged[0].table)))
 
@@ -253,7 +253,7 @@ def _cost(certificate: Certificate) -> dict[str, Any]:
         "smallest_class": claims.smallest_class,
         "average_class": claims.rows / claims.classes,
         "measures": {measure.name: certificate.measures.get(measure.name) for measure in COMPARED},
-        "closeness": {name: claim.closeness for name, claim in claims.sensitive.items()},
+        "closeness": {name: claim.closeness for name, claim in claims.attributes.items()},
     }
 
 

@@ -3,17 +3,19 @@
 from tclose.distance.base import Distance
 from tclose.distance.counts import Counts
 from tclose.distance.equal import Equal
-from tclose.distance.geometry import Geometry, Line, LineWithLeaf, Metric, Tree
+from tclose.distance.geometry import Geometry, Line, LineWithLeaf, Metric, Tree, TupleMetric
 from tclose.distance.hierarchical import Hierarchical
 from tclose.distance.line import Ordered, Value
 from tclose.distance.matrix import Matrix
 from tclose.distance.missing import WithMissing
 from tclose.distance.moves import Move
+from tclose.distance.product import JOINT_NEAR, Product
 from tclose.distance.ratios import Ratios
 from tclose.distance.registry import DISTANCES, DistanceEntry, DomainFacts
 
 __all__ = [
     "DISTANCES",
+    "JOINT_NEAR",
     "Counts",
     "Distance",
     "DistanceEntry",
@@ -27,8 +29,10 @@ __all__ = [
     "Metric",
     "Move",
     "Ordered",
+    "Product",
     "Ratios",
     "Tree",
+    "TupleMetric",
     "Value",
     "WithMissing",
 ]

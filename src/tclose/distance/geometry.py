@@ -116,10 +116,15 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """Any metric: two values are as far apart as their cost, over the largest cost."""
+    """Any metric: two values are as far apart as their cost, over the cost that counts as 1."""
 
     costs: Ints  # values × values, integers
-    farthest: int  # the largest cost, which counts as 1; at least 1
+    farthest: int  # the cost that counts as 1; at least 1, and no cost is larger
+
+
+@dataclass(frozen=True, eq=False)
+class TupleMetric(Metric):
+    """The metric between tuples of values: there can be thousands, and no two of them need be 1 apart."""
 
 
 Geometry = Line | LineWithLeaf | Tree | Metric

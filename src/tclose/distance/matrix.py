@@ -50,9 +50,12 @@ class Matrix:
     def plan(self, row: Ints, reference: Ints) -> list[Move]:
         """Return the cheapest moves of earth."""
         extra, whole = extras(row, reference)
-        flow = cheapest_flow(self.costs, extra)
+        flow = self._flow(extra)
         return [Move(i, j, Fraction(amount, whole), self.between(i, j)) for i, j, amount in flow]
 
     def _work(self, row: Ints, reference: Ints) -> int:
         extra, _ = extras(row, reference)
-        return sum(int(self.costs[i, j]) * amount for i, j, amount in cheapest_flow(self.costs, extra))
+        return sum(int(self.costs[i, j]) * amount for i, j, amount in self._flow(extra))
+
+    def _flow(self, extra: list[int]) -> list[tuple[int, int, int]]:
+        return cheapest_flow(self.costs, extra)

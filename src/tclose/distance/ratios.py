@@ -6,6 +6,8 @@ int64 while that is safe and Python integers beyond; floats decide only comparis
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -79,3 +81,50 @@ class Ratios:
             best = int(larger[0])
         first = int(near[np.flatnonzero(numerators * sizes[best] == numerators[best] * sizes)[0]])
         return self[first], first
+
+
+@dataclass(frozen=True, eq=False)
+class BracketedRatios(Ratios):
+    """Fractions that are costly to compute: `numerators` are at most, `highs` at least the true numerators.
+
+    Every verdict is exact; `solve(j)` computes the numerator of class j, where its bracket cannot decide.
+    """
+
+    highs: Integers
+    solve: Callable[[int], int]
+
+    def __getitem__(self, index: int) -> Fraction:
+        return Fraction(self._exact(index), int(self.sizes[index]) * self.unit)
+
+    def floats(self) -> NDArray[np.float64]:
+        """Return floats within the brackets, some percent from the fractions themselves; nothing is solved for that."""
+        middles = (self.numerators + self.highs) / 2 / (self.sizes.astype(object) * self.unit)
+        return np.asarray(middles, dtype=np.float64)
+
+    def at_most(self, level: Fraction) -> NDArray[np.bool_]:
+        """Tell for each class, exactly, whether its fraction is ≤ level."""
+        allowed = [math.floor(level * int(size) * self.unit) for size in self.sizes]
+        return np.array([self._is_at_most(j, most) for j, most in enumerate(allowed)], dtype=bool)
+
+    def _is_at_most(self, index: int, most: int) -> bool:
+        if self.highs[index] <= most or self.numerators[index] > most:
+            return bool(self.highs[index] <= most)
+        return self._exact(index) <= most
+
+    def largest(self) -> tuple[Fraction, int]:
+        """Return the largest fraction and the first class that has it; few classes have to be solved for that."""
+        highs = [Fraction(int(high), int(size)) for high, size in zip(self.highs, self.sizes, strict=True)]
+        best, first = Fraction(-1), -1
+        for index in sorted(range(len(highs)), key=lambda j: (-highs[j], j)):
+            if highs[index] / self.unit < best:
+                break
+            fraction = self[index]
+            if fraction > best or (fraction == best and index < first):
+                best, first = fraction, index
+        return best, first
+
+    def _exact(self, index: int) -> int:
+        """Return the numerator of a class; from now on it is known."""
+        if self.numerators[index] < self.highs[index]:
+            self.numerators[index] = self.highs[index] = self.solve(index)
+        return int(self.numerators[index])

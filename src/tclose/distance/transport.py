@@ -7,6 +7,8 @@ The proposal is optimal up to rounding, so there is rarely a cycle to cancel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,9 +18,10 @@ from tclose.errors import MissingExtra
 from tclose.types import Ints
 
 Objects = NDArray[np.object_]
+Proposer = Callable[[Ints, list[int], list[int]], NDArray[np.float64]]  # (costs, supply, demand): a flow in floats
 
 
-def cheapest_flow(costs: Ints, extra: list[int]) -> list[tuple[int, int, int]]:
+def cheapest_flow(costs: Ints, extra: list[int], propose: Proposer | None = None) -> list[tuple[int, int, int]]:
     """Return the cheapest (source, target, amount) moves that level every extra, for integer costs."""
     sources = [i for i, e in enumerate(extra) if e > 0]
     targets = [j for j, e in enumerate(extra) if e < 0]
@@ -27,7 +30,7 @@ def cheapest_flow(costs: Ints, extra: list[int]) -> list[tuple[int, int, int]]:
     supply = [extra[i] for i in sources]
     demand = [-extra[j] for j in targets]
     between = costs[np.ix_(sources, targets)]
-    flow = _complete(_propose(between, supply, demand), supply, demand)
+    flow = _complete((propose or _propose)(between, supply, demand), supply, demand)
     while cycle := _negative_cycle(between, flow):
         _cancel(flow, cycle)
     return [(sources[a], targets[b], int(flow[a, b])) for a, b in zip(*np.nonzero(flow), strict=True)]

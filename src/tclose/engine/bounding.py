@@ -84,9 +84,10 @@ def verify_proof(table: CodedTable, policy: Policy, proof: ProofFile, progress: 
 
 def seconds_for(method: str, seconds: float | None) -> float:
     """Return the time for a bound beside a release; a method for which no bound can be given is refused."""
-    if method_called(method).tables != "one":
+    if (tables := method_called(method).tables) != "one":
+        published = "several tables" if tables == "several" else "quasi-identifiers as they are"
         raise PolicyError(
-            f"a lower bound is about releases of one table, but the method '{method}' publishes several tables"
+            f"a lower bound is about releases of one table of classes, but the method '{method}' publishes {published}"
         )
     return checked_seconds(SECONDS if seconds is None else seconds)
 

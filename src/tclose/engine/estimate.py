@@ -7,7 +7,6 @@ the sample are fixed, and weave's budget is steps: the same table gives the same
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -18,7 +17,7 @@ from tclose.errors import Infeasible
 from tclose.measure.lost import KEPT, LevelEstimate, LostDetail
 from tclose.measure.utility import gcp
 from tclose.policy import Policy
-from tclose.policy.derived import projection_policy
+from tclose.policy.derived import projection_policy, with_levels
 from tclose.privacy.feasibility import publishable
 from tclose.release.lost import lost_tables
 from tclose.release.published import ReleaseInput, partition_of
@@ -58,7 +57,7 @@ def _estimate_of(
 
 def estimate(table: CodedTable, policy: Policy, progress: Progress = silent) -> LevelEstimate | None:
     """Search for the smallest factor by which every t keeps detail on a sample; None where the policy has no t."""
-    if all(spec.t is None for spec in policy.sensitive.values()):
+    if all(spec.t is None for spec in policy.required.values()):
         return None
     rows = np.random.default_rng(SEED).choice(len(table), min(SAMPLE, len(table)), replace=False)
     sample, tried = replace(table.only(np.sort(rows)), withheld=0), 0  # no t brings back rows that lack a value
@@ -69,7 +68,7 @@ def estimate(table: CodedTable, policy: Policy, progress: Progress = silent) -> 
             nonlocal tried
             part = stretch(announcing, tried / TRIALS, (tried + 1) / TRIALS, PHASE, only=True)
             tried += 1
-            return _kept(sample, _with_levels(policy, levels_at(policy, place)), part)
+            return _kept(sample, with_levels(policy, levels_at(policy, place)), part)
 
         low, high, kept = 0, PLACES, kept_at(PLACES)
         if kept < KEPT:
@@ -85,7 +84,7 @@ def estimate(table: CodedTable, policy: Policy, progress: Progress = silent) -> 
 
 def levels_at(policy: Policy, place: int) -> dict[str, Fraction]:
     """Return every t of a policy, multiplied by the factor at a place and rounded up to two digits; at most 1."""
-    levels = {name: max(spec.t, LEAST) for name, spec in policy.sensitive.items() if spec.t is not None}
+    levels = {name: max(spec.t, LEAST) for name, spec in policy.required.items() if spec.t is not None}
     factor = float(1 / min(levels.values())) ** (place / PLACES)
     return {name: min(_two_digits(float(t) * factor), Fraction(1)) for name, t in levels.items()}
 
@@ -98,13 +97,6 @@ def _two_digits(level: float) -> Fraction:
     """
     unit = Fraction(10) ** (math.floor(math.log10(level)) - 1)
     return math.ceil(Fraction(level) / unit - Fraction(1, 10**9)) * unit
-
-
-def _with_levels(policy: Policy, levels: Mapping[str, Fraction]) -> Policy:
-    sensitive = {
-        name: replace(spec, t=levels[name]) if name in levels else spec for name, spec in policy.sensitive.items()
-    }
-    return replace(policy, sensitive=sensitive)
 
 
 def _kept(sample: CodedTable, policy: Policy, progress: Progress) -> float:

@@ -17,19 +17,20 @@ from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
 from tclose.measure.kept import kept
 from tclose.measure.learning import Prediction, predict
-from tclose.partition import DEFAULT_METHOD, check_temper, lowers_loss, method_and_options
+from tclose.partition import DEFAULT_METHOD, check_suited, lowers_loss, method_and_options
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import k_alone
 from tclose.privacy.feasibility import NoPartition, publishable
 from tclose.privacy.groups import ValueGroups
-from tclose.privacy.judge import distance_of, judge
+from tclose.privacy.judge import check_groups, distance_of, judge
+from tclose.privacy.notes import class_notes
 from tclose.privacy.results import CheckResult, Explanation, Step
 from tclose.privacy.rigidity import rigid_attributes
 from tclose.release.beside import Beside, read_published, register_of
 from tclose.release.detail import detail_of
 from tclose.release.exposed import columns_of_own_values
-from tclose.release.layouts import About, Layout, laid_out, layout_of
+from tclose.release.layouts import About, Layout, check_both, laid_out, layout_of
 from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import created, tool
 from tclose.release.presence import Population, check_presence, presence_findings
@@ -64,6 +65,7 @@ def check(
     policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
     table = encode(to_polars(frame), policy, ignore_others=ignore_others)
+    check_groups(table, policy)
     report(0.5, "judging")
     result = judge(table, policy, stretch(report, 0.5, 1.0)).result
     if (population := population_of(table, policy)) is not None and policy.presence is not None:
@@ -93,16 +95,16 @@ def explain(
     policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
     table = encode(to_polars(frame), policy, ignore_others=True)
-    if attribute not in table.sensitive:
-        hint = did_you_mean(attribute, table.sensitive)
+    if attribute not in table.judged:
+        hint = did_you_mean(attribute, table.judged)
         raise InputError(f"'{attribute}' is no sensitive attribute of the policy{hint}")
     report(0.5, "forming classes")
-    classes, column = table.classes, table.sensitive[attribute]
+    classes, column = table.classes, table.judged[attribute]
     if not 1 <= class_number <= len(classes):
         raise InputError(f"there is no class {class_number:,}: the table has classes 1 to {len(classes):,}")
     report(0.7, "finding the cheapest moves")
     members = classes.members(class_number - 1)
-    counts = np.bincount(column.codes[members], minlength=len(column.labels)).astype(np.int64)
+    counts = np.bincount(column.codes[members], minlength=len(column.reference)).astype(np.int64)
     plan = distance_of(column).plan(counts, column.reference)
     report(0.9, "adding up the moves")
     groups = ValueGroups.of(column, MOST_BINS)
@@ -122,6 +124,7 @@ def explain(
         shows=table.shown_by(int(members[0])),
         bins=groups.names,
         moves_between_bins=between if len(groups.names) < np.count_nonzero(column.reference) else moves,
+        notes=tuple(class_notes(table, policy, column, members)),
     )
 
 
@@ -157,7 +160,8 @@ def anonymize(
     options = checked(method, {**preset, **options})  # before any work
     if note := unused_loss(policy, method, options):
         warnings.warn(note, UserWarning, 2)
-    check_temper(method, policy)
+    check_suited(method, policy, options)
+    check_both(method, policy)
     seconds = seconds_for(method, bound_seconds) if bound else None
     report(0.0, "reading")
     kind, table = read_for_release(frame, policy)
@@ -210,7 +214,9 @@ def read_for_release(frame: Any, policy: Policy) -> tuple[str, CodedTable]:
     spellings = dict.fromkeys(policy.keep, ("",)) | dict.fromkeys(counted_as_value, ("", *policy.missing))
     whole = with_one_spelling(to_polars(frame), spellings)
     check_columns(whole, policy, identifiers_too=True)
-    return kind_of(frame), encode(whole, policy)
+    table = encode(whole, policy)
+    check_groups(table, policy)
+    return kind_of(frame), table
 
 
 def unused_loss(policy: Policy, method: str, options: Mapping[str, Any]) -> str | None:
@@ -241,7 +247,8 @@ def prepare(
     phases that a method has; that kernels are compiled is said in any case. `name` is what the table is called.
     """
     settings, begun = checked(method, options), created()
-    check_temper(method, policy)
+    check_suited(method, policy, settings)
+    check_both(method, policy)
     population = population_of(table, policy, method)
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
@@ -271,7 +278,7 @@ def population_of(table: CodedTable, policy: Policy, method: str | None = None) 
     if policy.presence is None:
         return None
     if method is not None:
-        check_presence(layout_of(method).name, method)
+        check_presence(layout_of(method, has_both=bool(policy.both)).name, method)
     return Population.of(policy.presence.population, policy, table)
 
 
@@ -307,10 +314,11 @@ def attack(
 ) -> Attacks:
     """Measure what an adversary learns from a release, beside the raw table and a merely k-anonymous one.
 
-    `release` is a published frame, or a `Release`; `second` another release of the same table, to intersect with.
-    `register` holds people with their quasi-identifiers as they are; without one, the table itself is the register,
-    which is the worst case. `population` holds everyone whom the table is drawn from, for the membership attack;
-    without one, that of the policy's `presence` is taken. `method` makes the k-anonymous table.
+    `release` is a published frame, or a `Release`; for a policy with `both`, also its two tables. `second` is another
+    release of the same table, to intersect with. `register` holds people with their quasi-identifiers as they are;
+    without one, the table itself is the register, which is the worst case. `population` holds everyone whom the table
+    is drawn from, for the membership attack; without one, that of the policy's `presence` is taken. `method` makes the
+    k-anonymous table.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
@@ -366,7 +374,7 @@ def _k_anonymous(adversary: Adversary, method: str, progress: Progress) -> Besid
         warnings.simplefilter("ignore", LeakWarning)  # nothing of this table is published
         part = stretch(progress, 0.0, 0.5)
         prepared = prepare(table, policy, kind="polars", method=method, seed=0, progress=part, options={}, phase=MAKING)
-    if len(prepared.layout.frames) > 1:
+    if not prepared.layout.comparable:
         raise InputError(f"method '{method}' publishes several tables: choose another for the k-anonymous table")
     judged = prepared.judged_tables(stretch(progress, 0.5, 0.7, MAKING, only=True))
     progress(0.7, MAKING)
@@ -374,12 +382,18 @@ def _k_anonymous(adversary: Adversary, method: str, progress: Progress) -> Besid
 
 
 def beside(release: Any, original: CodedTable, what: str = "the release", *, beat: Beat = still) -> Beside:
-    """Bring a release, given as a frame or as a `Release` of one table, together with its original."""
+    """Bring a release, given as a frame, as its tables or as a `Release`, together with its original."""
     if isinstance(release, Release):
-        if len(release.layout.frames) > 1:
-            raise InputError(f"this release has {len(release.layout.frames)} tables: take one of its .tables at a time")
-        release = release.layout.frames[0]
-    return Beside.of(original, read_published(release, original, what), what, beat=beat)
+        if not release.layout.comparable:
+            many = len(release.layout.frames)
+            why = f"has {many} tables: take one of its .tables at a time" if many > 1 else "publishes no classes"
+            raise InputError(f"this release {why}")
+        release = release.layout.frames
+    tables = release if isinstance(release, tuple) else (release,)
+    if len(tables) > 2:
+        raise InputError(f"{what} has {len(tables)} tables: take one of them at a time")
+    published = read_published(tables[0], original, what, counts=tables[1] if len(tables) > 1 else None)
+    return Beside.of(original, published, what, beat=beat)
 
 
 def detail(release: Any, *, original: Any, policy: Policy, progress: Progress | None = None) -> dict[str, float | None]:
@@ -397,4 +411,6 @@ def predicted(release: Any, *, original: Any, policy: Policy, target: str, seed:
     if target not in policy.sensitive:
         hint = did_you_mean(target, policy.sensitive)
         raise InputError(f"'{target}' is no sensitive attribute of the policy{hint}")
+    if target in policy.both:
+        raise InputError(f"no row of the release shows a value of '{target}' (both), so no model can learn it")
     return predict(detail_of(beside(release, encode_quietly(to_polars(original), policy))), target, seed=seed)

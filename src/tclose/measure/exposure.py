@@ -31,6 +31,7 @@ class PublishedAttribute:
     name: str
     values: Ints  # per row; equal numbers, equal cells; a missing cell has a number, too
     cells: Cells
+    linked: bool = True  # whether rows show the values; else the values of a class stand in its rows in any order
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +103,12 @@ class Exposed:
     attributes: tuple[int, ...]  # sensitive attributes of each table
     crowd: int
     counted: Literal["rows", "persons"]
+    apart: bool = False  # whether no row shows the values of some attribute
 
     @property
     def nothing(self) -> str:
         """What was looked at, for a release in which nothing of it was found."""
-        return nothing_exposed(self.attributes, crowd=self.crowd, counted_as=self.counted)
+        return nothing_exposed(self.attributes, crowd=self.crowd, counted_as=self.counted, apart=self.apart)
 
 
 def exposed_in(tables: Sequence[PublishedClasses]) -> Exposed:
@@ -122,6 +124,7 @@ def exposed_in(tables: Sequence[PublishedClasses]) -> Exposed:
         attributes=tuple(len(table.attributes) for table in tables),
         crowd=tables[0].crowd,
         counted=_counted(tables[0]),
+        apart=any(not attribute.linked for table in tables for attribute in table.attributes),
     )
 
 
@@ -167,10 +170,14 @@ def same_value(table: PublishedClasses) -> dict[str, Bools]:
 
 
 def rare_value(table: PublishedClasses) -> dict[str, Bools]:
-    """Mark, for each attribute, the rows whose value is shared by fewer rows (or persons) than the crowd."""
+    """Mark, for each attribute, the rows whose value is shared by fewer rows (or persons) than the crowd.
+
+    A value that no row shows finds no row.
+    """
     return {
         attribute.name: shared_by(attribute.values, table.persons)[attribute.values] < table.crowd
         for attribute in table.attributes
+        if attribute.linked
     }
 
 
@@ -178,19 +185,20 @@ def known_value(table: PublishedClasses) -> dict[str, Bools]:
     """Mark, for each attribute, the rows of which it reveals another attribute to anyone who also knows the class.
 
     That is so where all rows of the class that show the same value of it agree on another attribute, of which the
-    whole table shows several values.
+    whole table shows several values. A value that no row shows tells nothing about the others.
     """
-    if len(table.attributes) < 2:
+    linked = [attribute for attribute in table.attributes if attribute.linked]
+    if len(linked) < 2:
         return {}
     labels = np.repeat(np.arange(len(table.starts)), table.sizes)
     marks = {}
-    for known in table.attributes:
+    for known in linked:
         key = labels * (int(known.values.max()) + 1) + known.values[table.rows]
         order = np.argsort(key, kind="stable")
         key, order = key[order], table.rows[order]
         starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
         revealed = np.zeros(len(starts), dtype=bool)
-        for other in table.attributes:
+        for other in linked:
             if other is not known and _varies(other):
                 revealed |= _alike(other.values[order], starts)
         mark = np.zeros(len(order), dtype=bool)

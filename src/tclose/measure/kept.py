@@ -12,13 +12,14 @@ from typing import Any
 from tclose.measure.base import rounded
 from tclose.measure.correlations import CORRELATIONS
 from tclose.measure.detail import Detail, DetailMeasure
+from tclose.measure.disclosed import DISCLOSED
 from tclose.measure.information import DIVERGENCE, INFORMATION
 from tclose.measure.learning import Prediction
 from tclose.measure.marginals import MARGINALS
 from tclose.types import Progress, silent
 from tclose.words import html_table, number
 
-DETAIL_MEASURES: tuple[DetailMeasure, ...] = (MARGINALS, CORRELATIONS, INFORMATION, DIVERGENCE)
+DETAIL_MEASURES: tuple[DetailMeasure, ...] = (MARGINALS, CORRELATIONS, INFORMATION, DIVERGENCE, DISCLOSED)
 
 
 @dataclass(frozen=True)

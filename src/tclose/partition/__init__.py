@@ -22,7 +22,7 @@ __all__ = [
     "Method",
     "Problem",
     "Split",
-    "check_temper",
+    "check_suited",
     "lowers_loss",
     "merged",
     "method_and_options",
@@ -106,11 +106,38 @@ def partitioned(
     return split
 
 
-def check_temper(name: str, policy: Policy) -> None:
+def check_suited(name: str, policy: Policy, options: Mapping[str, Any]) -> None:
+    """Refuse what a method cannot do for a policy, before the work begins."""
+    _check_temper(name, policy)
+    _check_joint(name, policy, options)
+    _check_groups(name, policy)
+
+
+def _check_temper(name: str, policy: Policy) -> None:
     """Refuse a policy with `temper` for a method that has no such stage."""
     if policy.temper is not None and not method_called(name).tempers:
         able = " or ".join(f"'{other}'" for other, method in METHODS.items() if method.tempers)
         raise Unsuited(f"temper is a last stage of method {able}, not of '{name}': choose {able}, or leave temper out")
+
+
+def _check_joint(name: str, policy: Policy, options: Mapping[str, Any]) -> None:
+    """Refuse a policy with `[[joint]]` for a method that cannot keep attributes close together."""
+    about = method_called(name)
+    if not policy.joint or about.joint is None or options.get(about.option, "") in about.joint:
+        return
+    able = [*(f"{about.option} = {choice}" for choice in about.joint), f"method '{DEFAULT_METHOD}'"]
+    raise Unsuited(
+        f"method '{name}' cannot keep sensitive attributes close together ([[joint]]): choose {' or '.join(able)}"
+    )
+
+
+def _check_groups(name: str, policy: Policy) -> None:
+    """Refuse a policy with `t_by` for a method whose tables may hold groups and values apart."""
+    if method_called(name).tables != "one" and any(spec.t_by is not None for spec in policy.sensitive.values()):
+        raise Unsuited(
+            f"'{name}' publishes several tables, in which nobody could tell whose t to judge a class by: "
+            "choose a method that publishes one table, or leave t_by out"
+        )
 
 
 def tempering_of(name: str) -> Callable[..., Ints]:

@@ -33,6 +33,7 @@ class Attribute:
     t: Fraction | None
     n: int | None = None
     models: tuple[Model, ...] = ()
+    leeway: Fraction = Fraction(1)  # how many times t a method allows where it measures by a stricter distance
 
     def __post_init__(self) -> None:
         if len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() < len(self.reference):

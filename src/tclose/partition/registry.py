@@ -24,7 +24,7 @@ class Method:
     sensitive: str = "any"  # how many sensitive attributes: "any" or "one"
     distances: tuple[str, ...] = ALL_DISTANCES
     growth: str = "n log n"  # of its time with the number of rows
-    tables: str = "one"  # how many tables a release of it has: "one" or "several"
+    tables: str = "one"  # of a release: "one" table of classes, "several", or one with "exact" quasi-identifiers
     option: str = ""  # the option that changes what it does, its values, the default first
     choices: tuple[str, ...] = ()
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # sets of options, the default first;
@@ -34,7 +34,9 @@ class Method:
     needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
     lowers_loss: bool = False  # whether every step of it lowers the loss that the policy chooses
     counts_persons: bool = False  # whether it counts persons itself; for the others, classes are merged afterwards
+    knows_groups: bool = False  # whether it keeps thresholds for groups of persons (t_by) itself
     tempers: bool = False  # whether it has the last stage that the policy's `temper` asks for
+    joint: tuple[str, ...] | None = None  # choices of its option that keep attributes close together; None for all
 
 
 def _each(option: str, *choices: str) -> dict[str, dict[str, Any]]:
@@ -52,6 +54,7 @@ METHODS = {
         takes_starts=True,
         lowers_loss=True,
         counts_persons=True,
+        knows_groups=True,
         tempers=True,
     ),
     "fragmentation": Method(
@@ -84,6 +87,7 @@ METHODS = {
         "Liang & Yuan",
         2013,
         growth="n log n; with alpha = 1/2 cubic in the different rows, up to 1,000",
+        joint=(),  # it serves no t at all
     ),
     "projections": Method(
         "publishes several tables, each with related sensitive attributes (CODIP)",
@@ -91,6 +95,7 @@ METHODS = {
         2011,
         growth="that of its base method",
         tables="several",
+        joint=(),  # attributes may come into different tables
         variants={"mondrian": {"base": "mondrian"}},  # in comparisons: the best base would hide what the layout costs
     ),
     "anatomy": Method(
@@ -100,11 +105,21 @@ METHODS = {
         tables="several",
         caveat="does not hide who is in the table",
     ),
+    "permutation": Method(
+        "permutes sensitive values within groups; does not hide who is in the table",
+        "Zhang, Koudas, Srivastava & Yu; for t: tclose",
+        2007,
+        growth="that of its base method",
+        tables="exact",
+        variants={"mondrian": {"base": "mondrian"}},  # in comparisons, as with projections
+        caveat="does not hide who is in the table",
+    ),
     "sabre": Method(
         "puts sensitive values into buckets and gives every class its share of each",
         "Cao, Karras, Kalnis & Tan",
         2011,
         sensitive="one",
+        joint=(),
         distances=of_shapes("line", "tree"),
         growth="n log n; by nearest rows n²",
         option="near",
@@ -125,6 +140,7 @@ METHODS = {
         growth="n²/k; by swaps n²",
         option="variant",
         choices=("first", "swap", "merge"),
+        joint=("merge",),
         variants=_each("variant", "first", "swap", "merge"),
     ),
     "burel": Method(
@@ -136,6 +152,7 @@ METHODS = {
         option="near",
         choices=("hilbert", "nearest"),
         needs=("beta", "enhanced_beta"),
+        joint=(),
     ),
     "clustering": Method(
         "gives every class one row of each fuzzy cluster of sensitive values",

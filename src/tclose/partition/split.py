@@ -13,21 +13,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import InternalError, PolicyError
-from tclose.partition import METHODS, Attribute, Problem, Split, merged, method_called, partitioned, tempering_of
+from tclose.partition import (
+    METHODS,
+    Attribute,
+    Method,
+    Problem,
+    Split,
+    merged,
+    method_called,
+    partitioned,
+    tempering_of,
+)
+from tclose.partition.averaging import Thresholds, limited, split_by_average
 from tclose.partition.chosen_axes import axes_of
+from tclose.partition.guarding import Guards, guarded_starts, guards_of, obeying, part_of_guards
 from tclose.partition.shared.dividing import best_division, merged_with_care
 from tclose.partition.shared.start import Start
-from tclose.partition.starts import EQUALITY, ONE_CLASS, most_exact_rows
-from tclose.policy import Policy
+from tclose.partition.starts import EQUALITY, FAST, ONE_CLASS, most_exact_rows
+from tclose.policy import ByGroup, Policy
 from tclose.policy import Sensitive as Asked
-from tclose.privacy import DistinctL, NTCloseness, TCloseness, models_of
+from tclose.privacy import AverageTCloseness, DistinctL, NTCloseness, TCloseness, TClosenessByGroup, models_of
 from tclose.privacy.feasibility import NoPartition, Publishable
-from tclose.privacy.judge import distance_of, values_recur, verdicts
-from tclose.table import CodedTable, SensitiveColumn
+from tclose.privacy.judge import JudgedColumn, codes_by_group, distance_of, values_recur, verdicts
+from tclose.table import CodedTable
 from tclose.table.classes import Classes
 from tclose.types import Bools, Floats, Ints, Progress, still, stretch
 
-ENSURED = (TCloseness.name, NTCloseness.name)  # by every method; the rest is ensured by merging
+OF_THE_TABLE = (AverageTCloseness.name,)  # no class breaks it alone; `averaging.py` ensures it
+ENSURED = (TCloseness.name, NTCloseness.name, *OF_THE_TABLE)  # by every method; the rest is ensured by merging
 FEW_ROWS = 10  # of a group: every division of so few rows can be tried
 EVERY_DIVISION = "every division"
 
@@ -39,23 +52,63 @@ def split(
     rows: Publishable, policy: Policy, method: str, seed: int, progress: Progress, options: Mapping[str, Any]
 ) -> Split:
     """Return the class of every row, counted from 0; `NoPartition` says for which rows no classes were found."""
+
+    def split_within(limits: Thresholds, part: Progress) -> Split:
+        return _split(rows, policy, method, seed, part, options, limits)
+
+    return split_by_average(split_within, rows.table, policy, progress)
+
+
+def _split(
+    rows: Publishable,
+    policy: Policy,
+    method: str,
+    seed: int,
+    progress: Progress,
+    options: Mapping[str, Any],
+    limits: Thresholds,
+) -> Split:
+    """Split the rows with `limits` as further thresholds of every class."""
     table, groups = rows.table, rows.table.groups
     problem, rival_problem = problem_of(table, policy, method), problem_of(table, policy)
     make = partial(partitioned, method, seed=seed, options=options, exact_rows=most_exact_rows(groups.sizes))
     divisions = _divisions(rows, policy, problem, make, stretch(progress, 0.0, 0.0, "splitting"))
-    labels, rows_of_start = np.empty(problem.rows, dtype=np.int64), Counter[str]()
+    labels, rows_of_start, guards = np.empty(problem.rows, dtype=np.int64), Counter[str](), guards_of(table, policy)
     classes = done = 0
     for group in range(len(groups)):
         members = groups.members(group)
         share = stretch(progress, done / problem.rows, (done + len(members)) / problem.rows, "splitting")
         finish = None if table.persons is None else partial(_joined_within, members, table, policy)
-        made = partial(make, rival_problem=rival_problem.part(members), finish=finish)
-        parts = divisions[group] if group in divisions else _parts(problem.part(members), made, share)
+        of_group, of_rivals = (limited(each.part(members), limits) for each in (problem, rival_problem))
+        made = partial(make, rival_problem=of_rivals, finish=finish)
+        if guards:
+            made = _guarded(made, part_of_guards(guards, members), METHODS[method], options)
+        parts = divisions[group] if group in divisions else _parts(of_group, made, share)
         labels[members] = classes + parts.labels
         rows_of_start[parts.start or ""] += len(members)
         classes, done = classes + int(parts.labels.max()) + 1, done + len(members)
     start = ", ".join(name for name, _ in rows_of_start.most_common() if name) or None
     return Split(join_failing(labels, rows, policy), start if METHODS[method].takes_starts else None)
+
+
+def _guarded(made: Make, guards: Guards, method: Method, options: Mapping[str, Any]) -> Make:
+    """Return how the rows of a group are split where some persons have a smaller t than the others.
+
+    A method that does not know groups obeys the smallest t. weave is given starts.
+    """
+    if not method.knows_groups:
+        return lambda problem, progress: made(obeying(problem, guards), progress=progress)
+
+    def of_zone(problem: Problem, fast: bool, progress: Progress) -> Split | None:
+        chosen = {**options, method.option: FAST} if fast else options
+        without_persons = replace(problem, persons=None)
+        return made(problem, rival_problem=without_persons, finish=None, options=chosen, progress=progress)
+
+    def with_starts(problem: Problem, progress: Progress) -> Split | None:
+        first = guarded_starts(problem, guards, of_zone, stretch(progress, 0.0, 0.5))
+        return made(problem, first=first, progress=stretch(progress, 0.5, 1.0))
+
+    return with_starts
 
 
 def tempered(
@@ -97,7 +150,7 @@ def _divisions(rows: Publishable, policy: Policy, problem: Problem, make: Make, 
     table, failed, divisions = rows.table, [], {}
     for group in np.flatnonzero(rows.undecided_groups).tolist():
         members = table.groups.members(group)
-        division = _division(members, table, policy, problem.part(members), make, progress)
+        division = _division(members, table, policy, _without_groups(problem.part(members), table), make, progress)
         if division is None:
             failed.append(members)
         else:
@@ -128,6 +181,11 @@ def _division(
         if (labels := mended(candidate.labels)) is not None:
             return replace(candidate, labels=labels)
     return None
+
+
+def _without_groups(problem: Problem, table: CodedTable) -> Problem:
+    """Return the problem without thresholds for groups of persons, which these rows do not obey as one class."""
+    return replace(problem, sensitive=problem.sensitive[: len(table.sensitive)])
 
 
 def _joined_within(members: Ints, table: CodedTable, policy: Policy, labels: Ints) -> Ints:
@@ -163,6 +221,7 @@ def _admitted(
 ) -> Bools:
     """Judge classes of a group, each given as places in `members`; classes may share rows."""
     sizes = np.array([len(places) for places in classes])
+    without = (*without, *OF_THE_TABLE)
     judged = verdicts(table, Classes(members[np.concatenate(classes)], sizes), policy, without=without)
     return np.asarray(np.all([verdict.judgement.admitted for verdict in judged], axis=0))
 
@@ -185,10 +244,16 @@ def _numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def problem_of(table: CodedTable, policy: Policy, method: str | None = None) -> Problem:
-    """Return what a method is given: codes and losses, no texts; persons only where the method counts them itself."""
+    """Return what a method is given: codes and losses, no texts; persons only where the method counts them itself.
+
+    Thresholds for groups of persons are attributes of their own, after the others, for a method that knows them.
+    """
     by_persons = table.persons is not None and method is not None and method_called(method).counts_persons
-    specs = ((column, policy.sensitive[name]) for name, column in table.sensitive.items())
+    required = policy.required
+    specs = [(column, required[name]) for name, column in table.judged.items()]
     sensitive = tuple(_sensitive(column, spec, table.persons, by_persons=by_persons) for column, spec in specs)
+    if method is not None and method_called(method).knows_groups:
+        sensitive += tuple(_by_group(column, spec.t_by, table) for column, spec in specs if spec.t_by is not None)
     return Problem(
         points=_points(table),
         sensitive=sensitive,
@@ -199,15 +264,22 @@ def problem_of(table: CodedTable, policy: Policy, method: str | None = None) -> 
     )
 
 
-def _sensitive(column: SensitiveColumn, spec: Asked, persons: Ints | None, *, by_persons: bool) -> Attribute:
+def _sensitive(column: JudgedColumn, spec: Asked, persons: Ints | None, *, by_persons: bool) -> Attribute:
     """Return an attribute with its models; those that count persons as no method does are left to the merging."""
     distance = distance_of(column)
-    asked = [model for model in models_of(spec, distance) if model.name not in ENSURED]
+    asked = [model for model in models_of(spec, distance) if model.name not in (*ENSURED, TClosenessByGroup.name)]
     if persons is not None and not by_persons:
         asked = [model for model in asked if not model.counts_persons]
     elif values_recur(column, persons):  # or else a class has as many rows with a value as persons with it
         asked = [model for model in asked if isinstance(model, DistinctL) or not model.counts_persons]
     return Attribute(column.codes, column.reference, distance, spec.t, spec.n, tuple(asked))
+
+
+def _by_group(column: JudgedColumn, asked: ByGroup, table: CodedTable) -> Attribute:
+    """Return an attribute whose codes hold the group of persons, too."""
+    model = TClosenessByGroup(asked, distance_of(column))
+    codes, reference = codes_by_group(column, model, table)
+    return Attribute(codes, reference, model.distance, None, models=(model,))
 
 
 def _least_persons(attribute: Attribute) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tclose.distance import TupleMetric
 from tclose.errors import Infeasible, MissingExtra, Unsuited
 from tclose.partition import METHODS, method_and_options, method_named
 from tclose.partition.problem import Problem
@@ -29,6 +30,7 @@ ANY = 2**62  # rows
 QUADRATIC = 19_999
 LARGE = 100_000  # rows, above which n log n with a large factor is no longer cheap
 SMALL = 10_000  # rows, below which `fast` has time for a quadratic method
+TUPLE_ROWS = 2000  # above which it takes long to judge tuples of values in many classes
 SOLVED = 200  # rows, above which linear programmes are no longer cheap
 MANY_FAILING = 0.1  # of all equality classes
 MOST_STEPS = 2000  # of a search whose length depends on more than the rows
@@ -44,6 +46,7 @@ class Rival:
     rows: int = ANY
     fast_rows: int = 0
     model_rows: int = ANY  # the most rows where a sensitive attribute asks for further models than t
+    tuple_rows: int = TUPLE_ROWS  # the most rows where tuples of values are judged, each class by a transport problem
     steps: int = ANY  # calls of progress after which it is no longer cheap, whatever the rows
 
     @property
@@ -55,12 +58,13 @@ class Rival:
         """Tell whether an effort can afford it on a table."""
         rows = self.fast_rows if effort == FAST else self.rows
         has_models = any(attribute.models for attribute in problem.sensitive)
-        return problem.rows <= (min(rows, self.model_rows) if has_models else rows)
+        limits = (rows, self.model_rows if has_models else ANY, self.tuple_rows if _has_tuples(problem) else ANY)
+        return problem.rows <= min(limits)
 
 
 RIVALS = (
-    Rival("mondrian:strict", fast_rows=ANY),
-    Rival("mondrian:relaxed", fast_rows=ANY),
+    Rival("mondrian:strict", fast_rows=ANY, tuple_rows=SMALL),
+    Rival("mondrian:relaxed", fast_rows=ANY, tuple_rows=SMALL),
     Rival("microaggregation:merge", QUADRATIC, fast_rows=SMALL),
     Rival("microaggregation:first", QUADRATIC),
     Rival("microaggregation:swap", QUADRATIC),
@@ -131,10 +135,16 @@ def _equality(problem: Problem) -> Start | None:
     Of a large table in which many are not admitted, merging them takes long and leaves little of them.
     """
     labels = equality_classes(problem.all_axes, problem.rows)
-    if problem.rows > QUADRATIC and np.mean(~problem.admitted(labels)) > MANY_FAILING:
+    many_rows = problem.rows > (TUPLE_ROWS if _has_tuples(problem) else QUADRATIC)
+    if many_rows and np.mean(~problem.admitted(labels)) > MANY_FAILING:
         return None
     mended = merged(labels, np.zeros_like(labels), problem.points, Verdicts(problem).judged)
     return Start(EQUALITY, mended, fast=True, optimal=mended.max() == labels.max() and _loses_ranges(problem))
+
+
+def _has_tuples(problem: Problem) -> bool:
+    """Tell whether tuples of values are judged by a transport problem for each class."""
+    return any(isinstance(attribute.geometry, TupleMetric) for attribute in problem.sensitive)
 
 
 def _labels(rival: Rival, problem: Problem, seed: int, progress: Progress) -> Ints | None:

@@ -1,19 +1,23 @@
 """What is asked: the policy, from TOML or from Python, validated once."""
 
 from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_settings
+from tclose.policy.joint import JOINT_DISTANCES, Joint
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
-from tclose.policy.parts import DATE_UNITS, Bins, Builder, CostTable, Presence, Recursive
+from tclose.policy.parts import DATE_UNITS, Bins, Builder, ByGroup, CostTable, Presence, Recursive
 
 __all__ = [
     "DATE_UNITS",
     "DISTANCES",
+    "JOINT_DISTANCES",
     "LEVELS",
     "LOSSES",
     "MODELS",
     "Bins",
     "Builder",
+    "ByGroup",
     "CostTable",
     "DistanceSettings",
+    "Joint",
     "Policy",
     "PolicyLike",
     "Presence",

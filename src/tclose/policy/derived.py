@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,7 +13,8 @@ from tclose.policy.model import LEVELS, Policy, Quasi
 def projection_policy(policy: Policy, names: Iterable[str], *, first: bool) -> Policy:
     """Return what one projection must satisfy; an unlinkable column in two tables would link their rows."""
     sensitive = {name: policy.sensitive[name] for name in names}
-    return replace(policy, sensitive=sensitive, unlinkable=policy.unlinkable if first else ())
+    joint = tuple(each for each in policy.joint if sensitive.keys() >= set(each.attributes))
+    return replace(policy, sensitive=sensitive, joint=joint, unlinkable=policy.unlinkable if first else ())
 
 
 def group_policy(policy: Policy, group: str) -> Policy:
@@ -25,13 +26,20 @@ def k_alone(policy: Policy, k: int) -> Policy:
     """Return the policy that asks for nothing but k: one value may make up all of a class (alpha = 1)."""
     nothing: dict[str, Any] = {**dict.fromkeys(LEVELS), "alpha": Fraction(1)}
     sensitive = {name: replace(spec, **nothing) for name, spec in policy.sensitive.items()}
-    return replace(policy, k=k, sensitive=sensitive, temper=None, presence=None)
+    return replace(policy, k=k, sensitive=sensitive, joint=(), temper=None, presence=None)
 
 
 def scaled(policy: Policy, factor: Fraction) -> Policy:
     """Return the policy with every t multiplied by a factor, to 1 at most."""
+    sensitive = {name: spec.scaled(factor) for name, spec in policy.sensitive.items()}
+    joint = tuple(replace(each, t=min(each.t * factor, Fraction(1))) for each in policy.joint)
+    return replace(policy, sensitive=sensitive, joint=joint)
+
+
+def with_levels(policy: Policy, levels: Mapping[str, Fraction]) -> Policy:
+    """Return the policy with another t for some attributes, or attributes together."""
     sensitive = {
-        name: spec if spec.t is None else replace(spec, t=min(spec.t * factor, Fraction(1)))
-        for name, spec in policy.sensitive.items()
+        name: replace(spec, t=levels[name]) if name in levels else spec for name, spec in policy.sensitive.items()
     }
-    return replace(policy, sensitive=sensitive)
+    joint = tuple(replace(each, t=levels.get(each.name, each.t)) for each in policy.joint)
+    return replace(policy, sensitive=sensitive, joint=joint)

@@ -15,12 +15,15 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
-from tclose.errors import Mistakes, PolicyError
+from tclose.errors import Mistakes, PolicyError, did_you_mean
 from tclose.policy import parts, settings
+from tclose.policy.both import mistakes_of_both, second_role
 from tclose.policy.distances import DISTANCES, distances_that_take
-from tclose.policy.parts import Bins, Builder, CostTable, Presence, Recursive
+from tclose.policy.joint import Joint, joints
+from tclose.policy.joint import contradictions as joint_contradictions
+from tclose.policy.parts import Bins, Builder, ByGroup, CostTable, Presence, Recursive
 from tclose.policy.paths import check_readable
-from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, whole
+from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, spelled, whole
 
 HOTTEST = 10  # times the mean loss of a class; swaps are all but random long before
 
@@ -109,6 +112,7 @@ class Sensitive:
 
     t: Annotated[Fraction | None, Setting(between(0, 1), model=True)] = None
     n: Annotated[int | None, Setting(whole(1), needs="t")] = None
+    t_by: Annotated[ByGroup | None, Setting(parts.by_group, needs="t")] = None
     l: Annotated[int | None, Setting(whole(1), model=True)] = None  # noqa: E741 - the name that policies and papers use
     entropy_l: Annotated[Fraction | None, Setting(at_least(1), model=True)] = None
     recursive: Annotated[Recursive | None, Setting(parts.recursive, model=True)] = None
@@ -116,6 +120,8 @@ class Sensitive:
     beta: Annotated[Fraction | None, Setting(above(0), model=True)] = None
     enhanced_beta: Annotated[Fraction | None, Setting(above(0), model=True)] = None
     delta: Annotated[Fraction | None, Setting(above(0), model=True)] = None
+    kl: Annotated[Fraction | None, Setting(at_least(0), model=True)] = None
+    average_t: Annotated[Fraction | None, Setting(between(0, 1), model=True)] = None
     distance: Annotated[str | None, Setting(one_of(*DISTANCES))] = None
     hierarchy: Annotated[Path | Builder | None, Setting(parts.hierarchy)] = None
     matrix: Annotated[Path | CostTable | None, Setting(parts.matrix)] = None
@@ -135,6 +141,7 @@ class Sensitive:
             yield "", f"nothing is asked for: say t, or another model ({', '.join(MODELS[1:])})"
         else:
             yield from _unaccompanied(settings)
+        yield from _against_t(settings)
         if "distance" in settings.read:
             yield from _against_distance(settings, settings.read["distance"])
         if "publish" in settings.read and settings.lacks("bins"):
@@ -147,6 +154,13 @@ class Sensitive:
     def limit(self) -> Fraction | None:
         """The largest distance that any class may have from the whole table; with n, t does not bind every class."""
         return self.t if self.n is None else None
+
+    def scaled(self, factor: Fraction) -> Sensitive:
+        """Return the same settings with t, also that of each group, multiplied by a factor, to 1 at most."""
+        if self.t is None:
+            return self
+        by_group = None if self.t_by is None else self.t_by.scaled(factor)
+        return replace(self, t=min(self.t * factor, Fraction(1)), t_by=by_group)
 
 
 MODELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model)
@@ -194,6 +208,7 @@ class Policy:
     person: Annotated[str | None, Setting(settings.text)] = None
     keep: Annotated[tuple[str, ...], Setting(settings.names)] = ()
     unlinkable: Annotated[tuple[str, ...], Setting(settings.names)] = ()
+    both: Annotated[tuple[str, ...], Setting(settings.names)] = ()  # quasi-identifiers that are sensitive, too
     others: Annotated[Literal["error", "drop"], Setting(one_of("error", "drop"))] = "error"
     k: Annotated[int, Setting(whole(1))] = 1
     suppress: Annotated[Fraction, Setting(between(0, 1))] = Fraction(0)
@@ -201,6 +216,7 @@ class Policy:
     loss: Annotated[LossName, Setting(one_of(*LOSSES))] = "gcp"
     temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
     presence: Annotated[Presence | None, Setting(parts.presence)] = None
+    joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -209,14 +225,21 @@ class Policy:
     def contradictions(settings: GivenSettings) -> Iterator[tuple[str, str]]:
         """Yield each column that has two roles, and say where the policy asks for nothing."""
         named: dict[str, str] = {}
-        for column, place in _columns(_roles(settings)):
-            if column in named:
-                yield place, f"column '{column}' has a role already, in {named[column]}: name it once"
-            named.setdefault(column, place)
+        roles = _roles(settings)
+        for column, place in _columns(roles):
+            first = named.setdefault(column, place)
+            if first != place and (mistake := second_role(column, first, place, roles.get("both", ()))):
+                yield place, mistake
+        yield from mistakes_of_both(roles)
+        yield from joint_contradictions(settings.read.get("joint", ()), roles)
         if settings.is_empty("quasi") and settings.is_empty("keep"):
             yield "", "the policy names no quasi-identifier: add a [quasi.COLUMN] table"
         if settings.is_empty("sensitive") and (settings.lacks("k") or settings.read.get("k") == 1):
             yield "", "the policy asks for nothing: add a [sensitive.COLUMN] table, or a k above 1"
+        yield from _against_groups(settings)
+        averaged = [name for name, spec in settings.read.get("sensitive", {}).items() if spec.average_t is not None]
+        if averaged and settings.has("temper"):
+            yield "temper", f"random swaps can raise the average distance of '{averaged[0]}': drop temper or average_t"
 
     @classmethod
     def of(cls, given: PolicyLike) -> Policy:
@@ -281,6 +304,11 @@ class Policy:
         return (*self.quasi, *self.keep)
 
     @property
+    def required(self) -> Mapping[str, Sensitive]:
+        """What is required of each sensitive attribute, and then of attributes together."""
+        return {**self.sensitive, **{joint.name: Sensitive(t=joint.t) for joint in self.joint}}
+
+    @property
     def supersets(self) -> dict[str, dict[str, Any]]:
         """The n and t of every attribute that (n,t)-closeness is required of."""
         return {name: {"n": spec.n, "t": spec.t} for name, spec in self.sensitive.items() if spec.n is not None}
@@ -292,8 +320,8 @@ class Policy:
         return tuple(value for spec in specs for value in vars(spec).values() if isinstance(value, Path))
 
     def columns(self) -> Iterator[tuple[str, str]]:
-        """Yield every column that the policy names, with the place that names it."""
-        yield from _columns(vars(self))
+        """Yield every column that the policy names once, with the place that names it, or the last of two."""
+        yield from dict(_columns(vars(self))).items()
 
 
 PolicyLike = Policy | Mapping[str, Any] | str | Path
@@ -303,7 +331,7 @@ def _plain(value: Any) -> Any:
     """Turn settings into what JSON and TOML have, exactly."""
     if isinstance(value, Builder | Bins):
         return {value.kind: _plain(value.levels if isinstance(value, Builder) else value.setting)}
-    if isinstance(value, Policy | Quasi | Sensitive | CostTable | Presence):
+    if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable | ByGroup | Presence):
         given = ((each, getattr(value, each.name)) for each in fields(value))
         return {each.name: _plain(part) for each, part in given if part not in (None, each.default)}
     if isinstance(value, Recursive):
@@ -369,6 +397,42 @@ def _unaccompanied(settings: GivenSettings) -> Iterator[tuple[str, str]]:
     for name, setting in declared(Sensitive).items():
         if setting.needs and settings.has(name) and settings.lacks(setting.needs):
             yield name, f"{name} goes with {setting.needs}: say {setting.needs} as well"
+
+
+def _against_t(settings: GivenSettings) -> Iterator[tuple[str, str]]:
+    """Yield each setting that contradicts t or n."""
+    for name in ("t_by", "average_t"):
+        if settings.has(name) and settings.has("n"):
+            yield name, f"{name} does not go with n, which lets large classes be at any distance: drop one of the two"
+    if "t" not in settings.read or "t_by" not in settings.read:
+        return
+    t = settings.read["t"]
+    for group, own in settings.read["t_by"].t.items():
+        if own > t:
+            yield (
+                join("t_by.t", group),
+                (
+                    f"{spelled(own)} is above the column's t = {spelled(t)}, which every class obeys: "
+                    "a group can only be stricter"
+                ),
+            )
+
+
+def _against_groups(settings: GivenSettings) -> Iterator[tuple[str, str]]:
+    """Yield each column of groups that a release does not publish as it is, so that no reader could judge t_by."""
+    sensitive = settings.read.get("sensitive", {})
+    if settings.has("keep") and "keep" not in settings.read:
+        return
+    exact = [*settings.read.get("keep", ()), *(name for name, spec in sensitive.items() if spec.publish is None)]
+    for name, spec in sensitive.items():
+        if spec.t_by is not None and spec.t_by.column not in exact:
+            yield (
+                join("sensitive", name) + ".t_by.column",
+                (
+                    f"'{spec.t_by.column}' is not published as it is, so nobody could tell the groups in a release"
+                    f"{did_you_mean(spec.t_by.column, exact)}: name a kept column or a sensitive one that is not binned"
+                ),
+            )
 
 
 def _against_distance(settings: GivenSettings, distance: str) -> Iterator[tuple[str, str]]:

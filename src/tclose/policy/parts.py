@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from tclose.errors import PolicyError
+from tclose.errors import Mistakes, PolicyError
 from tclose.policy import settings
 from tclose.policy.settings import above, between, one_of, whole
 
@@ -54,6 +54,23 @@ class Presence:
     population: Path
     min: Fraction = Fraction(0)
     max: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True)
+class ByGroup:
+    """A threshold for each of some groups of persons; `column` holds the group of every row."""
+
+    column: str
+    t: Mapping[str, Fraction]
+
+    @property
+    def levels(self) -> tuple[Fraction, ...]:
+        """The different thresholds, the strictest first."""
+        return tuple(sorted(set(self.t.values())))
+
+    def scaled(self, factor: Fraction) -> ByGroup:
+        """Return every threshold multiplied by a factor, to 1 at most."""
+        return ByGroup(self.column, {group: min(t * factor, Fraction(1)) for group, t in self.t.items()})
 
 
 def hierarchy(value: object, place: str) -> Path | Builder:
@@ -103,6 +120,27 @@ def presence(value: object, place: str) -> Presence:
     if found.min > found.max:
         raise PolicyError("min must not be above max", place=place)
     return found
+
+
+def by_group(value: object, place: str) -> ByGroup:
+    """Read the column that holds the groups, and the threshold of each group that is named."""
+    if isinstance(value, ByGroup):
+        value = {"column": value.column, "t": value.t}
+    read = settings.table({"column": settings.text, "t": _thresholds})(value, place)
+    if set(read) != {"column", "t"}:
+        raise PolicyError('expected both, as in { column = "group", t = { minor = 0.1 } }', place=place)
+    return ByGroup(read["column"], read["t"])
+
+
+def _thresholds(value: object, place: str) -> dict[str, Fraction]:
+    if not isinstance(value, Mapping) or not value:
+        raise PolicyError("expected a t for each group, as in { minor = 0.1 }", place=place)
+    read, mistakes = {}, Mistakes()
+    for group, t in value.items():
+        with mistakes.collected():
+            read[str(group)] = between(0, 1)(t, settings.join(place, str(group)))
+    mistakes.report()
+    return read
 
 
 def _rows(value: object, place: str) -> tuple[tuple[str, ...], ...]:

@@ -1,8 +1,11 @@
 """One file per privacy model; each judges all classes of a table against the whole table's distribution."""
 
 from tclose.privacy.alpha import Alpha
+from tclose.privacy.average import AverageTCloseness
 from tclose.privacy.base import Judgement, Model, Sign
+from tclose.privacy.bygroup import TClosenessByGroup
 from tclose.privacy.disclosure import DeltaDisclosure
+from tclose.privacy.divergence import KLDivergence
 from tclose.privacy.kanonymity import KAnonymity
 from tclose.privacy.ldiversity import DistinctL, EntropyL, RecursiveCL
 from tclose.privacy.levels import Level
@@ -14,6 +17,7 @@ from tclose.privacy.tcloseness import TCloseness
 
 __all__ = [
     "Alpha",
+    "AverageTCloseness",
     "BetaLikeness",
     "DeltaDisclosure",
     "DistinctL",
@@ -21,6 +25,7 @@ __all__ = [
     "EntropyL",
     "Judgement",
     "KAnonymity",
+    "KLDivergence",
     "Level",
     "Model",
     "NTCloseness",
@@ -29,6 +34,7 @@ __all__ = [
     "Rule",
     "Sign",
     "TCloseness",
+    "TClosenessByGroup",
     "models_of",
     "requirement",
 ]

@@ -57,7 +57,7 @@ class Publishable:
 
     def under(self, policy: Policy) -> Publishable:
         """Return the same rows under a policy that asks about fewer sensitive attributes."""
-        undecided = tuple(verdict for verdict in self.undecided if verdict.attribute in policy.sensitive)
+        undecided = tuple(verdict for verdict in self.undecided if verdict.attribute in policy.required)
         return replace(self, table=self.table.under(policy), undecided=undecided)
 
     def without(self, rows: Ints, policy: Policy) -> Publishable:
@@ -118,7 +118,7 @@ def _merging_keeps(verdict: Verdict, table: CodedTable) -> bool:
     """Tell whether merging keeps a model on this table: where no person shows a value twice, persons count as rows."""
     if verdict.model.merging_keeps or verdict.attribute is None:
         return verdict.model.merging_keeps
-    return verdict.model.counts_persons and not values_recur(table.sensitive[verdict.attribute], table.persons)
+    return verdict.model.counts_persons and not values_recur(table.judged[verdict.attribute], table.persons)
 
 
 def _hopeless(failing: Sequence[Verdict], sizes: Ints) -> Bools:
@@ -175,7 +175,7 @@ def _level(verdict: Verdict, table: CodedTable, groups: Classes) -> str:
     if verdict.attribute is None:
         counts = members_of(table, groups)
         return verdict.model.attainable(verdict.judgement.reached, counts, counts.sizes)
-    column = table.sensitive[verdict.attribute]
+    column = table.judged[verdict.attribute]
     counts = counts_by_person(column, groups, table.persons if verdict.model.counts_persons else None)
     return verdict.model.attainable(verdict.judgement.reached, counts, column.reference)
 

@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.distance import Line, LineWithLeaf, Move
-from tclose.privacy.judge import distance_of
-from tclose.table import SensitiveColumn
+from tclose.privacy.judge import JudgedColumn, distance_of
 from tclose.types import Ints
 
 OTHERS = "other values"
@@ -37,7 +36,7 @@ class ValueGroups:
     group_of: Ints
 
     @classmethod
-    def of(cls, column: SensitiveColumn, most: int) -> ValueGroups:
+    def of(cls, column: JudgedColumn, most: int) -> ValueGroups:
         """Put values into at most so many groups: neighbours on a line together, else the rare values together."""
         reference = column.reference
         present = np.flatnonzero(reference)
@@ -54,7 +53,7 @@ class ValueGroups:
         return cls((*groups.names[:-1], OTHERS), groups.group_of)
 
     @classmethod
-    def of_runs(cls, column: SensitiveColumn, runs: Sequence[Ints]) -> ValueGroups:
+    def of_runs(cls, column: JudgedColumn, runs: Sequence[Ints]) -> ValueGroups:
         """Take groups as they are given, each a rising list of values."""
         group_of = np.full(len(column.reference), -1, dtype=np.int64)
         for number, run in enumerate(runs):

@@ -8,7 +8,9 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
-from math import nextafter
+from math import inf, nextafter
+
+NOTHING = Fraction(0)
 
 
 def sign_of_log_sum(exponents: Mapping[int, int]) -> int:
@@ -17,8 +19,27 @@ def sign_of_log_sum(exponents: Mapping[int, int]) -> int:
     >>> sign_of_log_sum({4: 1, 2: -2}), sign_of_log_sum({3: 2, 2: -3}), sign_of_log_sum({7: 1, 50: -1})
     (0, 1, -1)
     """
-    clear = 40 + 2 * max(len(str(base)) for base in exponents)  # digits; only a tie is likely to need more
+    clear = _clear_digits(exponents)
     return _rounded_sign(exponents, clear) or _sign_of_primes(_in_primes(exponents), clear)
+
+
+def sign_of_log_sum_minus(exponents: Mapping[int, int], level: Fraction) -> int:
+    """Return the sign of Σ exponent·ln(base) − level over integer bases ≥ 1.
+
+    The sum is the logarithm of a fraction, which is never a fraction other than ln 1 = 0: more digits always decide.
+
+    >>> sign_of_log_sum_minus({2: 3}, Fraction(2)), sign_of_log_sum_minus({2: 3, 8: -1}, Fraction(0))
+    (1, 0)
+    """
+    if level == 0:
+        return sign_of_log_sum(exponents)
+    digits = count(_clear_digits(exponents), 30)
+    return next(sign for many in digits if (sign := _rounded_sign(exponents, many, level)))
+
+
+def _clear_digits(exponents: Mapping[int, int]) -> int:
+    """Return how many digits are enough unless it is a tie, or nearly one."""
+    return 40 + 2 * max(len(str(base)) for base in exponents)
 
 
 def _sign_of_primes(exponents: Mapping[int, int], clear: int) -> int:
@@ -28,11 +49,12 @@ def _sign_of_primes(exponents: Mapping[int, int], clear: int) -> int:
     return next(sign for digits in count(clear, 30) if (sign := _rounded_sign(exponents, digits)))
 
 
-def _rounded_sign(exponents: Mapping[int, int], digits: int) -> int:
-    """Return the sign of Σ exponent·ln(base) where this many digits show it, else 0."""
+def _rounded_sign(exponents: Mapping[int, int], digits: int, level: Fraction = NOTHING) -> int:
+    """Return the sign of Σ exponent·ln(base) − level where this many digits show it, else 0."""
     with localcontext() as context:
         context.prec = digits
         terms = [exponent * Decimal(base).ln() for base, exponent in exponents.items()]
+        terms.append(-Decimal(level.numerator) / level.denominator)
         total, slack = sum(terms, Decimal(0)), sum(map(abs, terms), Decimal(0)).scaleb(5 - digits)
         return 0 if abs(total) <= slack else 1 if total > 0 else -1
 
@@ -73,6 +95,15 @@ def beside(line: Fraction, figure: float, *, reaches: bool) -> float:
     4.0
     """
     return max(figure, float(line)) if reaches else min(figure, nextafter(float(line), 0.0))
+
+
+def not_above(line: Fraction, figure: float, *, within: bool) -> float:
+    """Return a rounded figure: at most the line where the exact figure is within it, else above the line.
+
+    >>> not_above(Fraction(4), 4.000000000000001, within=True)
+    4.0
+    """
+    return min(figure, float(line)) if within else max(figure, nextafter(float(line), inf))
 
 
 def _factors(number: int) -> Counter[int]:

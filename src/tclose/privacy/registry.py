@@ -13,15 +13,18 @@ from typing import Any
 from tclose.distance import Distance
 from tclose.policy import Sensitive
 from tclose.privacy.alpha import Alpha
+from tclose.privacy.average import AverageTCloseness
 from tclose.privacy.base import Model, Sign
+from tclose.privacy.bygroup import TClosenessByGroup
 from tclose.privacy.disclosure import DeltaDisclosure
+from tclose.privacy.divergence import KLDivergence
 from tclose.privacy.kanonymity import KAnonymity
 from tclose.privacy.ldiversity import DistinctL, EntropyL, RecursiveCL
 from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
 from tclose.privacy.ntcloseness import NTCloseness
 from tclose.privacy.tcloseness import TCloseness
 from tclose.types import Ints
-from tclose.words import number
+from tclose.words import legible, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +47,7 @@ class Requirement:
     title: str
     sign: Sign
     make: Maker | None = None  # the model of one attribute, if the policy asks for it; k and suppress are the table's
-    compared: str = ""  # of a requirement with several numbers: the one that is compared
+    compared: str = ""  # of a requirement with several numbers: the one that is compared; none where each is
     persons_imply_rows: bool = True
     counts_persons: bool = False
 
@@ -61,6 +64,8 @@ class Requirement:
         """
         if not isinstance(required, Mapping):
             return f"{self.sign} {_spelled(required)}"
+        if not self.compared:
+            return ", ".join(f"{legible(name)} {self.sign} {_spelled(part)}" for name, part in required.items())
         others = ", ".join(f"{name} = {_spelled(part)}" for name, part in required.items() if name != self.compared)
         return f"{others}, {self.sign} {_spelled(required[self.compared])}"
 
@@ -96,10 +101,13 @@ _ENTRIES = (
     Requirement.of(KAnonymity),
     Requirement.of(TCloseness, _t),
     Requirement.of(NTCloseness, _nt, compared="t"),
+    _by_name(TClosenessByGroup, lambda asked, given: TClosenessByGroup(asked, given.distance)),
+    _by_name(AverageTCloseness, lambda level, given: AverageTCloseness(level, given.distance)),
     _by_name(Alpha),
     _by_name(BetaLikeness),
     _by_name(EnhancedBetaLikeness),
     _by_name(DeltaDisclosure),
+    _by_name(KLDivergence),
     _by_name(DistinctL, lambda level, given: DistinctL(level, given.persons)),
     _by_name(EntropyL, lambda level, given: EntropyL(level, given.persons is not None)),
     _by_name(RecursiveCL, lambda level, given: RecursiveCL(level.c, level.l, given.persons is not None), compared="c"),

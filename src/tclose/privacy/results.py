@@ -88,12 +88,18 @@ class CheckResult:
     sensitive: Mapping[str, AttributeFinding]
     models: tuple[ModelFinding, ...]
     withheld: int = 0
+    joint: Mapping[str, AttributeFinding] = field(default_factory=dict)  # of attributes together
     notes: tuple[str, ...] = ()  # what the steward should know about the policy
 
     def with_models(self, more: tuple[ModelFinding, ...]) -> CheckResult:
         """Return the same with further findings."""
         satisfied = self.satisfied and all(finding.satisfied for finding in more)
         return replace(self, models=(*self.models, *more), satisfied=satisfied)
+
+    @property
+    def attributes(self) -> Mapping[str, AttributeFinding]:
+        """What was found about each sensitive attribute, then about attributes together."""
+        return {**self.sensitive, **self.joint}
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
@@ -105,6 +111,7 @@ class CheckResult:
             "smallest_class": self.smallest_class,
             "satisfied": self.satisfied,
             "sensitive": {name: finding.to_dict() for name, finding in self.sensitive.items()},
+            **({"joint": {name: finding.to_dict() for name, finding in self.joint.items()}} if self.joint else {}),
             "models": [finding.to_dict() for finding in self.models],
             **({"notes": list(self.notes)} if self.notes else {}),
         }
@@ -154,6 +161,7 @@ class Explanation:
     shows: Mapping[str, str] = field(default_factory=dict)  # the quasi-identifiers and kept values of the class
     bins: tuple[str, ...] = ()  # at most 20 groups of values; of single values where there are few
     moves_between_bins: tuple[Step, ...] = ()  # or within a bin; distances are means, and costs add up exactly
+    notes: tuple[str, ...] = ()  # about models that are more than one distance: kl, average_t, t_by
 
     @property
     def grouped(self) -> bool:
@@ -179,6 +187,7 @@ class Explanation:
             "shows": dict(self.shows),
             "bins": list(self.bins),
             "moves_between_bins": [move.to_dict() for move in self.moves_between_bins],
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
 

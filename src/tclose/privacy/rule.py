@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,13 +22,16 @@ class Rule:
     least: tuple[Fraction, ...] = ()
     distinct: int = 0  # the least number of different values
     entropy: float = 0.0  # the least entropy, in nats
+    divergence: float = math.inf  # the largest Σ p·ln(p/q) from the whole table, in nats
+    surprisal: tuple[float, ...] = ()  # with a divergence: −ln q of every value
     recursive: tuple[Fraction, int] | None = None  # c and l of recursive (c,l)-diversity
     exact: bool = True  # whether the model admits only these classes; rounding makes a rule a little stricter
 
     @property
     def linear(self) -> bool:
         """Whether the rule only limits shares of values, so that a linear programme can hold it."""
-        return not self.distinct and not self.entropy and self.recursive is None
+        all_values = self.distinct or self.entropy or self.divergence < math.inf
+        return not all_values and self.recursive is None
 
 
 def combined(rules: Iterable[Rule]) -> Rule:
@@ -39,6 +43,8 @@ def combined(rules: Iterable[Rule]) -> Rule:
         least=tuple(map(max, zip(*(rule.least for rule in given if rule.least), strict=True))),
         distinct=max((rule.distinct for rule in given), default=0),
         entropy=max((rule.entropy for rule in given), default=0.0),
+        divergence=min((rule.divergence for rule in given), default=math.inf),
+        surprisal=max((rule.surprisal for rule in given), default=(), key=len),
         recursive=recursive[0] if recursive else None,
         exact=all(rule.exact for rule in given),
     )

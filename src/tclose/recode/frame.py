@@ -49,6 +49,19 @@ def ordered(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     return frame[order], order.to_numpy().astype(np.int64)
 
 
+def new_name(name: str, columns: Iterable[str]) -> str:
+    """Return a name for a new column that no other has, nor one that differs in case only.
+
+    >>> new_name("group", ["age", "Group"])
+    'group_2'
+    """
+    taken, number, free = {column.casefold() for column in columns}, 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
 def _classes_shown(column: QuasiColumn, classes: Classes | None) -> pl.Series:
     """Return the text of each row's class; rows with equal values form a class where none are given."""
     if classes is None:

@@ -16,7 +16,9 @@ import polars as pl
 from tclose.errors import InputError, PolicyError, did_you_mean
 from tclose.measure.linkage import Links, packed
 from tclose.policy import Policy
+from tclose.recode.counts import cells_apart
 from tclose.recode.covering import Covering, covering, worth_of
+from tclose.release.narrowing import narrowed
 from tclose.release.reader import reader_policy
 from tclose.table import CodedTable, encode_quietly, to_polars
 from tclose.table.values import values_of
@@ -61,7 +63,7 @@ class Beside:
             beat()
             cells[name] = _cells(original, published, name, what)
         columns = coverings(original, published, beat=beat)
-        people = linked(columns, published.classes.sizes, beat)
+        people = linked(narrowed(columns, original, published), published.classes.sizes, beat)
         strangers = int(np.count_nonzero(people.people < people.sizes))
         if strangers:
             raise InputError(
@@ -81,10 +83,18 @@ class Beside:
         return self.original.policy
 
 
-def read_published(frame: Any, original: CodedTable, what: str = "the release") -> CodedTable:
-    """Code a published table, as the policy of its original says."""
+def read_published(
+    frame: Any, original: CodedTable, what: str = "the release", *, counts: Any | None = None
+) -> CodedTable:
+    """Code a published table, with the counts of exact values if it has any, as the policy of its original says."""
+    if (counts is None) == bool(original.policy.both):
+        second = "a second table, with counts of exact values: give both tables"
+        raise InputError(f"by this policy, {what} has {second if counts is None else 'one table only'}")
+    published = to_polars(frame)
     try:
-        return encode_quietly(to_polars(frame), reader_policy(original.policy, original.sensitive))
+        policy = reader_policy(original.policy, original.sensitive)
+        apart = {} if counts is None else cells_apart(published, to_polars(counts), policy)
+        return encode_quietly(published, policy, apart=apart)
     except (InputError, PolicyError) as error:
         raise InputError(f"{what} cannot be read by this policy: {error.sentence}", detail=error.detail) from None
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,8 @@ from tclose.words import legible
 FORMAT = "tclose-certificate-1"
 NAMES = ("tool", "created", "table", "file")
 SECONDS = re.compile(r"T(\d\d:\d\d):\d\dZ$")  # at the end of a time, which people read to the minute
+LayoutName = Literal["one table", "both", "projections", "anatomy", "permutation"]
+ONE_FILE: tuple[LayoutName, ...] = ("one table", "permutation")  # which may get any name
 Number = int | float | str  # as JSON has it; text where no JSON number is exact, such as "1/3"
 
 
@@ -92,6 +94,12 @@ class Claims:
     satisfied: bool | None
     sensitive: Mapping[str, AttributeClaim]
     models: tuple[ModelClaim, ...]
+    joint: Mapping[str, AttributeClaim] = field(default_factory=dict)  # of attributes together
+
+    @property
+    def attributes(self) -> Mapping[str, AttributeClaim]:
+        """What is claimed of each sensitive attribute, then of attributes together."""
+        return {**self.sensitive, **self.joint}
 
     @property
     def limits(self) -> dict[str, Number]:
@@ -117,21 +125,21 @@ class Claims:
             result.satisfied,
             {name: AttributeClaim.of(finding) for name, finding in result.sensitive.items()},
             tuple(ModelClaim.of(finding) for finding in result.models),
+            {name: AttributeClaim.of(finding) for name, finding in result.joint.items()},
         )
 
     @classmethod
     def from_dict(cls, said: Mapping[str, Any]) -> Claims:
         """Read claims; what is not there is None, or empty."""
-        attributes, models = said.get("sensitive"), said.get("models")
+        models = said.get("models")
         return cls(
             said.get("rows"),
             said.get("classes"),
             said.get("smallest_class"),
             said.get("satisfied"),
-            {name: AttributeClaim.from_dict(claim) for name, claim in attributes.items()}
-            if isinstance(attributes, Mapping)
-            else {},
+            _attribute_claims(said.get("sensitive")),
             tuple(ModelClaim.from_dict(claim) for claim in models) if isinstance(models, list) else (),
+            _attribute_claims(said.get("joint")),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,8 +150,14 @@ class Claims:
             "smallest_class": self.smallest_class,
             "satisfied": self.satisfied,
             "sensitive": {name: claim.to_dict() for name, claim in self.sensitive.items()},
+            **({"joint": {name: claim.to_dict() for name, claim in self.joint.items()}} if self.joint else {}),
             "models": [claim.to_dict() for claim in self.models],
         }
+
+
+def _attribute_claims(given: Any) -> dict[str, AttributeClaim]:
+    said = given if isinstance(given, Mapping) else {}
+    return {name: AttributeClaim.from_dict(claim) for name, claim in said.items()}
 
 
 @dataclass(frozen=True)
@@ -152,7 +166,7 @@ class CertifiedFile:
 
     name: str | None  # of one table: what it was first called, if it was written; it may get any other name
     sha256: str | None
-    holds: str | None = None  # of an anatomy's tables: which columns
+    holds: str | None = None  # of tables that are judged together: what each of them shows
     measures: Mapping[str, Any] | None = None
     claims: Claims | None = None
 
@@ -215,9 +229,9 @@ class Certificate:
     base: str | None = None  # of projections: the method that splits each of them
     guarantee: str | None = None  # whom it is about; older certificates do not say
     scope: str | None = None  # what the guarantee does not cover
-    group: str | None = None  # of an anatomy: the column that joins its two tables
+    group: str | None = None  # of an anatomy or a permutation: the column that numbers its groups
     guard: int = 0  # the rule by which text that a spreadsheet would run has apostrophes in front; 0 for none
-    layout: Literal["one table", "projections", "anatomy"] = "one table"
+    layout: LayoutName = "one table"
     tool: str | None = None  # what made the release, with its version; older certificates do not say
     created: str | None = None  # when, in UTC
     table: str | None = None  # the name of the table that was published, without its path
@@ -283,7 +297,7 @@ class Certificate:
         content |= _given({"presence": None if self.presence is None else self.presence.to_dict()})
         content |= {} if self.bound is None else self.bound.to_dict()
         content |= {"measures": self.measures, **self.claims.to_dict()}
-        if self.layout == "one table":
+        if self.layout in ONE_FILE:
             content |= _given({"file": self.files[0].name}) | {"sha256": self.files[0].sha256}
         else:
             content["tables"] = [file.to_dict() for file in self.files]
@@ -316,7 +330,7 @@ class Certificate:
             scope=content.get("scope"),
             group=content.get("group"),
             guard=_guard(content),
-            layout="one table" if tables is None else "projections" if content.get("group") is None else "anatomy",
+            layout=_layout(content),
             tool=content.get("tool"),
             created=content.get("created"),
             table=content.get("table"),
@@ -397,6 +411,16 @@ def _guard(content: Mapping[str, Any]) -> int:
     if guard and (isinstance(guard, bool) or guard not in GUARDS):
         raise ValueError("not a rule of the guard")
     return int(guard)
+
+
+def _layout(content: Mapping[str, Any]) -> LayoutName:
+    """Return how the tables of a release belong together."""
+    several, groups = content.get("tables") is not None, content.get("group") is not None
+    if groups:
+        return "anatomy" if several else "permutation"
+    if not several:
+        return "one table"
+    return "both" if content["policy"].get("both") else "projections"
 
 
 def _loss(content: Mapping[str, Any]) -> Mapping[str, Any] | None:

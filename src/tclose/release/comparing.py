@@ -77,9 +77,12 @@ def count_problems(claims: Claims, result: CheckResult) -> list[str]:
 def claim_problems(claims: Claims, result: CheckResult, promised: Certificate) -> list[str]:
     """Compare everything that is claimed about each attribute and about each model."""
     problems = [
-        problem for name, finding in result.sensitive.items() for problem in _attribute_problems(name, finding, claims)
+        problem
+        for claimed, found in ((claims.sensitive, result.sensitive), (claims.joint, result.joint))
+        for name, finding in found.items()
+        for problem in _attribute_problems(name, finding, claimed.get(name), claims)
     ]
-    if more := len(claims.sensitive.keys() - result.sensitive.keys()):
+    if more := len(claims.sensitive.keys() - result.sensitive.keys()) + len(claims.joint.keys() - result.joint.keys()):
         problems.append(f"the certificate has claims about {counted(more, 'attribute')} that the release does not have")
     if claims.satisfied != result.satisfied:
         problems.append("whether everything holds is not what the certificate says")
@@ -89,8 +92,10 @@ def claim_problems(claims: Claims, result: CheckResult, promised: Certificate) -
     return problems
 
 
-def _attribute_problems(name: str, finding: AttributeFinding, claims: Claims) -> list[str]:
-    actual, claimed = AttributeClaim.of(finding), claims.sensitive.get(name)
+def _attribute_problems(
+    name: str, finding: AttributeFinding, claimed: AttributeClaim | None, claims: Claims
+) -> list[str]:
+    actual = AttributeClaim.of(finding)
     if claimed is None or claimed.closeness_exact != actual.closeness_exact:
         return [
             f"'{name}' is {actual.closeness_exact}-close, which is not what the certificate says "
@@ -111,7 +116,7 @@ def _models_alike(claims: Claims, result: CheckResult) -> bool:
     found = {(claim.model, claim.attribute): claim for claim in Claims.of(result).models}
     claimed = {(claim.model, claim.attribute): claim for claim in claims.models}
     missed = [key for key in found.keys() - claimed.keys() if not _stands_in(key, found, claims)]
-    known = {None, *result.sensitive}
+    known = {None, *result.attributes}
     if missed or len(claimed) < len(claims.models) or any(claim.attribute not in known for claim in claims.models):
         return False
     return all(_alike(claim, found.get(key)) for key, claim in claimed.items())
@@ -172,7 +177,7 @@ def bound_problems(promised: Certificate) -> list[str]:
     if promised.bound is None:
         return []
     problems = promised.bound.problems(promised.measures.get("gcp"))
-    if promised.withheld or "suppress" in promised.settings or promised.layout != "one table":
+    if promised.withheld or "suppress" in promised.settings or promised.layout not in ("one table", "both"):
         problems.append("the certificate has a lower bound, which needs a release of one table with all its rows")
     return problems
 

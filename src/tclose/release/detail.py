@@ -18,7 +18,9 @@ def detail_of(beside: Beside) -> Detail:
     return Detail(
         visible=visible,
         sensitive=[
-            ExactColumn(name, pair.before, pair.after, pair.domain, pair.worth) for name, pair in beside.cells.items()
+            ExactColumn(name, pair.before, pair.after, pair.domain, pair.worth)
+            for name, pair in beside.cells.items()
+            if name not in beside.published.apart  # whose values no row shows
         ],
         labels=beside.labels,
         people=beside.people,

@@ -39,6 +39,7 @@ def published_rows(beside: Beside) -> PublishedRows:
         centres=_centres([column for column in beside.columns if column.name in beside.policy.quasi], len(classes)),
         group=published.groups.labels_by_row()[classes.rows[classes.starts]],
         k=policy.k,
+        apart=bool(beside.policy.both),
         by_mean=any(column.means is not None for column in beside.columns),
     )
 

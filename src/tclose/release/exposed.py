@@ -30,7 +30,8 @@ def exposed_rows(judged: Sequence[JudgedTable], policy: Policy, *, knows_persons
 
 def _published(table: CodedTable, policy: Policy, *, knows_persons: bool) -> PublishedClasses:
     attributes = [
-        PublishedAttribute(name, numbered_cells(table, name), _cells(table, policy, name)) for name in table.sensitive
+        PublishedAttribute(name, numbered_cells(table, name), _cells(table, policy, name), name not in policy.both)
+        for name in table.sensitive
     ]
     classes, persons = table.classes, table.persons if knows_persons else None
     return PublishedClasses(classes.rows, classes.starts, attributes, max(policy.k, 2), persons)
@@ -61,7 +62,8 @@ def _published_values(table: CodedTable, policy: Policy, *, exact_quasi: bool) -
     """Yield each column that is published value by value, how it is published, and the value of every row."""
     for name, column in table.sensitive.items():
         cells = _cells(table, policy, name)
-        yield name, cells, column.codes if cells == "bin" else table.values(name).codes
+        codes = column.codes if cells == "bin" else table.values(name).codes
+        yield name, "both" if name in policy.both and cells != "bin" else cells, codes
     for role in ("keep", "unlinkable"):
         for name in getattr(policy, role):
             yield name, role, table.values(name).codes

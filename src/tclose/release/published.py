@@ -20,6 +20,7 @@ from tclose.partition.starts import EQUALITY
 from tclose.policy import Policy
 from tclose.privacy.feasibility import Publishable
 from tclose.privacy.judge import JudgedTable, judge
+from tclose.recode.counts import counts_of, exact_cells
 from tclose.recode.frame import ordered, recoded
 from tclose.release.exchanges import points_of
 from tclose.release.presence import Population, PresenceClaim, PresenceJudge, refused
@@ -72,7 +73,8 @@ class ReleaseInput:
     def _finest_classes(self) -> Ints | None:
         """Return the classes of rows that publish the same values by themselves, if everything holds for them."""
         rows = recoded(self.table, self.policy, beat=self.recoding)
-        table = replace(encode_quietly(rows, self.own_policy), persons=self.table.persons)
+        apart = {name: exact_cells(self.table, self.policy, name) for name in self.policy.both}
+        table = replace(encode_quietly(rows, self.own_policy, apart=apart), persons=self.table.persons)
         return table.classes.labels_by_row() if judge(table, self.own_policy).result.satisfied else None
 
     def recoding(self) -> None:
@@ -103,9 +105,11 @@ class Judge:
     persons: Ints | None
     presence: PresenceJudge | None = None
 
-    def confirm(self, published: pl.DataFrame, progress: Progress = silent) -> JudgedTable:
-        """Judge a table; what does not hold here must never be released."""
-        table = replace(encode_quietly(published, self.policy), persons=self.persons)
+    def confirm(
+        self, published: pl.DataFrame, progress: Progress = silent, apart: Mapping[str, pl.Series] | None = None
+    ) -> JudgedTable:
+        """Judge a table, and the cells that are published apart from it; what does not hold must never be released."""
+        table = replace(encode_quietly(published, self.policy, apart=apart), persons=self.persons)
         judged = judge(table, self.policy, progress)
         if not (judged.result.satisfied and (self.presence is None or self.presence.confirms(table))):
             raise InternalError("the finished release does not hold what was asked for, so it was not released")
@@ -124,6 +128,7 @@ class PublishedTable:
     tempering: Tempering | None = None  # what the random swaps of the policy's `temper` cost
     start: str | None = None  # where the classes come from, if the method considers those of other methods, too
     presence: PresenceClaim | None = None  # what was asked for and reached of δ-presence
+    counts: pl.DataFrame | None = None  # of the exact values of columns that are both quasi-identifier and sensitive
 
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
@@ -142,7 +147,8 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     presence = presence_judge(given, rows)
     confirming, losses = Judge(given.own_policy, given.persons(order), presence), losses_of(given, partition)
     claim = None if presence is None else presence.claim
-    return PublishedTable(frame, confirming, measures, losses, loss, tempering, split.start, claim)
+    counts = counts_of(rows, given.table, given.policy) if given.policy.both else None
+    return PublishedTable(frame, confirming, measures, losses, loss, tempering, split.start, claim, counts)
 
 
 def with_presence(given: ReleaseInput, labels: Ints) -> Ints:

@@ -13,7 +13,7 @@ from tclose.measure.regions import value_shares
 from tclose.recode.spelling import MISSING
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import classes_of
-from tclose.table.quasi import QuasiColumn, read_quasi
+from tclose.table.quasi import LabelColumn, QuasiColumn, read_quasi
 from tclose.table.values import values_of
 from tclose.types import Ints
 
@@ -53,16 +53,17 @@ class _OriginalColumns:
     """The columns of the original, in whose codes published tables are read, as any reader could."""
 
     quasi: Sequence[QuasiColumn]
-    sensitive: Mapping[str, SensitiveColumn]
+    sensitive: Mapping[str, SensitiveColumn]  # less those that are quasi-identifiers, too
 
     @classmethod
     def of(cls, whole: pl.DataFrame, table: CodedTable) -> _OriginalColumns:
         """Take the coded columns; where rows without a sensitive value were left out, read quasi-identifiers anew."""
-        if len(table) == whole.height:
-            return cls(list(table.quasi.values()), table.sensitive)
         policy = table.policy
+        sensitive = {name: column for name, column in table.sensitive.items() if name not in policy.both}
+        if len(table) == whole.height:
+            return cls(list(table.quasi.values()), sensitive)
         quasi = [read_quasi(whole[name], spec, policy.missing) for name, spec in policy.quasi.items()]
-        return cls(quasi, table.sensitive)
+        return cls(quasi, sensitive)
 
     def rows(self, table: CodedTable, height: int) -> QueriedRows:
         """Return all rows of the original, those without a sensitive value as well."""
@@ -75,8 +76,12 @@ class _OriginalColumns:
     def published(self, table: CodedTable) -> QueriedTable:
         """Read a table of classes."""
         classes = table.classes
+        shares, shown = self._cells(table.frame[classes.rows[classes.starts]])
+        listed = [_listed(column, table) for column in self.quasi]
+        everyone = np.arange(len(classes))
         return QueriedTable(
-            *self._cells(table.frame[classes.rows[classes.starts]]),
+            shares=tuple(even if exact is None else exact for even, exact in zip(shares, listed, strict=True)),
+            shown=tuple(text if exact is None else everyone for text, exact in zip(shown, listed, strict=True)),
             sizes=classes.sizes,
             groups=np.arange(len(classes)),
             sensitive=self._values(table, classes.labels_by_row(), len(classes)),
@@ -107,6 +112,22 @@ class _OriginalColumns:
             for number, (name, column) in enumerate(self.sensitive.items())
             if name in table.sensitive
         }
+
+
+def _listed(column: QuasiColumn, published: CodedTable) -> CodeSets | None:
+    """Return the exact values of each class, where they are counted apart from the rows; None if not, or in bins."""
+    if column.name not in published.apart:
+        return None
+    texts = column.hierarchy.leaves if isinstance(column, LabelColumn) else column.values.texts
+    values, labels = published.values(column.name), published.classes.labels_by_row()
+    equal = values_of(pl.Series([*texts, *values.texts], dtype=pl.String), ()).codes  # 1.0 is 1
+    code = np.full(int(equal.max(initial=-1)) + 1, -1, dtype=np.int64)
+    code[equal[: len(texts)]] = np.arange(len(texts))
+    codes = code[equal[len(texts) :]]
+    if (codes < 0).any():
+        return None
+    of_rows = np.append(codes, -1)[values.codes]
+    return CodeSets.of(labels, of_rows, domain=len(texts), count=len(published.classes))
 
 
 def _in_place(codes: Ints, rows: Ints, height: int) -> Ints:

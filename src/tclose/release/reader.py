@@ -24,8 +24,10 @@ def reader_policy(policy: Policy, sensitive: Mapping[str, SensitiveColumn], *, k
     return Policy(
         quasi={name: Quasi() for name in policy.quasi},
         sensitive={name: _written_down(spec, sensitive[name], told_apart) for name, spec in policy.sensitive.items()},
+        joint=policy.joint,
         keep=policy.keep,
         unlinkable=policy.unlinkable,
+        both=policy.both,
         k=policy.k,
         suppress=policy.suppress,
         missing=policy.missing,

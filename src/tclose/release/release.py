@@ -152,8 +152,8 @@ class Release:
         return f"<Release of {counted(rows, 'row')} in {counted(classes, 'class')} by {self.prepared.about.method}>"
 
     def _repr_html_(self) -> str:
-        findings = {name: finding for result in self.results for name, finding in result.sensitive.items()}
-        limits = {name: self.policy.sensitive[name].limit for name in findings}
+        findings = {name: finding for result in self.results for name, finding in result.attributes.items()}
+        limits = {name: self.policy.required[name].limit for name in findings}
         rows = [
             (name, "" if (limit := limits[name]) is None else f"≤ {number(limit)}", number(finding.closeness))
             for name, finding in findings.items()
@@ -277,7 +277,7 @@ class Release:
         told = Repeating(progress or silent)
         told(0.0, "judging")
         judged, beside = self.judged, None
-        if original is not None and not public and len(self.layout.frames) == 1:
+        if original is not None and not public and self.layout.comparable:
             told(0.2, "comparing with the original")
             coded = encode_quietly(to_polars(original), self.policy)
             beside = Beside.of(coded, judged[0].table, beat=told.beat)

@@ -15,6 +15,7 @@ from tclose.measure.presence import PresenceCounts
 from tclose.privacy.judge import distance_of
 from tclose.release.beside import Beside, coverings, equal_people, linked
 from tclose.release.exchanges import published_rows
+from tclose.release.narrowing import narrowed
 from tclose.release.presence import Population
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.types import Beat, Ints, still
@@ -54,7 +55,7 @@ class Adversary:
         links = beside.people
         if self.register is not None:
             columns = coverings(self.original, beside.published, self.register, beat=self.beat)
-            links = linked(columns, beside.people.sizes, self.beat)
+            links = linked(narrowed(columns, self.original, beside.published), beside.people.sizes, self.beat)
         cells = {name: pair.after for name, pair in beside.cells.items()}
         return Scene(
             beside.labels,
@@ -83,10 +84,11 @@ def numbered_cells(table: CodedTable, name: str) -> Ints:
 
 
 def _secrets(table: CodedTable, cells: Mapping[str, Ints]) -> tuple[Secret, ...]:
-    return tuple(_secret(column, cells[name]) for name, column in table.sensitive.items())
+    columns = table.sensitive.items()
+    return tuple(_secret(column, cells[name], linked=name not in table.apart) for name, column in columns)
 
 
-def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
+def _secret(column: SensitiveColumn, cells: Ints, *, linked: bool) -> Secret:
     tree, domain = column.hierarchy, len(column.labels)
     geometry = distance_of(column).geometry(domain)
     line = geometry.line if isinstance(geometry, LineWithLeaf) else geometry
@@ -99,4 +101,5 @@ def _secret(column: SensitiveColumn, cells: Ints) -> Secret:
         nodes=() if tree is None else tree.labels,
         positions=line.rounded.positions.astype(np.float64) if isinstance(line, Line) else None,
         costs=geometry.costs.astype(np.float64) if isinstance(geometry, Metric) else None,
+        linked=linked,
     )

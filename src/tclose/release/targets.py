@@ -21,16 +21,15 @@ def check_release_targets(
     sources: Sequence[Path],
     *,
     method: str,
-    attributes: int,
+    policy: Policy,
     force: bool,
 ) -> None:
     """Refuse files that could not be written, or that would overwrite what is read or, without `force`, any file.
 
-    A method of several tables writes files whose names start like `out`; how many there may be depends on the number
-    of sensitive `attributes`.
+    A release of several tables has files whose names start like `out`; how many there may be depends on the policy.
     """
     format_of(out)
-    releases = [sibling(out, mark) for mark in possible_marks(method, attributes)]
+    releases = [sibling(out, mark) for mark in possible_marks(method, policy)]
     check_names(releases)
     check_targets([*releases, *(Path(path) for path in others if path)], sources, force=force)
 

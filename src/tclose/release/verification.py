@@ -96,14 +96,18 @@ def examined(
     measures: Mapping[str, Any],
     promised: Certificate,
     progress: Progress,
+    apart: Callable[[pl.DataFrame, Policy], Mapping[str, pl.Series]] = lambda *_: {},
 ) -> Verified:
-    """Judge one table, each model once, and compare with the claims and measures that the certificate has for it."""
+    """Judge one table, each model once, and compare with the claims and measures that the certificate has for it.
+
+    `apart` reads the cells that are published apart from the rows, where there are any.
+    """
     progress(0.0, "reading")
     try:
         policy = policy_of()
         frame = read()
         progress(0.3)
-        table = encode(frame, policy)
+        table = encode(frame, policy, apart=apart(frame, policy))
     except (InputError, PolicyError) as error:
         return Verified([f"the release cannot be judged as the certificate says: {error.sentence}"], None)
     progress(0.5, "judging")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import InputError
-from tclose.release.certificate import Certificate, CertifiedFile, LoadedCertificate, load
+from tclose.release.certificate import ONE_FILE, Certificate, CertifiedFile, LoadedCertificate, load
 from tclose.release.comparing import COUNTED, bound_problems, not_verifiable
 from tclose.release.files import sha256
 from tclose.release.layouts import LAYOUTS, layout_of, sibling
@@ -45,7 +45,7 @@ def verify(
     if population is not None and promised.presence is None:
         raise InputError("the certificate says nothing about presence, so no population is needed")
     problems = [*_digest_problems(loaded, digest), *_layout_problems(promised), *bound_problems(promised)]
-    if promised.layout == "one table":
+    if promised.layout in ONE_FILE:
         only = promised.files[0]
         data: dict[str | None, bytes] = {only.name: read_bytes(release)}
         problems += _fingerprint_problems(data[only.name], only)
@@ -55,28 +55,30 @@ def verify(
     files = FilesOf(data, promised.guard)
     verified = LAYOUTS[promised.layout].verify(promised, files, stretch(report, 0.1, 1.0))
     origin = promised.origin
-    names = () if promised.layout == "one table" else origin.files
+    names = () if promised.layout in ONE_FILE else origin.files
+    protected = not LAYOUTS[promised.layout].exact_quasi
     problems += verified.problems
     if promised.presence is not None and population is not None and verified.table is not None:
         problems += promised.presence.problems_with(population, promised.policy, verified.table)
     unverifiable = not_verifiable(promised, loaded.unknown_keys, population=population is not None)
-    return Verification(tuple(problems), verified.result, names, promised.layout != "anatomy", unverifiable, origin)
+    return Verification(tuple(problems), verified.result, names, protected, unverifiable, origin)
 
 
 def _layout_problems(promised: Certificate) -> list[str]:
     """Compare what the certificate says about the tables with what such tables are."""
     entry, files = LAYOUTS[promised.layout], promised.files
-    projections, anatomy = promised.layout == "projections", promised.layout == "anatomy"
+    projections, exact = promised.layout == "projections", entry.exact_quasi
     method = promised.method if isinstance(promised.method, str) else ""
+    published = layout_of(method, has_both=bool(promised.settings.get("both")))
     held = tuple(file.holds for file in files if file.holds is not None)
     statements = {
-        "the method that the certificate names does not publish such tables": layout_of(method) is entry,
+        "the method that the certificate names does not publish such tables": published is entry,
         "the certificate's scope is not what such tables guarantee": promised.scope == entry.scope,
         "the certificate's guarantee is not what tclose guarantees": promised.guarantee in (None, GUARANTEE),
         "the certificate counts neither rows nor persons": promised.counted in COUNTED,
-        "the certificate says that identity is not protected, but it is": promised.identity_protected or anatomy,
+        "the certificate says that identity is not protected, but it is": promised.identity_protected or exact,
         "the certificate names a base method or a group that such tables do not have": (
-            (promised.base is not None) == projections and (promised.group is not None) == anatomy
+            (promised.base is not None) == projections and (promised.group is not None) == exact
         ),
         "the certificate has claims about a table that is not judged on its own": (
             projections or not any(file.claims or file.measures for file in files)

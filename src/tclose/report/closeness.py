@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tclose.distance import DISTANCES
+from tclose.distance import DISTANCES, JOINT_NEAR
 from tclose.privacy import requirement
 from tclose.release.certificate import Certificate, Claims, ModelClaim, Number
 from tclose.report import charts
@@ -49,13 +49,13 @@ def _level(reached: Number | None) -> str:
 
 
 def _attribute(figures: AttributeFigures, claims: Claims, canvas: Canvas) -> Html:
-    claim, limit = claims.sensitive[figures.name], claims.limits.get(figures.name)
+    claim, limit = claims.attributes[figures.name], claims.limits.get(figures.name)
     allowed = "" if limit is None else f"; the policy allows {limit}"
     words = (
         f"The worst class is class {figures.worst.number:,} with {counted(figures.worst.rows, 'row')}. Its distance "
         f"from the whole table is {_level(claim.closeness)} (exactly {claim.closeness_exact}){allowed}. Half of the "
         f"classes are within {number(figures.typical.closeness)}. With this distance, "
-        f"{DISTANCES[figures.distance].near}.{_superset(claims.supersets.get(figures.name))}"
+        f"{_near(figures.distance)}.{_superset(claims.supersets.get(figures.name))}"
     )
     pair = element("div", _distribution(figures, canvas), *_moves(figures, canvas), class_="pair")
     return element(
@@ -65,6 +65,11 @@ def _attribute(figures: AttributeFigures, claims: Claims, canvas: Canvas) -> Htm
         pair,
         _classes(figures, limit, canvas),
     )
+
+
+def _near(distance: str) -> str:
+    """Say what counts as near, as the end of a sentence."""
+    return JOINT_NEAR[distance] if distance in JOINT_NEAR else DISTANCES[distance].near
 
 
 def _superset(claim: ModelClaim | None) -> str:

@@ -152,9 +152,9 @@ def _share(figure: float | None) -> str:
 
 
 def _closeness(released: Sequence[Trial], policy: Policy) -> Section:
-    limits = {name: spec.limit for name, spec in policy.sensitive.items()}
+    limits = {name: spec.limit for name, spec in policy.required.items()}
     titles = [shown(name) + ("" if limit is None else f" ≤ {number(limit)}") for name, limit in limits.items()]
-    rows = [(_marked(trial), *(_share(trial.closeness[name]) for name in policy.sensitive)) for trial in released]
+    rows = [(_marked(trial), *(_share(trial.closeness[name]) for name in limits)) for trial in released]
     caption = "The distance of the worst class from the whole table, from 0 (equal) to 1 (as far as possible)"
     table = listing(caption, ("method", *titles), rows, numbers=len(titles))
     notes = [element("p", f"The policy requires {nt_closeness(policy.supersets)}.")] if policy.supersets else []

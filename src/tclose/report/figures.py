@@ -10,8 +10,8 @@ import numpy as np
 
 from tclose.policy import Policy
 from tclose.privacy.groups import GroupMove, ValueGroups
-from tclose.privacy.judge import counts_of, distance_of
-from tclose.table import CodedTable, SensitiveColumn
+from tclose.privacy.judge import JudgedColumn, counts_of, distance_of
+from tclose.table import CodedTable
 from tclose.types import Floats, Ints
 
 MOST_BARS = 16
@@ -64,17 +64,17 @@ class TableFigures:
 
 def figures_of(table: CodedTable, policy: Policy) -> TableFigures:
     """Return the figures of a published table that was coded as its readers do."""
-    limits = {name: None if spec.limit is None else float(spec.limit) for name, spec in policy.sensitive.items()}
-    attributes = (_attribute(column, table, limits[name]) for name, column in table.sensitive.items())
+    limits = {name: None if spec.limit is None else float(spec.limit) for name, spec in policy.required.items()}
+    attributes = (_attribute(column, table, limits[name]) for name, column in table.judged.items())
     sizes = table.classes.sizes
     return TableFigures(tuple(attributes), size_spans(sizes, min(policy.k, int(sizes.min()))))
 
 
-def _attribute(column: SensitiveColumn, table: CodedTable, limit: float | None) -> AttributeFigures:
+def _attribute(column: JudgedColumn, table: CodedTable, limit: float | None) -> AttributeFigures:
     counts, distance = counts_of(column, table.classes), distance_of(column)
     ratios = distance.emd(counts, column.reference)
-    closeness = ratios.floats()
-    worst = ratios.largest()[1]
+    largest, worst = ratios.largest()
+    closeness = np.minimum(ratios.floats(), float(largest))  # floats of tuples are some percent off
     typical = int(np.argsort(closeness, kind="stable")[(len(closeness) - 1) // 2])
     groups = ValueGroups.of(column, MOST_BARS)
     names, group_of = groups.names, groups.group_of

@@ -34,9 +34,30 @@ SUPERSETS = {
     "(n,t)-closeness": f"A weaker form of t-closeness: {NT_MEANING}. A superset is the whole table, or all rows that "
     "agree with the class on some of the quasi-identifiers. A class of n rows or more may be at any distance.",
 }
+OF_MODELS = {
+    "average_t": (
+        "Average t-closeness",
+        "The mean distance from the whole table is limited, taken over all rows, each with the distance of its class. "
+        "It is a promise about a random person: a single class may be farther away, unless t limits it, too.",
+    ),
+    "t_by": (
+        "t-closeness by group",
+        "Some groups of persons have a smaller t than the others. A class obeys the smallest t of its members.",
+    ),
+    "kl": (
+        "KL divergence",
+        "Another figure for how far the distribution in a class is from that in the whole table, in nats: 0 means "
+        "equal. It sums p·ln(p/q) over the values, with p the share in the class and q the share in the table. It does "
+        "not know which values are near each other.",
+    ),
+}
 BOUND = {
     "Lower bound": "A proved figure: no release of all rows of the table in one table, whichever method makes it, can "
     "meet the policy and lose less detail. The least possible loss lies between the lower bound and the loss reached.",
+}
+JOINT = {
+    "Attributes together": "Two or more sensitive attributes judged as one: its values are the tuples that rows show, "
+    "such as a diagnosis with a salary. Each attribute alone can be close to the whole table although tuples are not.",
 }
 COMPARED = {
     "Method": "A published way to put rows into classes. All methods give the same guarantee; they differ in its cost, "
@@ -45,6 +66,7 @@ COMPARED = {
 }
 
 
-def terms(with_supersets: Collection[str]) -> dict[str, str]:
-    """Return the terms of a page; (n,t)-closeness is explained where some attribute has it."""
-    return {**TERMS, **SUPERSETS} if with_supersets else TERMS
+def terms(with_supersets: Collection[str], models: Collection[str] = ()) -> dict[str, str]:
+    """Return the terms of a page; (n,t)-closeness and some other models are explained where they are required."""
+    explained = {**TERMS, **SUPERSETS} if with_supersets else TERMS
+    return explained | dict(words for model, words in OF_MODELS.items() if model in models)

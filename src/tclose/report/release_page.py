@@ -23,7 +23,7 @@ from tclose.report.closeness import closeness_section
 from tclose.report.detail import DetailSection, detail_figures
 from tclose.report.exposed import exposed_part, lost_part
 from tclose.report.figures import TableFigures, figures_of
-from tclose.report.glossary import BOUND, terms
+from tclose.report.glossary import BOUND, JOINT, terms
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, listing, origin_line, words
 from tclose.types import Progress, silent, stretch
@@ -32,6 +32,7 @@ from tclose.words import counted, level, nt_closeness, number, percent, required
 PHASE = "drawing the page"
 MOST_LISTED = 3  # attributes, one by one, in the lead
 QUASI = "quasi-identifier: published less exactly"
+BOTH = "quasi-identifier and sensitive: published less exactly, its exact values counted by class"
 KEPT = "published exactly, part of the class"
 UNLINKABLE = "published exactly and not judged (unlinkable)"
 IDENTIFIER = "identifier: never published"
@@ -176,10 +177,14 @@ class ReleasePage:
 
     def _policy(self) -> Section:
         certificate, policy = self.certificate, self.certificate.policy
-        rows = [(shown(name), QUASI, "") for name in policy.quasi]
+        rows = [(shown(name), BOTH if name in policy.both else QUASI, "") for name in policy.quasi]
         rows += [
             (shown(name), f"sensitive, distance {claim.distance}", _required(name, certificate.claims.models))
             for name, claim in certificate.claims.sensitive.items()
+        ]
+        rows += [
+            (shown(name), f"attributes together, distance {claim.distance}", _required(name, certificate.claims.models))
+            for name, claim in certificate.claims.joint.items()
         ]
         rows += [(shown(name), KEPT, "") for name in policy.keep]
         rows += [(shown(name), UNLINKABLE, "") for name in policy.unlinkable]
@@ -193,7 +198,9 @@ class ReleasePage:
         return Section("policy", "What the policy requires", [element("p", sentence), *tempering, table], "Policy")
 
     def _glossary(self) -> Section:
-        explained = terms(self.certificate.claims.supersets) | ({} if self.certificate.bound is None else BOUND)
+        claims, bound = self.certificate.claims, {} if self.certificate.bound is None else BOUND
+        explained = terms(claims.supersets, {str(claim.model) for claim in claims.models}) | bound
+        explained |= JOINT if claims.joint else {}
         return Section("glossary", "Glossary", [words(explained)], "Glossary")
 
     def _certificate(self) -> Section:
@@ -241,13 +248,14 @@ def summary(certificate: Certificate) -> str:
 
 def _within_limits(claims: Claims) -> list[str]:
     """Say how far the classes are from the whole table, where the policy limits that for every class."""
-    reached = {name: claims.sensitive[name].closeness or 0.0 for name in claims.limits}
+    reached = {name: claims.attributes[name].closeness or 0.0 for name in claims.limits}
     spelled = {name: f"{shown(name)} {number(reached[name])} (limit {limit})" for name, limit in claims.limits.items()}
     if len(spelled) > MOST_LISTED:
+        together = " (alone or together)" if claims.joint else ""
         tightest = max(spelled, key=lambda name: reached[name] / max(level(claims.limits[name]), 1e-9))
         return [
-            f"In every class, {len(spelled)} sensitive attributes are as close to the whole table as the policy "
-            f"requires; nearest to its limit is {spelled[tightest]}."
+            f"In every class, {len(spelled)} sensitive attributes{together} are as close to the whole table as the "
+            f"policy requires; nearest to its limit is {spelled[tightest]}."
         ]
     listed = _listed(list(spelled.values()))
     return [f"The largest distance between a class and the whole table: {listed}."] if spelled else []
@@ -261,13 +269,14 @@ def _near_supersets(claims: Claims) -> list[str]:
 
 def _required(attribute: str, models: Sequence[ModelClaim]) -> str:
     """Spell everything that is required of a sensitive attribute."""
-    return ", ".join(
-        required(claim.required)
-        if isinstance(claim.required, Mapping)
-        else f"{claim.model} = {required(claim.required)}"
-        for claim in models
-        if claim.attribute == attribute
-    )
+    return ", ".join(_spelled(claim) for claim in models if claim.attribute == attribute)
+
+
+def _spelled(claim: ModelClaim) -> str:
+    if not isinstance(claim.required, Mapping):
+        return f"{claim.model} = {required(claim.required)}"
+    entry = requirement(str(claim.model))
+    return required(claim.required) if entry.compared else f"{claim.model}: {entry.words(claim.required)}"
 
 
 def _sizes_of_span(low: float, high: float) -> str:

@@ -13,11 +13,12 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError, LeakWarning, Mistakes, PolicyError, nearest
-from tclose.policy import Policy
+from tclose.policy import MODELS, Policy
 from tclose.policy.settings import join
 from tclose.table import quasi, sensitive
 from tclose.table.classes import Classes, classes_of
 from tclose.table.hierarchy import Hierarchy
+from tclose.table.joint import JointColumn, joint_columns
 from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING, SensitiveColumn
@@ -42,7 +43,9 @@ class CodedTable:
     rows: Ints  # where each row stood in the table as it was read
     withheld: int  # rows left out because a sensitive value is missing
     hierarchies: Mapping[str, Hierarchy]  # of quasi-identifiers, from their files
+    apart: Mapping[str, pl.Series] = field(default_factory=dict)  # cells of which no row is known to be the owner
     read: dict[str, Values] = field(default_factory=dict)  # the columns read so far
+    joint: Mapping[str, JointColumn] = field(default_factory=dict)  # attributes together, which are judged as well
 
     def __len__(self) -> int:
         return self.frame.height
@@ -50,8 +53,14 @@ class CodedTable:
     def values(self, name: str) -> Values:
         """Return the values of a column, read once."""
         if name not in self.read:
-            self.read[name] = values_of(self.frame[name], self.policy.missing, self.rows)
+            cells = self.apart[name] if name in self.apart else self.frame[name]
+            self.read[name] = values_of(cells, self.policy.missing, self.rows)
         return self.read[name]
+
+    @property
+    def judged(self) -> Mapping[str, SensitiveColumn | JointColumn]:
+        """Everything that closeness can be asked of: each sensitive attribute, then attributes together."""
+        return {**self.sensitive, **self.joint}
 
     @cached_property
     def quasi(self) -> Mapping[str, QuasiColumn]:
@@ -102,21 +111,26 @@ class CodedTable:
 
     def under(self, policy: Policy) -> CodedTable:
         """Return the same rows under a policy that asks for other levels, or about fewer sensitive attributes."""
-        return replace(self, policy=policy, sensitive={name: self.sensitive[name] for name in policy.sensitive})
+        sensitive = {name: self.sensitive[name] for name in policy.sensitive}
+        return replace(
+            self, policy=policy, sensitive=sensitive, joint={each.name: self.joint[each.name] for each in policy.joint}
+        )
 
     def only(self, rows: Ints) -> CodedTable:
         """Return some rows as a table of their own: what is learned from it depends on these rows alone."""
         return self if len(rows) == len(self) else _encoded(self.frame[rows], self.policy, self.rows[rows], self)
 
 
-def encode(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
-    """Turn a frame into codes, as the policy says."""
+def encode(
+    frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False, apart: Mapping[str, pl.Series] | None = None
+) -> CodedTable:
+    """Turn a frame into codes, as the policy says; sensitive cells that stand `apart` are not read from the frame."""
     check_columns(frame, policy, ignore_others=ignore_others)
     frame = _with_one_zero(frame, policy)
     warn_of_leaks(frame, policy)
-    rows = rows_with_values(frame, policy)
+    rows = None if apart else rows_with_values(frame, policy)
     if rows is None:
-        table = _encoded(frame, policy, np.arange(frame.height))
+        table = _encoded(frame, policy, np.arange(frame.height), apart=apart or {})
     else:
         table = replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
     _warn_of_like_values(table)
@@ -144,16 +158,24 @@ def _with_one_zero(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     return pl.DataFrame({name: with_one_zero(c, policy.missing) if name in named else c for name, c in columns})
 
 
-def encode_quietly(frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False) -> CodedTable:
+def encode_quietly(
+    frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False, apart: Mapping[str, pl.Series] | None = None
+) -> CodedTable:
     """Turn a frame into codes without warnings: they were given when the table was first read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)
-        return encode(frame, policy, ignore_others=ignore_others)
+        return encode(frame, policy, ignore_others=ignore_others, apart=apart)
 
 
-def _encoded(frame: pl.DataFrame, policy: Policy, rows: Ints, whole: CodedTable | None = None) -> CodedTable:
+def _encoded(
+    frame: pl.DataFrame,
+    policy: Policy,
+    rows: Ints,
+    whole: CodedTable | None = None,
+    apart: Mapping[str, pl.Series] | None = None,
+) -> CodedTable:
     """Code rows, all of which have their sensitive values; of the `whole` table, files need not be read again."""
-    table, mistakes = CodedTable(frame, policy, {}, None, rows, 0, {}), Mistakes()
+    table, mistakes = CodedTable(frame, policy, {}, None, rows, 0, {}, apart or {}), Mistakes()
     hierarchies = _checked_hierarchies(table, mistakes) if whole is None else whole.hierarchies
     columns = {}
     for name in policy.sensitive:
@@ -162,7 +184,8 @@ def _encoded(frame: pl.DataFrame, policy: Policy, rows: Ints, whole: CodedTable 
     mistakes.report()
     persons = None if policy.person is None else _persons(frame[policy.person], policy)
     withheld = 0 if whole is None else whole.withheld
-    return replace(table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies)
+    joint = joint_columns(policy.joint, columns)
+    return replace(table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies, joint=joint)
 
 
 def _persons(column: pl.Series, policy: Policy) -> Ints:
@@ -210,6 +233,14 @@ def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
     """Warn about what the policy allows and a steward may have overlooked."""
     for column in policy.unlinkable:
         warnings.warn(f"'{column}' is published as it is and not judged (unlinkable)", LeakWarning, stacklevel=2)
+    for column, spec in policy.sensitive.items():
+        if spec.average_t is not None and all(getattr(spec, model) is None for model in MODELS if model != "average_t"):
+            warnings.warn(
+                f"average_t of '{column}' bounds no single class, which may be at any distance from the table: "
+                "say t as well if that matters",
+                LeakWarning,
+                stacklevel=2,
+            )
     if policy.person is None:
         present = set(frame.columns)
         for column in policy.identifiers:

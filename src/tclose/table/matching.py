@@ -19,14 +19,20 @@ def places_in(known: Sequence[str], values: ValueDomain, *, misses: str) -> Ints
 
     Text is matched as it is; numbers, dates and booleans by value (39.0 is 39, True is true).
     """
-    place = {text: code for code, text in enumerate(known)}
-    places = [place.get(text, -1) for text in values.texts]
-    if values.units is not None and -1 in places:
-        places = _by_value(known, values, values.units)
+    places = known_places(known, values)
     missed = [code for code, at in enumerate(places) if at < 0]
     if missed:
         raise _missed(values, missed, misses)
     return np.array(places, dtype=np.int64)
+
+
+def known_places(known: Sequence[str], values: ValueDomain) -> list[int]:
+    """Return the place in `known` of each value, -1 where it is not there."""
+    place = {text: code for code, text in enumerate(known)}
+    places = [place.get(text, -1) for text in values.texts]
+    if values.units is not None and -1 in places:
+        places = _by_value(known, values, values.units)
+    return places
 
 
 def _by_value(known: Sequence[str], values: ValueDomain, units: NDArray[Any]) -> list[int]:

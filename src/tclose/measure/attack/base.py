@@ -34,6 +34,7 @@ class Secret:
     nodes: tuple[tuple[str, ...], ...] = ()  # how the nodes of each height are called
     positions: NDArray[np.float64] | None = None  # of values on a line
     costs: NDArray[np.float64] | None = None  # between values, where a matrix gives them
+    linked: bool = True  # whether rows show the values; else the values of a class stand in its rows in any order
 
     @property
     def reference(self) -> Ints:
@@ -113,7 +114,7 @@ class Attack:
     title: str
     meaning: str  # what the adversary does, in a sentence or two
     figure: str  # what the figure is
-    unit: Literal["classes", "values", "times", "share", "rows", "bits"]
+    unit: Literal["classes", "values", "times", "share", "rows", "distance", "bits"]
     better: Literal["lower", "higher"]
     run: Callable[[Scene], Finding]
     cure: str = field(kw_only=True)  # the setting that helps against it

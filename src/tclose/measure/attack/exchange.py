@@ -25,6 +25,7 @@ LEAST_CLASSES = 5
 LEAST_PAIRS = 10
 RAW = "The table itself shows everybody's values."
 MEANS = "Class means do not show who fits a class, and this attack needs to know everybody's class."
+APART = "Some sensitive values are published apart from the rows, and this attack reads values of rows."
 TOO_FEW = (
     f"This attack needs at least {LEAST_CLASSES} classes, and {LEAST_PAIRS} pairs of rows of one class with different "
     "values: how much an exchange that was not made tells is learned on them."
@@ -42,8 +43,8 @@ def run(scene: Scene) -> Finding:
     if not scene.secrets:
         return not_applicable(scene, NO_SECRET)
     published = scene.published()
-    if published.by_mean:
-        return not_applicable(scene, MEANS)
+    if published.by_mean or published.apart:
+        return not_applicable(scene, MEANS if published.by_mean else APART)
     rows = attacked_rows(published, np.random.default_rng(SEED), scene.beat)
     if rows is None or len(rows.sizes) < LEAST_CLASSES:
         return not_applicable(scene, TOO_FEW)

@@ -16,17 +16,17 @@ from tclose.words import columns, percent, rows_of
 
 def run(scene: Scene) -> Finding:
     """Find the rows for which one known value reveals another, and the share of rows that it singles out."""
-    rows = len(scene.labels)
-    if len(scene.secrets) < 2:
+    rows, secrets = len(scene.labels), [secret for secret in scene.secrets if secret.linked]
+    if len(secrets) < 2:
         return not_applicable(
             scene, "This attack needs two sensitive attributes: one that the adversary knows, and one to learn."
         )
     learnt, best = np.zeros(rows, dtype=bool), (-1.0, "")
-    for known in scene.secrets:
+    for known in secrets:
         group = _groups(scene, known)
         single = np.bincount(group)[group] == 1
         best = max(best, (float(single.mean()), known.name))
-        for other in scene.secrets:
+        for other in secrets:
             if other is not known and np.ptp(other.cells):
                 learnt |= _agree(group, other)
     share, name = best

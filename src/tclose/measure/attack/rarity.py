@@ -7,13 +7,16 @@ import numpy as np
 from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, not_applicable
 from tclose.words import columns, rows_of
 
+UNLINKED = "No row shows a sensitive value: the values of each class are counted apart from its rows."
+
 
 def run(scene: Scene) -> Finding:
     """Find the rarest value, and the rows whose value fewer than k rows share."""
-    if not scene.secrets:
-        return not_applicable(scene, NO_SECRET)
+    secrets = [secret for secret in scene.secrets if secret.linked]
+    if not secrets:
+        return not_applicable(scene, UNLINKED if scene.secrets else NO_SECRET)
     rare, least, names = np.zeros(len(scene.labels), dtype=bool), len(scene.labels), []
-    for secret in scene.secrets:
+    for secret in secrets:
         shared = np.bincount(secret.cells)[secret.cells]
         least = min(least, int(shared.min()))
         if (shared < scene.crowd).any():

@@ -14,6 +14,7 @@ from tclose.measure.attack import (
     rarity,
     similarity,
     skewness,
+    together,
 )
 from tclose.measure.attack.base import Attack
 
@@ -21,6 +22,7 @@ ATTACKS: tuple[Attack, ...] = (
     homogeneity.ATTACK,
     background.ATTACK,
     skewness.ATTACK,
+    together.ATTACK,
     similarity.ATTACK,
     linkage.PROSECUTOR,
     linkage.JOURNALIST,

@@ -128,13 +128,16 @@ def _of_numbers(axis: NumberAxis) -> AxisLosses:
 
 
 def bound_problem(table: CodedTable, policy: Policy) -> BoundProblem:
-    """Return what a bound is computed from; `PolicyError` says where no bound can hold."""
+    """Return what a bound is computed from; `PolicyError` says where no bound can hold.
+
+    What attributes must satisfy together is left out: a bound for fewer requirements holds, too.
+    """
     _refuse(table, policy)
     publishable(table, policy)  # raises `Infeasible`
     problem = problem_of(table, policy)
     binding = [
         (name, attribute)
-        for name, attribute in zip(table.sensitive, problem.sensitive, strict=True)
+        for name, attribute in zip(table.sensitive, problem.sensitive, strict=False)  # joint attributes come last
         if attribute.t is not None and attribute.n is None
     ]
     return BoundProblem(

@@ -42,6 +42,7 @@ class PublishedRows:
     group: Ints  # of each class: rows can be exchanged within a group only
     k: int
     by_mean: bool = False  # whether class means are published, which do not show who fits
+    apart: bool = False  # whether sensitive values are published apart from the rows
 
 
 def attacked_rows(published: PublishedRows, random: np.random.Generator, beat: Beat) -> AttackedRows | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.distance import Metric
+from tclose.distance import Metric, TupleMetric
 from tclose.errors import Unsuited
 from tclose.partition.exact import subsets
 from tclose.partition.problem import Problem
@@ -19,6 +19,7 @@ from tclose.types import Floats, Ints
 
 MOST_ROWS = 18  # 2^18 subsets to judge, 3^18/2 steps: about a second
 MOST_TRANSPORTS = 10_000  # a matrix is judged by a transportation problem of some milliseconds per count vector
+MOST_TUPLE_TRANSPORTS = 1_000  # the same for tuples of values, whose vectors repeat less often
 COSTS = {"gcp": subsets.gcp, "stars": subsets.stars}
 
 
@@ -30,13 +31,13 @@ def check_reach(problem: Problem) -> None:
             "the programme for loss = 'stars' may reach them"
         )
     for attribute in problem.sensitive:
-        if (
-            isinstance(attribute.geometry, Metric)
-            and (vectors := int(np.prod(attribute.row_counts + 1))) > MOST_TRANSPORTS
-        ):
-            raise Unsuited(
-                f"exact: for a matrix the recursion judges {MOST_TRANSPORTS:,} different counts; there are {vectors:,}"
-            )
+        if isinstance(geometry := attribute.geometry, Metric):
+            tuples = isinstance(geometry, TupleMetric)
+            most, what = (MOST_TUPLE_TRANSPORTS, "tuples of values") if tuples else (MOST_TRANSPORTS, "a matrix")
+            if (vectors := int(np.prod(attribute.row_counts + 1))) > most:
+                raise Unsuited(
+                    f"exact: for {what} the recursion judges {most:,} different counts; there are {vectors:,}"
+                )
 
 
 def best_classes(problem: Problem, loss: str, pulse: Pulse) -> tuple[Ints, float]:

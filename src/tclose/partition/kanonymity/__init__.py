@@ -1,8 +1,9 @@
 """k-anonymity and 2-diversity by suppression, with few stars or the fewest (Liang & Yuan 2013, theorems 10 and 11).
 
 Columns are starred where a class shows more than one value, and a partition costs its stars (`shared/stars.py`). For
-k-anonymity with m columns, the method needs at most m times the stars of the optimum. For 2-diversity as they define it
-(no value makes up more than half of a class; our alpha = 1/2), it finds the optimum.
+k-anonymity with m columns, the method needs at most m times the stars of the optimum; `stars="fewest"` finds the
+optimum for k = 2 (Blocki & Williams 2010). For 2-diversity as they define it (no value makes up more than half of a
+class; our alpha = 1/2), it finds the optimum.
 """
 
 from __future__ import annotations
@@ -10,36 +11,54 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
 from tclose.distance import Counts
 from tclose.errors import Unsuited
 from tclose.partition.kanonymity.approximation import approximate
-from tclose.partition.kanonymity.pairing import check_solver, two_diverse
+from tclose.partition.kanonymity.pairing import check_solver, two_anonymous, two_diverse
 from tclose.partition.problem import Problem
 from tclose.partition.shared.pulse import Pulse
 from tclose.partition.shared.stars import columns_of
 from tclose.privacy import Alpha
 from tclose.types import Ints, Progress, silent
 
-__all__ = ["partition"]
+__all__ = ["Stars", "partition"]
 
+Stars = Literal["few", "fewest"]
 
 HALF = Fraction(1, 2)
 
 
-def partition(problem: Problem, *, seed: int = 0, progress: Progress = silent) -> Ints:
-    """Return a class label per row: 0, 1, 2, …; the method is deterministic, so the seed changes nothing."""
+def partition(problem: Problem, *, stars: Stars = "few", seed: int = 0, progress: Progress = silent) -> Ints:
+    """Return a class label per row: 0, 1, 2, …; the method is deterministic, so the seed changes nothing.
+
+    `stars="fewest"` finds the optimum where k is 2 at most; for a larger k that is NP-hard.
+    """
     diverse = _two_diversity(problem)
     problem.check_feasible()
-    if diverse is None:
+    if diverse is None and stars == "fewest" and problem.k > 1:
+        labels = _fewest(problem, Pulse(progress))
+    elif diverse is None:
         labels = approximate(columns_of(problem), problem.k)
     else:
         check_solver()
         labels = two_diverse(columns_of(problem), problem.sensitive[diverse].codes, Pulse(progress))
     progress(1.0)
     return labels
+
+
+def _fewest(problem: Problem, pulse: Pulse) -> Ints:
+    """Return the classes of 2-anonymity with the fewest stars."""
+    if problem.k > 2:
+        raise Unsuited(
+            f"kanonymity finds the fewest stars for k = 2 only, and this policy asks for k = {problem.k}; "
+            "for a few rows, the method exact does"
+        )
+    check_solver()
+    return two_anonymous(columns_of(problem), pulse)
 
 
 def _two_diversity(problem: Problem) -> int | None:

@@ -39,6 +39,15 @@ def two_diverse(columns: Ints, values: Ints, pulse: Pulse = QUIET) -> Ints:
     return _dealt(type_of.reshape(-1), rows, edges, times)
 
 
+def two_anonymous(columns: Ints, pulse: Pulse = QUIET) -> Ints:
+    """Return a class per row: the fewest stars of 2-anonymity (Blocki & Williams 2010), given two rows or more.
+
+    Classes of four rows and more can be divided, so pairs and triples are enough here, too: it is 2-diversity of values
+    that all differ.
+    """
+    return two_diverse(columns, np.arange(len(columns)), pulse)
+
+
 def _dealt(type_of: Ints, rows: Ints, edges: Ints, times: Ints) -> Ints:
     """Give the rows of each type to the pairs and triples that take some."""
     order = np.argsort(type_of, kind="stable")
@@ -175,4 +184,4 @@ def check_solver() -> None:
     try:
         import scipy.optimize  # noqa: F401
     except ImportError as missing:
-        raise MissingExtra("scipy", "solve", "2-diversity with the method kanonymity") from missing
+        raise MissingExtra("scipy", "solve", "the method kanonymity, for the fewest stars,") from missing

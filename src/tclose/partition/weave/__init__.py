@@ -12,19 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
+from tclose.distance import TupleMetric
 from tclose.errors import InternalError, PolicyError, did_you_mean
-from tclose.partition.problem import Problem
-from tclose.partition.shared.merging import merged
+from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.start import STARTED, Finish, Split, Start
 from tclose.partition.weave.candidates import OWN, Candidates
 from tclose.partition.weave.effort import EFFORTS, EffortName, Pass, effort_for
+from tclose.partition.weave.finishing import finisher
 from tclose.partition.weave.own import OwnClasses, improved
 from tclose.partition.weave.table import WeaveTable
-from tclose.types import Ints, Progress, silent, stretch
+from tclose.partition.weave.tuples import leeway
+from tclose.types import Beat, Ints, Progress, silent, stretch
 
 __all__ = ["EffortName", "best_partition", "partition"]
 
@@ -60,7 +63,8 @@ def best_partition(
     if effort not in EFFORTS:
         raise PolicyError(f"there is no effort '{effort}'{did_you_mean(effort, EFFORTS)}")
     problem.check_feasible()
-    finished, considered = finish or _finisher(problem), []
+    beat, considered = partial(progress, STARTED), []
+    finished = finisher(problem, beat) if finish is None else _within_t_first(problem, finish, beat)
     for start in starts:
         if start.optimal and (labels := finished(start.labels)) is not None and np.array_equal(labels, start.labels):
             progress(1.0, "merging classes")
@@ -81,20 +85,38 @@ def best_partition(
     return Split(best.labels, best.name)
 
 
-def _finisher(problem: Problem) -> Finish:
-    """Return what merges classes until the problem admits them."""
+def _within_t_first(problem: Problem, finish: Finish, beat: Beat) -> Finish:
+    """Return what brings tuples of values, which have leeway, within t before it merges classes; merging keeps t."""
+    tuples = tuple(replace(attribute, models=()) for attribute in problem.sensitive if _are_tuples(attribute))
+    if not tuples:
+        return finish
+    within_t = finisher(replace(problem, sensitive=tuples, k=1, persons=None), beat)
 
-    def finish(labels: Ints) -> Ints:
-        return merged(labels, np.zeros_like(labels), problem.points, lambda labels: ~problem.admitted(labels))
+    def finished(labels: Ints) -> Ints | None:
+        mended = within_t(labels)
+        return None if mended is None else finish(mended)
 
-    return finish
+    return finished
+
+
+def _are_tuples(attribute: Attribute) -> bool:
+    return attribute.t is not None and isinstance(attribute.geometry, TupleMetric)
 
 
 def _views(problem: Problem) -> list[Problem]:
-    """Return the problem, and the same without persons: where hardly a class holds a person twice, it may do better."""
+    """Return the problem, and the same without persons: where hardly a class holds a person twice, it may do better.
+
+    Tuples of values, which are measured in a tree that is too strict, get leeway.
+    """
+    if any(map(_are_tuples, problem.sensitive)):
+        problem = replace(problem, sensitive=tuple(map(_with_leeway, problem.sensitive)))
     if problem.repeated_persons is None or problem.rows > FEW_PERSON_ROWS:
         return [problem]
     return [problem, replace(problem, persons=None)]
+
+
+def _with_leeway(attribute: Attribute) -> Attribute:
+    return replace(attribute, leeway=leeway(attribute)) if _are_tuples(attribute) else attribute
 
 
 def _consider(

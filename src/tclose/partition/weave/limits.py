@@ -1,7 +1,8 @@
 """All limits on classes as kernels read them: trees, the counts of the table, and the work that is allowed.
 
 The work of a class on a tree is Σ weight·|N·C − s·R|, an integer. t allows so much work per row of the class, rounded
-down to what 64 bits can hold. A rule allows no work: its work is the number of rows by which a class breaks it.
+down to what 64 bits can hold. A rule allows no work: its work is the number of rows by which a class breaks it. A
+threshold for a group of persons allows work as t does; a class without rows of the group has none.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LARGEST = 2**63 - 1  # that 64 bits can hold
 
 ATTRIBUTE = np.dtype(
     [
-        ("kind", "i8"),  # DISTANCE or RULE
+        ("kind", "i8"),  # DISTANCE, RULE or GUARDED
         ("edge", "i8"),  # the first of its edges
         ("path_end", "i8"),  # the edges before this one are a path along the values
         ("edge_end", "i8"),
@@ -41,8 +42,10 @@ ATTRIBUTE = np.dtype(
         ("allowed_per", "i8"),
         ("scale", "f8"),  # the work per row of a distance of 1
         ("free_size", "i8"),  # rows from which on a class is admitted whatever its work
+        ("guard", "i8"),  # of a threshold for a group: the edge beyond which its rows are
         ("distinct", "i8"),  # of a rule: least number of different values
         ("entropy", "f8"),  # of a rule: least entropy in nats, 0 for none
+        ("kl", "f8"),  # of a rule: largest divergence from the table in nats, infinite for none
         ("c", "i8"),  # of a rule: recursive (c/c_per, l)-diversity, l = 0 for none
         ("c_per", "i8"),
         ("l", "i8"),
@@ -50,7 +53,9 @@ ATTRIBUTE = np.dtype(
     align=True,
 )
 EDGE = np.dtype([("reference", "i8"), ("weight", "i8")], align=True)
-SHARE = np.dtype([("most", "i8"), ("most_per", "i8"), ("least", "i8"), ("least_per", "i8")], align=True)
+SHARE = np.dtype(
+    [("most", "i8"), ("most_per", "i8"), ("least", "i8"), ("least_per", "i8"), ("surprisal", "f8")], align=True
+)
 
 
 @kernel_struct
@@ -60,7 +65,7 @@ class Limits:
     attributes: Records = array(ATTRIBUTE)
     codes: SmallInts = array(np.int32, 2)  # rows × attributes
     edges: Records = array(EDGE)
-    shares: Records = array(SHARE)  # per edge: the largest and smallest share of a class that a rule allows
+    shares: Records = array(SHARE)  # per edge: what a rule allows as the share of a class, and −ln of the table's
     above: SmallInts = array(np.int32)  # the edges above each value, those of a path left out
     persons: SmallInts = array(np.int32)  # the person of each row; empty where no person has several rows
     least_persons: Ints = array(np.int64)  # one number: of a class, where persons are counted
@@ -105,7 +110,7 @@ def _attribute(tree: LimitTree, edge: int, value: int, above: int, rows: int) ->
         *(tree.kind, edge, edge + tree.path, edge + len(tree.weight)),
         *(value, len(tree.above), above, tree.above.shape[1]),
         *(tree.total, scaled.level.numerator, scaled.level.denominator, scaled.scale, tree.free_size),
-        *(rule.distinct, rule.entropy, c.numerator, c.denominator, l),
+        *(edge + tree.guard, rule.distinct, rule.entropy, rule.divergence, c.numerator, c.denominator, l),
     )
 
 
@@ -144,13 +149,13 @@ def _scaled(tree: LimitTree, rows: int) -> _Scaled:
     return _Scaled([-(-weight // shrink) for weight in tree.weight], level, max(whole / shrink, 1.0))
 
 
-def _share_bounds(tree: LimitTree, rows: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the largest and the smallest share of a class per value: 1 and 0 where no rule limits it."""
+def _share_bounds(tree: LimitTree, rows: int) -> Iterator[tuple[int, int, int, int, float]]:
+    """Yield the largest and the smallest share of a class per value, 1 and 0 where no rule limits it; and −ln q."""
     rule, count = tree.rule or Rule(), len(tree.weight)
     most, least = rule.most or [Fraction(1)] * count, rule.least or [Fraction(0)] * count
-    for high, low in zip(most, least, strict=True):
+    for high, low, surprisal in zip(most, least, rule.surprisal or [0.0] * count, strict=True):
         upper, lower = _fitted(min(high, Fraction(1)), rows, math.floor), _fitted(low, rows, math.ceil)
-        yield upper.numerator, upper.denominator, lower.numerator, lower.denominator
+        yield upper.numerator, upper.denominator, lower.numerator, lower.denominator, surprisal
 
 
 def _fitted(share: Fraction, rows: int, rounded: Callable[[Fraction], int]) -> Fraction:

@@ -1,6 +1,7 @@
 """How many rows a class is away from keeping the rule of an attribute's further models.
 
-α, β and δ limit each value's share of a class; distinct l, entropy l and recursive (c,l) look at all values together.
+α, β and δ limit each value's share of a class; distinct l, entropy l, recursive (c,l) and KL divergence look at all
+values together.
 Merging two classes that keep a rule gives a class that keeps it.
 """
 
@@ -46,9 +47,24 @@ def rule_breach(limits: Limits, counts: SmallInts, c: int, size: int, a: int) ->
         missing = size * (attribute.entropy - NEAR - np.log(size if size > 1 else 1)) + spread
         if missing > 0:
             breach += 1 + int(missing)
+    if attribute.kl < np.inf:
+        breach += _divergence_breach(limits, counts, c, size, a)
     if attribute.l > 0:
         breach += _recursive_breach(limits, counts, c, size, a)
     return breach
+
+
+@part
+def _divergence_breach(limits: Limits, counts: SmallInts, c: int, size: int, a: int) -> int:
+    """Return by how many nats of all its rows a class passes the largest divergence; the line itself is allowed."""
+    attribute, beyond = limits.attributes[a], 0.0
+    of_class = np.log(size if size > 1 else 1)
+    for e in range(attribute.edge, attribute.edge_end):
+        count = int(counts[c, e])
+        if count > 0:
+            beyond += count * (np.log(count) - of_class + limits.shares[e].surprisal)
+    beyond -= size * (attribute.kl + NEAR)
+    return 1 + int(beyond) if beyond > 0 else 0
 
 
 @part

@@ -9,7 +9,7 @@ from tclose.partition.shared.kernels import kernel, part
 from tclose.partition.shared.workers import Flag, raised
 from tclose.partition.weave.limits import SAFE, Limits
 from tclose.partition.weave.rules import rule_breach, share_breach
-from tclose.partition.weave.trees import RULE
+from tclose.partition.weave.trees import DISTANCE, GUARDED, RULE
 from tclose.types import Floats, Ints, SmallInts
 
 
@@ -24,6 +24,19 @@ def count_row(limits: Limits, counts: SmallInts, c: int, row: int, sign: int) ->
         first = attribute.above + x * attribute.depth
         for i in range(first, first + attribute.depth):
             counts[c, limits.above[i]] += sign
+
+
+@part
+def _count_value(limits: Limits, counts: SmallInts, c: int, a: int, value: int, sign: int) -> None:
+    """Add a row with a value to the counts of a class on one limit (sign 1), or take it away (-1); -1 for no value."""
+    if value < 0:
+        return
+    attribute = limits.attributes[a]
+    for e in range(attribute.edge + value, attribute.path_end):
+        counts[c, e] += sign
+    first = attribute.above + value * attribute.depth
+    for i in range(first, first + attribute.depth):
+        counts[c, limits.above[i]] += sign
 
 
 @part
@@ -70,6 +83,8 @@ def class_work(limits: Limits, counts: SmallInts, c: int, size: int, a: int) -> 
     attribute = limits.attributes[a]
     if attribute.kind == RULE:
         return rule_breach(limits, counts, c, size, a)
+    if attribute.kind == GUARDED and counts[c, attribute.guard] == 0:
+        return 0
     return _tree_work(limits, counts, c, size, a)
 
 
@@ -118,7 +133,7 @@ def smallest_class_size(limits: Limits, k: int, end: int, stop: Flag) -> int:
 @part
 def _possible_size(limits: Limits, size: int, a: int) -> bool:
     attribute, edges = limits.attributes[a], limits.edges
-    if attribute.kind == RULE:
+    if attribute.kind != DISTANCE:
         return True
     total, work, allowed = attribute.total, 0, allowed_work(limits, size, a)
     for e in range(attribute.edge, attribute.edge_end):
@@ -138,6 +153,8 @@ def work_after_exchange(
     total = attribute.total
     if attribute.kind == RULE:
         return _breach_after(limits, counts, c, size, a, leaving, joining)
+    if attribute.kind == GUARDED:
+        return _guarded_work_after(limits, counts, c, size, a, leaving, joining)
     low, high, change = leaving, joining, -total
     if joining < leaving:
         low, high, change = joining, leaving, total
@@ -180,6 +197,19 @@ def _breach_after(limits: Limits, counts: SmallInts, c: int, size: int, a: int, 
 
 
 @part
+def _guarded_work_after(
+    limits: Limits, counts: SmallInts, c: int, size: int, a: int, leaving: int, joining: int
+) -> int:
+    """Return the work of a class on the threshold of a group after one value leaves and another joins; -1 for none."""
+    _count_value(limits, counts, c, a, leaving, -1)
+    _count_value(limits, counts, c, a, joining, 1)
+    work = class_work(limits, counts, c, size, a)
+    _count_value(limits, counts, c, a, leaving, 1)
+    _count_value(limits, counts, c, a, joining, -1)
+    return work
+
+
+@part
 def work_after_move(limits: Limits, counts: SmallInts, c: int, size: int, a: int, value: int, sign: int) -> int:
     """Return the work of a class that gains (sign 1) or loses (-1) a row with this value."""
     attribute, edges = limits.attributes[a], limits.edges
@@ -188,6 +218,8 @@ def work_after_move(limits: Limits, counts: SmallInts, c: int, size: int, a: int
         if sign > 0:
             return _breach_after(limits, counts, c, size, a, -1, value)
         return _breach_after(limits, counts, c, size, a, value, -1)
+    if attribute.kind == GUARDED:
+        return _guarded_work_after(limits, counts, c, size, a, -1 if sign > 0 else value, value if sign > 0 else -1)
     middle = attribute.edge + value if attribute.edge + value < attribute.path_end else attribute.path_end
     for e in range(attribute.edge, middle):
         work += edges[e].weight * abs(total * counts[c, e] - size * edges[e].reference)
@@ -227,10 +259,13 @@ def _add_distance_excess(
         work += edges[e].weight * abs(total * (counts[c, e] + sign) - size * edges[e].reference)
     for e in range(attribute.path_end, attribute.edge_end):
         work += edges[e].weight * abs(total * counts[c, e] - size * edges[e].reference)
+    guarded = int(counts[c, attribute.guard]) if attribute.kind == GUARDED else size
     for v in range(attribute.values):
         changed, first = work, attribute.above + v * attribute.depth
         for i in range(first, first + attribute.depth):
             changed += _added_work(limits, counts, c, size, total, int(limits.above[i]), sign)
+        if attribute.kind == GUARDED and guarded + sign * (v % 2) == 0:
+            changed = 0  # values of the group are odd, and none of its rows is in the class
         if changed > room:
             excess[attribute.value + v] += (changed - room) / attribute.scale
         e = first_edge + v

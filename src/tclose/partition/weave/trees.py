@@ -3,11 +3,15 @@
 A line is a path, a hierarchy its own tree, and the equal distance a star. A line with a missing value is a path with
 one edge beside it. A matrix, and a line of very many values, are replaced by a tree in which no distance is smaller. So
 a class within t by the tree is within t by the distance itself.
+
+A threshold for a group of persons is the same tree with every value twice, once for the group: an edge without weight
+counts the rows of the group, and a class that has none of them is not limited.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -16,13 +20,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Line, LineWithLeaf, Tree
+from tclose.distance import Line, LineWithLeaf, Tree, TupleMetric
 from tclose.partition.problem import Attribute
+from tclose.partition.weave.tuples import TupleTree
+from tclose.privacy.bygroup import TClosenessByGroup
 from tclose.privacy.rule import Rule
-from tclose.types import Ints, SmallInts
+from tclose.types import Bools, Ints, SmallInts
 
 NEVER = 2**61  # as a number of rows: more than any class has
-DISTANCE, RULE = 0, 1
+DISTANCE, RULE, GUARDED = 0, 1, 2
 LONGEST_PATH = 2048  # values; of a longer line, neighbouring edges are joined
 MOST_RULE_VALUES = 256  # of an attribute with rules: every test of a class looks at all values
 
@@ -47,6 +53,7 @@ class LimitTree:
     t: Fraction
     rule: Rule | None = None
     free_size: int = NEVER  # rows from which on a class is admitted whatever its distance: n of (n,t)
+    guard: int = -1  # the edge beyond which the rows of a group are that the limit is for
 
 
 def limit_trees(sensitive: tuple[Attribute, ...]) -> list[LimitTree]:
@@ -56,8 +63,44 @@ def limit_trees(sensitive: tuple[Attribute, ...]) -> list[LimitTree]:
         for attribute in sensitive
         if attribute.t is not None and attribute.t < 1
     ]
+    guarded = [tree for attribute in sensitive for tree in _trees_by_group(attribute)]
     few_values = [a for a in sensitive if a.models and len(a.reference) <= MOST_RULE_VALUES]
-    return distances + [_rule_tree(a, rule) for a in few_values if (rule := a.rule) is not None]
+    return distances + guarded + [_rule_tree(a, rule) for a in few_values if (rule := a.rule) is not None]
+
+
+def _trees_by_group(attribute: Attribute) -> Iterator[LimitTree]:
+    """Yield the limit of each threshold for groups: it is for the rows that have it, or a smaller one, to obey."""
+    for model in attribute.models:
+        if isinstance(model, TClosenessByGroup):
+            values, groups = np.divmod(attribute.codes, model.groups)
+            plain = Attribute(values, model.values_of(attribute.reference), model.distance, None)
+            for group, t in enumerate(model.asked.levels):
+                yield _guarded(_distance_tree(plain, t), groups <= group)
+
+
+def _guarded(tree: LimitTree, guarded: Bools) -> LimitTree:
+    """Return a tree in which guarded rows have values of their own, at the same places, and an edge that counts them.
+
+    Values 2v and 2v + 1 stand for v, the second one for guarded rows. An edge without weight lies between them.
+    """
+    path = 2 * tree.path + 1 if tree.path else 0
+    reference, weight = [0] * path, [0] * path
+    reference[1::2], weight[1::2] = tree.reference[: tree.path], tree.weight[: tree.path]
+    reference += [*tree.reference[tree.path :], 0, 0]
+    weight += [*tree.weight[tree.path :], 0, 0]
+    guard, nowhere = len(weight) - 2, len(weight) - 1
+    above = np.repeat(tree.above + (path - tree.path), 2, axis=0)
+    counted = np.tile(np.array([nowhere, guard], dtype=np.int32), len(tree.above))
+    return replace(
+        tree,
+        kind=GUARDED,
+        codes=2 * tree.codes + guarded,
+        path=path,
+        above=np.column_stack([above, counted]).astype(np.int32),
+        reference=reference,
+        weight=weight,
+        guard=guard,
+    )
 
 
 def _distance_tree(attribute: Attribute, t: Fraction) -> LimitTree:
@@ -68,6 +111,8 @@ def _distance_tree(attribute: Attribute, t: Fraction) -> LimitTree:
         return _path_with_leaf(attribute, geometry, t)
     if isinstance(geometry, Tree):
         return _bush(attribute, geometry.below_root or geometry.levels, t)
+    if isinstance(geometry, TupleMetric):
+        return _tree_of_tuples(attribute, geometry, t)
     return _tree_of_matrix(attribute, t)
 
 
@@ -148,6 +193,15 @@ def _bush(attribute: Attribute, levels: tuple[Ints, ...], t: Fraction) -> LimitT
     edges_above = np.stack(above, axis=1).astype(np.int32)
     total = int(attribute.reference.sum())
     return LimitTree(DISTANCE, attribute.codes, 0, edges_above, counts, [1] * len(counts), 2 * len(levels), total, t)
+
+
+def _tree_of_tuples(attribute: Attribute, geometry: TupleMetric, t: Fraction) -> LimitTree:
+    """Return the tree of halves; with leeway, t in it is larger."""
+    tree, reference = TupleTree.of(geometry, attribute.reference), attribute.reference
+    beyond = [*tree.beyond(reference)[:-1].tolist(), 0]
+    limit = t * attribute.leeway
+    lengths, total = tree.lengths.tolist(), int(reference.sum())
+    return LimitTree(DISTANCE, attribute.codes, 0, tree.above, beyond, lengths, tree.unit, total, limit)
 
 
 def _tree_of_matrix(attribute: Attribute, t: Fraction) -> LimitTree:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tclose.errors import Unsuited
+from tclose.policy import Policy
 from tclose.release.certificate import Certificate
 from tclose.release.comparing import size_figures
-from tclose.release.layouts import anatomy, one_table, projections
+from tclose.release.layouts import anatomy, both, one_table, permutation, projections
 from tclose.release.layouts.base import About, Layout, LayoutEntry, WrittenFile, sibling
 from tclose.release.published import Options, ReleaseInput
 from tclose.types import Ints
@@ -17,6 +19,7 @@ __all__ = [
     "About",
     "Layout",
     "WrittenFile",
+    "check_both",
     "laid_out",
     "layout_of",
     "possible_marks",
@@ -25,18 +28,30 @@ __all__ = [
 ]
 
 LAYOUTS: Mapping[str, LayoutEntry] = {
-    entry.name: entry for entry in (one_table.ENTRY, projections.ENTRY, anatomy.ENTRY)
+    entry.name: entry for entry in (one_table.ENTRY, both.ENTRY, projections.ENTRY, anatomy.ENTRY, permutation.ENTRY)
 }
 
 
-def layout_of(method: str) -> LayoutEntry:
-    """Return the layout that a method publishes: its own where there is one of its name, else one table."""
-    return LAYOUTS.get(method, one_table.ENTRY)
+def layout_of(method: str, *, has_both: bool = False) -> LayoutEntry:
+    """Return the layout that a method publishes: its own where there is one of its name, else one table.
+
+    `has_both` says that some column is both quasi-identifier and sensitive, which adds a table of counts.
+    """
+    return LAYOUTS.get(method, both.ENTRY if has_both else one_table.ENTRY)
+
+
+def check_both(method: str, policy: Policy) -> None:
+    """Refuse columns that are both quasi-identifier and sensitive for a method with a layout of its own."""
+    if policy.both and method in LAYOUTS:
+        raise Unsuited(
+            f"method '{method}' cannot publish a column that is both quasi-identifier and sensitive: "
+            "choose a method that publishes one table, or leave both out"
+        )
 
 
 def laid_out(given: ReleaseInput, method: str, options: Options) -> Layout:
     """Make the tables of a release, as its method does."""
-    return layout_of(method).make(given, method, options)
+    return layout_of(method, has_both=bool(given.policy.both)).make(given, method, options)
 
 
 def with_sizes(certificate: Certificate, sizes: Sequence[Ints], k: int) -> Certificate:
@@ -52,6 +67,6 @@ def with_sizes(certificate: Certificate, sizes: Sequence[Ints], k: int) -> Certi
     return replace(certificate, measures=projections.mean_measures(measures), files=files)
 
 
-def possible_marks(method: str, attributes: int) -> tuple[str, ...]:
-    """Return the endings of all files that a method may write for so many sensitive attributes."""
-    return layout_of(method).possible_marks(attributes)
+def possible_marks(method: str, policy: Policy) -> tuple[str, ...]:
+    """Return the endings of all files that a method may write for a policy."""
+    return layout_of(method, has_both=bool(policy.both)).possible_marks(len(policy.sensitive))

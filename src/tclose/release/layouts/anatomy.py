@@ -7,36 +7,27 @@ docs/decisions/020-several-tables.md.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-import numpy as np
 import polars as pl
 
 from tclose.errors import InputError, InternalError, LeakWarning, PolicyError, Unsuited
-from tclose.measure.anatomy import reconstruction_error
-from tclose.measure.base import DIGITS
-from tclose.measure.chosen_loss import chosen_loss
-from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes, measured
 from tclose.policy import Policy
 from tclose.policy.derived import group_policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
-from tclose.recode.frame import ordered, recoded
+from tclose.recode.frame import new_name, ordered, recoded
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
-from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput, losses_of, partition_of
+from tclose.release.layouts.groups import GroupCost, error_problems, group_cost, kept_values_problems, renumbered
+from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput
 from tclose.release.verification import NO_IDENTITY, FilesOf, Verified, examined, prefixed
-from tclose.table import CodedTable
-from tclose.table.classes import classes_of
-from tclose.types import Ints, Progress
+from tclose.types import Progress
 
 MARKS = ("", "-sensitive")
 HOLDS = ("quasi-identifiers", "sensitive values")
-ERROR = "reconstruction_error"
-OF_SIZES = {measure.name for measure in MEASURES if measure.of_sizes}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +38,16 @@ class Anatomy:
     judge_of_groups: Judge  # of the sensitive table, whose classes are the groups
     policy: Policy
     group: str
-    measures: Mapping[str, Any]
-    losses: Mapping[str, float]
-    chosen_loss: float
+    cost: GroupCost
     marks = MARKS
+    comparable = False
 
     @property
     def tables(self) -> tuple[PublishedTable, ...]:
         """The sensitive table, whose classes are the groups."""
-        return (PublishedTable(self.frames[1], self.judge_of_groups, self.measures, self.losses, self.chosen_loss),)
+        cost = self.cost
+        judged = self.frames[1], self.judge_of_groups
+        return (PublishedTable(*judged, cost.measures, cost.losses, cost.chosen_loss),)
 
     def judge(self, frames: Sequence[pl.DataFrame], progress: Progress) -> tuple[JudgedTable, ...]:
         """Judge the groups, and that the tables fit together."""
@@ -72,7 +64,7 @@ class Anatomy:
             identity_protected=False,
             scope=NO_IDENTITY,
             group=self.group,
-            measures=self.measures,
+            measures=self.cost.measures,
             claims=Claims.of(results[0]),
             files=tuple(entries),
         )
@@ -84,51 +76,15 @@ def make(given: ReleaseInput, method: str, options: Options) -> Anatomy:
     if not policy.sensitive:
         raise Unsuited("anatomy parts sensitive values from the rest, and the policy names none")
     warnings.warn(NO_IDENTITY, LeakWarning, stacklevel=4)
-    labels = _renumbered(given.split(method, options).labels, given.seed)
+    labels = renumbered(given.split(method, options).labels, given.seed)
     rows = recoded(given.table, policy, beat=given.recoding)
-    group = _new_name(given.table.frame.columns)
+    group = new_name("group", given.table.frame.columns)
     numbers, sensitive = pl.Series(group, labels + 1), list(policy.sensitive)
     others = [name for name in rows.columns if name not in policy.sensitive]  # `drop` takes ^x$ for a pattern
     first, _ = ordered(rows[others].hstack([numbers]))
     second, order = ordered(numbers.to_frame().hstack(rows[sensitive]))
     judge = Judge(group_policy(given.own_policy, group), given.persons(order))
-    cells = classes_of(rows[list(policy.quasi) or list(policy.visible)])
-    partition = partition_of(given, cells)
-    measures = _measures(given, partition, labels)
-    loss = chosen_loss(given.table, policy, cells, partition)
-    loss = measures["discernibility"] if policy.loss == "discernibility" else round(loss, DIGITS)  # of the groups
-    return Anatomy((first, second), judge, given.own_policy, group, measures, losses_of(given, partition), loss)
-
-
-def _renumbered(labels: Ints, seed: int) -> Ints:
-    """Give groups random numbers: how they came about must not show in their numbers."""
-    random = np.random.default_rng([seed, len(labels)])
-    return np.asarray(random.permutation(int(labels.max()) + 1)[labels])
-
-
-def _new_name(columns: Sequence[str]) -> str:
-    """Return a name for the group that no column has, nor one that differs in case only."""
-    taken, number, name = {column.casefold() for column in columns}, 1, "group"
-    while name in taken:
-        number += 1
-        name = f"group_{number}"
-    return name
-
-
-def _measures(given: ReleaseInput, partition: MeasuredPartition, labels: Ints) -> dict[str, Any]:
-    """Measure detail on quasi-identifiers as they stand, sizes on groups, and what the parting itself costs."""
-    groups = replace(partition, sizes=np.bincount(labels), labels=labels, losses=[], weights=())
-    of_cells, of_groups = measured(partition), measured(groups)
-    return {
-        **{name: (of_groups if name in OF_SIZES else of_cells)[name] for name in of_cells},
-        "class_sizes": class_sizes(groups),
-        ERROR: _mean_error(labels, given.table),
-    }
-
-
-def _mean_error(labels: Ints, table: CodedTable) -> float:
-    errors = [reconstruction_error(labels, column.codes) for column in table.sensitive.values()]
-    return round(float(np.mean(errors)), DIGITS)
+    return Anatomy((first, second), judge, given.own_policy, group, group_cost(given, rows, labels))
 
 
 def join_problems(quasi: pl.DataFrame, sensitive: pl.DataFrame, policy: Policy, group: str) -> list[str]:
@@ -140,9 +96,7 @@ def join_problems(quasi: pl.DataFrame, sensitive: pl.DataFrame, policy: Policy, 
     first, second = (frame[group].cast(pl.String).alias("").value_counts(sort=False) for frame in (quasi, sensitive))
     if not first.sort("").equals(second.sort("")):
         problems.append("the groups of the two tables do not have the same rows")
-    if len(classes_of(quasi[[group, *policy.keep]])) != len(classes_of(quasi[[group]])):
-        problems.append("a group has rows of different kept values")
-    return problems
+    return problems + kept_values_problems(quasi, policy.keep, group)
 
 
 def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verified:
@@ -153,7 +107,7 @@ def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verifie
     group = promised.group
     read, policy_of = partial(files.frame, second), partial(group_policy, promised.policy, group)
     table = examined(read, policy_of, promised.claims, promised.measures, promised, progress)
-    problems = prefixed(str(second.name), [*table.problems, *_error_problems(promised, table)])
+    problems = prefixed(str(second.name), [*table.problems, *error_problems(promised, table)])
     if promised.identity_protected:
         problems.append("the certificate does not say that identity is not protected")
     try:
@@ -161,15 +115,6 @@ def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verifie
     except (InputError, PolicyError) as error:
         problems.append(f"the tables cannot be joined: {error.sentence}")
     return Verified(problems, table.result)
-
-
-def _error_problems(promised: Certificate, verified: Verified) -> list[str]:
-    """Compare the error of a reader who tells which value belongs to which row."""
-    if verified.table is None:
-        return []
-    error, claimed = _mean_error(verified.table.classes.labels_by_row(), verified.table), promised.measures.get(ERROR)
-    same = isinstance(claimed, int | float) and abs(claimed - error) <= 10**-DIGITS  # sums of floats in another order
-    return [] if same else [f"{ERROR} is {error}, which is not what the certificate says"]
 
 
 ENTRY = LayoutEntry(

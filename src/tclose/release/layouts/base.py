@@ -76,6 +76,10 @@ class Layout(Protocol):
     def tables(self) -> tuple[PublishedTable, ...]:
         """The tables whose classes are judged."""
 
+    @property
+    def comparable(self) -> bool:
+        """Whether one judged table shows all rows and their classes, so that it can be compared with the original."""
+
     def judge(self, frames: Sequence[pl.DataFrame], progress: Progress) -> tuple[JudgedTable, ...]:
         """Judge tables, these or those read back from files; what does not hold must never be released."""
 

@@ -24,6 +24,7 @@ class OneTable:
 
     table: PublishedTable
     marks = ("",)
+    comparable = True
 
     @property
     def frames(self) -> tuple[pl.DataFrame, ...]:

@@ -44,6 +44,7 @@ class Projections:
 
     tables: tuple[PublishedTable, ...]
     base: str
+    comparable = False
 
     @property
     def frames(self) -> tuple[pl.DataFrame, ...]:

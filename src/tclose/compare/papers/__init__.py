@@ -1,0 +1,1 @@
+"""The papers' experiments, run again: every figure that a paper prints stands beside ours."""
