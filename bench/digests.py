@@ -1,8 +1,8 @@
 """Fingerprints of releases with a given seed: `record FILE` on one commit, `compare FILE` on another.
 
 The same seed, table and policy must give the same bytes; a change that means to alter them says so in a decision note.
-A certificate is compared without the names of tool, table and file, the time, and the digest that covers them, as
-certificates were before they had these keys.
+A certificate is compared without the names of tool, table and file, the time, the sentence about the guarantee, and the
+digest that covers them, as certificates were before they had these keys.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _bytes(file: Path) -> bytes:
     if file.name != "certificate.json":
         return file.read_bytes()
     content = json.loads(file.read_bytes())
-    kept = {name: value for name, value in content.items() if name not in (*NAMES, "digest")}
+    kept = {name: value for name, value in content.items() if name not in (*NAMES, "guarantee", "digest")}
     return (json.dumps({**kept, "digest": digest_of(kept)}, indent=2, ensure_ascii=False) + "\n").encode()
 
 

@@ -177,13 +177,14 @@ def anonymize(
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(asked, method, settings)
     notes: list[str] = [] if unused is None else [unused]
+    rigid = memory.rigidity_notes(original, asked)
     page = None if report is None else partial(_page, original, lost, public=public, notes=notes, progress=told)
     del original, search  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
     files = {"certificate": certificate, "record": record, "report": report, "bound_proof": bound_proof}
     part = stretch(told, split, judged)
     written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, force=force, progress=part)
-    return Publication.of(written, Path(out), files, lost, tuple(notes))
+    return Publication.of(written, Path(out), files, lost, tuple(notes), rigid)
 
 
 def _check_report_libraries() -> None:
@@ -253,10 +254,15 @@ def method_options(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def verify(
-    release: str | Path, certificate: str | Path, *, digest: str | None = None, progress: Progress = silent
+    release: str | Path,
+    certificate: str | Path,
+    *,
+    digest: str | None = None,
+    population: str | Path | None = None,
+    progress: Progress = silent,
 ) -> Verification:
-    """Judge a written release again, from its published values alone, and compare with its certificate."""
-    return verify_release(release, certificate, digest=digest, progress=progress)
+    """Judge a written release again, δ-presence by a `population`, and compare with its certificate."""
+    return verify_release(release, certificate, digest=digest, population=population, progress=progress)
 
 
 def bound(
@@ -301,6 +307,7 @@ def attack(
     policy: PolicyLike,
     second: Any = None,
     register: Any = None,
+    population: Any = None,
     method: str = ANONYMIZER,
     guard_formulas: bool = False,
     progress: Progress = silent,
@@ -326,6 +333,7 @@ def attack(
         policy=policy,
         second=None if second is None else published(second),
         register=None if register is None else _frame(register),
+        population=population,
         method=method,
         progress=progress,
     )
@@ -462,11 +470,12 @@ def doctor() -> Health:
 
 
 def warm(*, progress: Progress = silent) -> int:
-    """Compile the kernels of all methods and of `bound` ahead, once per machine; return how many were missing."""
+    """Compile the kernels of all methods, of `bound` and of `attack` ahead; return how many were missing."""
     from tclose.engine.warm_bound import warm_bound
+    from tclose.engine.warm_exchange import warm_exchange
     from tclose.partition.warm import warm as compile_all
 
-    return compile_all(progress) + warm_bound(progress)
+    return compile_all(progress) + warm_bound(progress) + warm_exchange(progress)
 
 
 def demo(

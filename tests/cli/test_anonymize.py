@@ -108,6 +108,10 @@ def test_json(tclose: Run) -> None:
     (exposed,) = answer.pop("exposed")
     assert (exposed["kind"], exposed["rows"]) == ("known_value", 6)
     assert (answer.pop("lost"), answer.pop("warnings")) == ([], [])
+    assert ["only one composition of 'pay'" in note or "of 'ill'" in note for note in answer.pop("notes")] == [
+        True,
+        True,
+    ]
     assert answer == {"release": "r.parquet", **json.loads(Path("c.json").read_text())}
 
 

@@ -200,7 +200,7 @@ def test_the_json_has_one_shape_for_every_attack() -> None:
             "classes",
         } == set(one)
         for table in answer["tables"]:
-            assert set(one[table]) == {"figure", "rows", "share", "sentence"}
+            assert set(one[table]) == {"figure", "rows", "share", "sentence", "details"}
 
 
 @pytest.mark.parametrize(

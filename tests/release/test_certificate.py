@@ -77,7 +77,7 @@ def test_what_a_certificate_says(pair: Pair) -> None:
     content = pair.content
     assert set(content) == {
         "format", "version", "method", "policy", "sha256", "rows", "withheld", "counted", "classes", "smallest_class",
-        "satisfied", "measures", "sensitive", "models", "digest", "tool", "created", "file",
+        "satisfied", "measures", "sensitive", "models", "digest", "tool", "created", "file", "guarantee",
     }  # fmt: skip
     assert (content["rows"], content["withheld"], content["counted"]) == (8, 0, "rows")
     assert content["classes"] >= 2
@@ -641,7 +641,7 @@ def test_every_claim_is_compared_or_listed_as_not_verifiable(tmp_path: Path, kin
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_claim_that_is_left_out_is_noticed(tmp_path: Path, kind: str) -> None:
     release, content = made(tmp_path, kind)
-    may_be_left_out = {"version", "tool", "created", "table", "file", "method", "withheld", "counted"}
+    may_be_left_out = {"version", "tool", "created", "table", "file", "method", "withheld", "counted", "guarantee"}
     for key in content.keys() - may_be_left_out - {"guard_formulas"}:
         forged = {name: value for name, value in content.items() if name != key}
         (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
@@ -713,3 +713,11 @@ def test_more_withheld_rows_than_any_table_has(tmp_path: Path, kind: str) -> Non
     forged = changed(changed(content, ("withheld",), 10**400), ("policy", "suppress"), 1)
     (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
     said(verify(release, tmp_path / "c.json"), "is no number of rows")
+
+
+def test_another_guarantee_is_refused(tmp_path: Path) -> None:
+    release, content = made(tmp_path, "one table")
+    assert "nothing about how the classes were made" in content["guarantee"]
+    forged = changed(content, ("guarantee",), "nobody can learn anything")
+    (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+    said(verify(release, tmp_path / "c.json"), "the certificate's guarantee is not what tclose guarantees")

@@ -226,7 +226,7 @@ def test_the_certificate_of_projections(tmp_path: Path) -> None:
     content = Written(tmp_path, "projections").proof.content
     assert set(content) == {
         "format", "version", "tool", "created", "method", "base", "scope", "policy", "rows", "withheld", "counted",
-        "classes", "smallest_class", "satisfied", "loss", "measures", "sensitive", "models", "tables",
+        "guarantee", "classes", "smallest_class", "satisfied", "loss", "measures", "sensitive", "models", "tables",
     }  # fmt: skip
     assert [table["file"] for table in content["tables"]] == FILES["projections"]
     assert [list(table["sensitive"]) for table in content["tables"]] == [["pay"], ["tax", "ill"]]
@@ -244,7 +244,7 @@ def test_the_certificate_of_an_anatomy(tmp_path: Path) -> None:
     content = Written(tmp_path, "anatomy").proof.content
     assert set(content) == {
         "format", "version", "tool", "created", "method", "identity_protected",
-        "scope", "group", "policy", "rows", "withheld", "counted",
+        "guarantee", "scope", "group", "policy", "rows", "withheld", "counted",
         "classes", "smallest_class", "satisfied", "measures", "sensitive", "models", "tables",
     }  # fmt: skip
     assert content["identity_protected"] is False

@@ -60,15 +60,18 @@ def explain(table: str, attribute: str, class_number: int, every_move: bool, as_
 @click.argument("release")
 @click.option("--certificate", type=FILE, required=True, help="The certificate that came with the release.")
 @click.option("--digest", help="The digest of the certificate, if you received it by another way.")
+@click.option("--population", metavar="FILE", help="The population: judge presence, too.")
 @show_values
 @as_json
-def verify(release: str, certificate: Path, digest: str | None, show_values: bool, as_json: bool) -> int:
+def verify(
+    release: str, certificate: Path, digest: str | None, population: str | None, show_values: bool, as_json: bool
+) -> int:
     """Judge RELEASE again from its published values and compare with its certificate.
 
     The original table is not needed. The exit status is 0 if the release is what its certificate says and 1 if not.
     """
     with Bar() as bar:
-        verification = steps.verify(release, certificate, digest=digest, progress=bar)
+        verification = steps.verify(release, certificate, digest=digest, population=population, progress=bar)
     if as_json:
         echo_json(verification.to_dict())
     else:

@@ -47,6 +47,8 @@ def show_check(result: CheckResult) -> None:
         table.add_row(*_row(finding, result))
     console.print(table)
     console.print()
+    for note in result.notes:
+        console.print(Text(f"Note: {plain(note)}."))
     for words in _verdict(result):
         console.print(words)
 
@@ -151,6 +153,8 @@ def show_release(publication: Publication) -> None:
     for loss in publication.lost:
         console.print(Text(f"{plain(loss.sentence)} {plain(loss.advice)}", "bold red"))
         console.print()
+    for note in publication.rigid:
+        console.print(Text(f"Note: {plain(note)}."))
     console.print(Text(VERDICT, "bold green"))
     console.print()
     _show_closeness(console, publication)
@@ -162,6 +166,9 @@ def show_release(publication: Publication) -> None:
     if certificate.temper is not None:
         console.print()
         console.print(Text(certificate.temper.words))
+    if certificate.presence is not None:
+        console.print()
+        console.print(Text(certificate.presence.words))
     _show_bound(console, publication)
     if certificate.scope is not None:
         console.print()

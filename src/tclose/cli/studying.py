@@ -30,6 +30,7 @@ from tclose.cli.terminal import echo_json
 @click.option("--original", required=True, metavar="TABLE", help="The table that was published.")
 @policy_file
 @click.option("--register", metavar="FILE", help="The people whom the adversary knows; those of the table if absent.")
+@click.option("--population", metavar="FILE", help="Everyone whom the table is drawn from, for the membership attack.")
 @click.option(
     "--method", default=steps.ANONYMIZER, show_default=True, help="Makes the k-anonymous table to compare with."
 )
@@ -42,6 +43,7 @@ def attack(
     original: str,
     policy_file: Path,
     register: str | None,
+    population: str | None,
     method: str,
     guard_formulas: bool,
     show_values: bool,
@@ -58,6 +60,7 @@ def attack(
             policy=policy_file,
             second=second,
             register=register,
+            population=population,
             method=method,
             guard_formulas=guard_formulas,
             progress=bar,

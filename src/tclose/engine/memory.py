@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tclose.engine.bounding import SECONDS, BoundSearch, checked_seconds, seconds_for, verify_proof, with_bound
-from tclose.engine.compiling import announced
+from tclose.engine.compiling import announced, announcing
 from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
 from tclose.measure.kept import kept
@@ -26,12 +26,14 @@ from tclose.privacy.groups import ValueGroups
 from tclose.privacy.judge import check_groups, distance_of, judge
 from tclose.privacy.notes import class_notes
 from tclose.privacy.results import CheckResult, Explanation, Step
+from tclose.privacy.rigidity import rigid_attributes
 from tclose.release.beside import Beside, read_published, register_of
 from tclose.release.detail import detail_of
 from tclose.release.exposed import columns_of_own_values
 from tclose.release.layouts import About, Layout, check_both, laid_out, layout_of
 from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import created, tool
+from tclose.release.presence import Population, check_presence, presence_findings
 from tclose.release.published import ReleaseInput
 from tclose.release.release import PreparedRelease, Release
 from tclose.release.scenes import ANONYMIZER, Adversary
@@ -65,7 +67,15 @@ def check(
     table = encode(to_polars(frame), policy, ignore_others=ignore_others)
     check_groups(table, policy)
     report(0.5, "judging")
-    return judge(table, policy, stretch(report, 0.5, 1.0)).result
+    result = judge(table, policy, stretch(report, 0.5, 1.0)).result
+    if (population := population_of(table, policy)) is not None and policy.presence is not None:
+        result = result.with_models(presence_findings(policy.presence, population.counted(table)))
+    return replace(result, notes=rigidity_notes(table, policy))
+
+
+def rigidity_notes(table: CodedTable, policy: Policy) -> tuple[str, ...]:
+    """Say of which attributes the smallest class can show one composition only."""
+    return tuple(rigidity.sentence for rigidity in rigid_attributes(table, policy))
 
 
 def explain(
@@ -239,6 +249,7 @@ def prepare(
     settings, begun = checked(method, options), created()
     check_suited(method, policy, settings)
     check_both(method, policy)
+    population = population_of(table, policy, method)
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
     leaks = tuple(columns_of_own_values(rows.table, policy, exact_quasi=layout_of(method).exact_quasi))
@@ -246,7 +257,7 @@ def prepare(
         warnings.warn(leak, LeakWarning, 3)
     with announced(progress, method, settings) as announcing:
         named = stretch(announcing, 0.0, 1.0, phase, only=True) if phase else announcing
-        given = ReleaseInput(rows, policy, random_seed, named)
+        given = ReleaseInput(rows, policy, random_seed, named, population)
         given, layout = _laid_out(given, method, settings)
     about = About(
         version=version("tclose"),
@@ -260,6 +271,15 @@ def prepare(
         loss=policy.chosen_loss if lowers_loss(method, settings) else None,
     )
     return PreparedRelease(layout, about, policy, kind, random_seed, leaks)
+
+
+def population_of(table: CodedTable, policy: Policy, method: str | None = None) -> Population | None:
+    """Read the population of which the policy asks for δ-presence; None where it does not ask."""
+    if policy.presence is None:
+        return None
+    if method is not None:
+        check_presence(layout_of(method, has_both=bool(policy.both)).name, method)
+    return Population.of(policy.presence.population, policy, table)
 
 
 def _laid_out(given: ReleaseInput, method: str, settings: Mapping[str, Any]) -> tuple[ReleaseInput, Layout]:
@@ -288,6 +308,7 @@ def attack(
     policy: PolicyLike,
     second: Any = None,
     register: Any = None,
+    population: Any = None,
     method: str = ANONYMIZER,
     progress: Progress | None = None,
 ) -> Attacks:
@@ -295,7 +316,9 @@ def attack(
 
     `release` is a published frame, or a `Release`; for a policy with `both`, also its two tables. `second` is another
     release of the same table, to intersect with. `register` holds people with their quasi-identifiers as they are;
-    without one, the table itself is the register, which is the worst case. `method` makes the k-anonymous table.
+    without one, the table itself is the register, which is the worst case. `population` holds everyone whom the table
+    is drawn from, for the membership attack; without one, that of the policy's `presence` is taken. `method` makes the
+    k-anonymous table.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
@@ -307,11 +330,17 @@ def attack(
     policy, report = Policy.of(policy), Repeating(progress or silent)
     report(0.0, "reading")
     people = None if register is None else register_of(register, policy)
-    adversary = Adversary(encode_quietly(to_polars(original), policy), people, report.beat)
+    table = encode_quietly(to_polars(original), policy)
+    adversary = Adversary(table, people, report.beat, _everyone(population, table, policy))
     report(0.05, "comparing with the original")
     seen = beside(release, adversary.original, beat=report.beat)
     other = None if second is None else beside(second, adversary.original, "the second release", beat=report.beat)
     return attack_beside(seen, adversary, second=other, method=method, progress=stretch(report, 0.1, 1.0))
+
+
+def _everyone(given: Any, table: CodedTable, policy: Policy) -> Population | None:
+    """Return the population that is given, or else the one that the policy names."""
+    return population_of(table, policy) if given is None else Population.of(given, policy, table)
 
 
 def attack_beside(
@@ -328,12 +357,12 @@ def attack_beside(
     if second is not None:
         scene = scene.with_second(adversary.published(second))
     scenes = {RAW: adversary.raw(), K_ANONYMOUS: adversary.published(k_anonymous), RELEASE: scene}
-    return attacked(
-        scenes,
-        register_rows=adversary.register_rows,
-        several_rows=adversary.several_rows(),
-        progress=stretch(progress, MADE, 1.0),
-    )
+    import tclose.measure.exchange  # noqa: F401  (loads its kernels, and those of weave)
+
+    with announcing(stretch(progress, MADE, 1.0)) as (report, _):
+        return attacked(
+            scenes, register_rows=adversary.register_rows, several_rows=adversary.several_rows(), progress=report
+        )
 
 
 def _k_anonymous(adversary: Adversary, method: str, progress: Progress) -> Beside:

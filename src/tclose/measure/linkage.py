@@ -51,7 +51,7 @@ class Links:
         rows, row_of, weights = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True, return_counts=True)
         return cls(rows, weights.astype(np.int64), fits, sizes, row_of.astype(np.int64), beat)
 
-    def fitting(self, block: slice) -> Bools:
+    def fitting(self, block: slice | Ints) -> Bools:
         """Return rows × classes, for some of the different rows: which row fits which class."""
         bits = self.fits[0][self.rows[block, 0]]
         for column in range(1, len(self.fits)):

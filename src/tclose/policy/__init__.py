@@ -3,7 +3,7 @@
 from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_settings
 from tclose.policy.joint import JOINT_DISTANCES, Joint
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
-from tclose.policy.parts import DATE_UNITS, Bins, Builder, ByGroup, CostTable, Recursive
+from tclose.policy.parts import DATE_UNITS, Bins, Builder, ByGroup, CostTable, Presence, Recursive
 
 __all__ = [
     "DATE_UNITS",
@@ -20,6 +20,7 @@ __all__ = [
     "Joint",
     "Policy",
     "PolicyLike",
+    "Presence",
     "Quasi",
     "Recursive",
     "Sensitive",

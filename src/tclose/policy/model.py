@@ -21,7 +21,7 @@ from tclose.policy.both import mistakes_of_both, second_role
 from tclose.policy.distances import DISTANCES, distances_that_take
 from tclose.policy.joint import Joint, joints
 from tclose.policy.joint import contradictions as joint_contradictions
-from tclose.policy.parts import Bins, Builder, ByGroup, CostTable, Recursive
+from tclose.policy.parts import Bins, Builder, ByGroup, CostTable, Presence, Recursive
 from tclose.policy.paths import check_readable
 from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, spelled, whole
 
@@ -165,7 +165,7 @@ class Sensitive:
 
 MODELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model)
 LEVELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model or setting.needs)
-S = TypeVar("S", Quasi, Sensitive)
+S = TypeVar("S", Quasi, Sensitive, Presence)
 
 
 def _quasi(value: object, place: str) -> dict[str, Quasi]:
@@ -215,6 +215,7 @@ class Policy:
     missing: Annotated[tuple[str, ...], Setting(settings.names)] = ("",)
     loss: Annotated[LossName, Setting(one_of(*LOSSES))] = "gcp"
     temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
+    presence: Annotated[Presence | None, Setting(parts.presence)] = None
     joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
 
     def __post_init__(self) -> None:
@@ -267,6 +268,8 @@ class Policy:
         read = _read(cls, given)
         for role in ("quasi", "sensitive"):
             read[role] = {name: _located(spec, Path(folder)) for name, spec in read.get(role, {}).items()}
+        if "presence" in read:
+            read["presence"] = _located(read["presence"], Path(folder))
         return cls(**read)
 
     def to_dict(self) -> dict[str, Any]:
@@ -312,8 +315,8 @@ class Policy:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that the policy names: hierarchies and matrices."""
-        specs = (*self.quasi.values(), *self.sensitive.values())
+        """The files that the policy names: hierarchies, matrices and the population."""
+        specs = (*self.quasi.values(), *self.sensitive.values(), *([self.presence] if self.presence else []))
         return tuple(value for spec in specs for value in vars(spec).values() if isinstance(value, Path))
 
     def columns(self) -> Iterator[tuple[str, str]]:
@@ -328,7 +331,7 @@ def _plain(value: Any) -> Any:
     """Turn settings into what JSON and TOML have, exactly."""
     if isinstance(value, Builder | Bins):
         return {value.kind: _plain(value.levels if isinstance(value, Builder) else value.setting)}
-    if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable | ByGroup):
+    if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable | ByGroup | Presence):
         given = ((each, getattr(value, each.name)) for each in fields(value))
         return {each.name: _plain(part) for each, part in given if part not in (None, each.default)}
     if isinstance(value, Recursive):

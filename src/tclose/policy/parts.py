@@ -48,6 +48,15 @@ class Recursive(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Presence:
+    """δ-presence: how likely anyone of a population may be in the table, at least and at most."""
+
+    population: Path
+    min: Fraction = Fraction(0)
+    max: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True)
 class ByGroup:
     """A threshold for each of some groups of persons; `column` holds the group of every row."""
 
@@ -96,6 +105,21 @@ def recursive(value: object, place: str) -> Recursive:
     if set(read) != {"c", "l"}:
         raise PolicyError("expected both numbers, as in { c = 3, l = 2 }", place=place)
     return Recursive(read["c"], read["l"])
+
+
+def presence(value: object, place: str) -> Presence:
+    """Read the population and the limits of δ-presence."""
+    if isinstance(value, Presence):
+        return value
+    read = settings.table({"population": settings.path, "min": between(0, 1), "max": between(0, 1)})(value, place)
+    if "population" not in read:
+        raise PolicyError('say whom the table is drawn from: population = "FILE"', place=place)
+    if len(read) == 1:
+        raise PolicyError("nothing is asked for: say max, min or both", place=place)
+    found = Presence(**read)
+    if found.min > found.max:
+        raise PolicyError("min must not be above max", place=place)
+    return found
 
 
 def by_group(value: object, place: str) -> ByGroup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -89,6 +89,12 @@ class CheckResult:
     models: tuple[ModelFinding, ...]
     withheld: int = 0
     joint: Mapping[str, AttributeFinding] = field(default_factory=dict)  # of attributes together
+    notes: tuple[str, ...] = ()  # what the steward should know about the policy
+
+    def with_models(self, more: tuple[ModelFinding, ...]) -> CheckResult:
+        """Return the same with further findings."""
+        satisfied = self.satisfied and all(finding.satisfied for finding in more)
+        return replace(self, models=(*self.models, *more), satisfied=satisfied)
 
     @property
     def attributes(self) -> Mapping[str, AttributeFinding]:
@@ -107,6 +113,7 @@ class CheckResult:
             "sensitive": {name: finding.to_dict() for name, finding in self.sensitive.items()},
             **({"joint": {name: finding.to_dict() for name, finding in self.joint.items()}} if self.joint else {}),
             "models": [finding.to_dict() for finding in self.models],
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
     def _repr_html_(self) -> str:

@@ -16,6 +16,7 @@ from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.recode.guard import GUARDS
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.lower_bound import BoundClaim
+from tclose.release.presence import PresenceClaim
 from tclose.release.tempering import Tempering
 from tclose.table.sources import read_bytes
 from tclose.words import legible
@@ -226,6 +227,7 @@ class Certificate:
     files: tuple[CertifiedFile, ...]
     identity_protected: bool = True
     base: str | None = None  # of projections: the method that splits each of them
+    guarantee: str | None = None  # whom it is about; older certificates do not say
     scope: str | None = None  # what the guarantee does not cover
     group: str | None = None  # of an anatomy or a permutation: the column that numbers its groups
     guard: int = 0  # the rule by which text that a spreadsheet would run has apostrophes in front; 0 for none
@@ -235,6 +237,7 @@ class Certificate:
     table: str | None = None  # the name of the table that was published, without its path
     loss: Mapping[str, Any] | None = None  # that the method lowered: its name, the weights, its value; None if none
     temper: Tempering | None = None  # of a release whose rows were swapped at random
+    presence: PresenceClaim | None = None  # of a release for which δ-presence was asked
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
 
     @property
@@ -288,9 +291,10 @@ class Certificate:
             "counted": self.counted,
         }
         content |= {} if self.identity_protected else {"identity_protected": False}
-        content |= _given({"base": self.base, "scope": self.scope, "group": self.group})
+        content |= _given({"base": self.base, "guarantee": self.guarantee, "scope": self.scope, "group": self.group})
         content |= _given({"loss": self.loss})
         content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
+        content |= _given({"presence": None if self.presence is None else self.presence.to_dict()})
         content |= {} if self.bound is None else self.bound.to_dict()
         content |= {"measures": self.measures, **self.claims.to_dict()}
         if self.layout in ONE_FILE:
@@ -322,6 +326,7 @@ class Certificate:
             else (CertifiedFile(content.get("file"), content.get("sha256")),),
             identity_protected=content.get("identity_protected") is not False,
             base=content.get("base"),
+            guarantee=content.get("guarantee"),
             scope=content.get("scope"),
             group=content.get("group"),
             guard=_guard(content),
@@ -331,6 +336,7 @@ class Certificate:
             table=content.get("table"),
             loss=_loss(content),
             temper=Tempering.from_dict(content.get("temper")),
+            presence=PresenceClaim.from_dict(content.get("presence")),
             bound=BoundClaim.from_dict(content),
         )
 

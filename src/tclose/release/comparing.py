@@ -52,6 +52,7 @@ WORDS = {
     "counted": "that persons were counted",
     "temper.share": "how much rows were swapped at random (temper)",
     "temper.gcp_before": "detail lost (GCP) before rows were swapped at random",
+    "presence": "how likely anyone of the population is in the table (presence; give --population)",
     "bound": "the lower bound on the detail lost",
     "bound_proof_sha256": "the fingerprint of its proof",
     **{f"measures.{measure.name}": measure.title for measure in MEASURES},
@@ -189,12 +190,15 @@ def size_figures(sizes: Ints, withheld: int, k: int) -> dict[str, Any]:
     return {**figures, "class_sizes": class_sizes(partition)}
 
 
-def not_verifiable(promised: Certificate, unknown_keys: tuple[str, ...]) -> tuple[str, ...]:
-    """List the keys of a certificate about which the release alone says nothing."""
+def not_verifiable(
+    promised: Certificate, unknown_keys: tuple[str, ...], *, population: bool = False
+) -> tuple[str, ...]:
+    """List the keys of a certificate about which the release alone, or with its population, says nothing."""
     described = [name for name in DESCRIPTIONS if name in promised.to_dict()]
     bound = [] if promised.bound is None else list(promised.bound.to_dict())
     suppress = ["policy.suppress"] if "suppress" in promised.settings else []
     tempering = [] if promised.temper is None else ["temper.share", "temper.gcp_before"]
+    tempering += [] if promised.presence is None or population else ["presence"]
     persons = ["counted", *_by_persons("", promised.claims)] if promised.counted == "persons" else []
     measures = list(_measures("", promised.measures))
     for file in promised.files:

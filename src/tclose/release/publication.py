@@ -30,6 +30,7 @@ class Publication:
     bound_proof: Path | None = None
     lost: tuple[LostDetail, ...] = ()  # its tables that lost everything
     notes: tuple[str, ...] = ()  # warnings about what could not be done
+    rigid: tuple[str, ...] = ()  # of which attributes the smallest class can show one composition only
 
     @classmethod
     def of(
@@ -39,6 +40,7 @@ class Publication:
         files: Mapping[str, str | Path | None],
         lost: tuple[LostDetail, ...],
         notes: tuple[str, ...],
+        rigid: tuple[str, ...],
     ) -> Publication:
         """Tell what was written, and where: the release, and beside it the files that were asked for, by name."""
         paths = {name: None if path is None else Path(path) for name, path in files.items()}
@@ -53,6 +55,7 @@ class Publication:
             bound_proof=paths["bound_proof"],
             lost=lost,
             notes=notes,
+            rigid=rigid,
         )
 
     @property
@@ -69,6 +72,7 @@ class Publication:
             "exposed": [exposed.to_dict() for exposed in self.exposed.findings],
             "lost": [loss.to_dict() for loss in self.lost],
             "warnings": list(self.warnings),
+            **({"notes": list(self.rigid)} if self.rigid else {}),
         }
 
 

@@ -14,7 +14,7 @@ from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
 from tclose.measure.chosen_loss import chosen_loss
 from tclose.measure.utility import MeasuredPartition, class_sizes, gcp, measured
-from tclose.partition import METHODS, Split
+from tclose.partition import METHODS, Split, merged
 from tclose.partition.split import join_failing, split, tempered
 from tclose.partition.starts import EQUALITY
 from tclose.policy import Policy
@@ -22,12 +22,14 @@ from tclose.privacy.feasibility import Publishable
 from tclose.privacy.judge import JudgedTable, judge
 from tclose.recode.counts import counts_of, exact_cells
 from tclose.recode.frame import ordered, recoded
+from tclose.release.exchanges import points_of
+from tclose.release.presence import Population, PresenceClaim, PresenceJudge, refused
 from tclose.release.reader import reader_policy
 from tclose.release.tempering import Tempering
 from tclose.table import CodedTable, encode_quietly
 from tclose.table.classes import Classes, classes_of
 from tclose.table.quasi import NumberColumn
-from tclose.types import Ints, Progress, silent, stretch
+from tclose.types import Bools, Ints, Progress, silent, stretch
 
 Options = Mapping[str, Any]
 SPLIT = 0.9  # share of the work after which all rows have their classes
@@ -42,6 +44,7 @@ class ReleaseInput:
     policy: Policy
     seed: int
     progress: Progress
+    population: Population | None = None  # of which δ-presence is asked for
 
     @property
     def table(self) -> CodedTable:
@@ -55,8 +58,9 @@ class ReleaseInput:
         that takes starts publishes it as it is in any case, if GCP is the loss: nothing has a smaller one.
         """
         starts, least = METHODS[method].takes_starts, self.table.classes.sizes.min(initial=self.policy.k)
-        may_hold = starts and self.policy.loss == "gcp" and least >= self.policy.k
-        if (self.publishable.undecided or may_hold) and (finest := self._finest_classes()) is not None:
+        may_hold = self.population is None and starts and self.policy.loss == "gcp" and least >= self.policy.k
+        undecided = self.population is None and self.publishable.undecided
+        if (undecided or may_hold) and (finest := self._finest_classes()) is not None:
             return Split(finest, EQUALITY if starts else None)
         end = SPLIT if self.policy.temper is None else FORMED
         return split(self.publishable, self.policy, method, self.seed, stretch(self.progress, 0.0, end), options)
@@ -99,6 +103,7 @@ class Judge:
 
     policy: Policy
     persons: Ints | None
+    presence: PresenceJudge | None = None
 
     def confirm(
         self, published: pl.DataFrame, progress: Progress = silent, apart: Mapping[str, pl.Series] | None = None
@@ -106,7 +111,7 @@ class Judge:
         """Judge a table, and the cells that are published apart from it; what does not hold must never be released."""
         table = replace(encode_quietly(published, self.policy, apart=apart), persons=self.persons)
         judged = judge(table, self.policy, progress)
-        if not judged.result.satisfied:
+        if not (judged.result.satisfied and (self.presence is None or self.presence.confirms(table))):
             raise InternalError("the finished release does not hold what was asked for, so it was not released")
         return judged
 
@@ -122,13 +127,15 @@ class PublishedTable:
     chosen_loss: float  # by the policy's loss; that of queries is for the steward only
     tempering: Tempering | None = None  # what the random swaps of the policy's `temper` cost
     start: str | None = None  # where the classes come from, if the method considers those of other methods, too
+    presence: PresenceClaim | None = None  # what was asked for and reached of δ-presence
     counts: pl.DataFrame | None = None  # of the exact values of columns that are both quasi-identifier and sensitive
 
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
     """Split the rows by a method, and publish one common value per class."""
     split, share = given.split(method, options), given.policy.temper
-    rows = _recoded(given, split.labels if share is None else given.tempered(split.labels, share, method))
+    labels = split.labels if share is None else given.tempered(split.labels, share, method)
+    rows = _recoded(given, with_presence(given, labels))
     given.recoding()
     frame, order = ordered(rows)
     given.recoding()
@@ -137,10 +144,50 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     measures = {**measured(partition), "class_sizes": class_sizes(partition)}
     loss = round(chosen_loss(given.table, given.policy, classes, partition), DIGITS)
     tempering = None if share is None else Tempering.of(share, gcp(_partition(given, split.labels)), gcp(partition))
-    confirming = Judge(given.own_policy, given.persons(order))
+    presence = presence_judge(given, rows)
+    confirming, losses = Judge(given.own_policy, given.persons(order), presence), losses_of(given, partition)
+    claim = None if presence is None else presence.claim
     counts = counts_of(rows, given.table, given.policy) if given.policy.both else None
-    losses = losses_of(given, partition)
-    return PublishedTable(frame, confirming, measures, losses, loss, tempering, split.start, counts)
+    return PublishedTable(frame, confirming, measures, losses, loss, tempering, split.start, claim, counts)
+
+
+def with_presence(given: ReleaseInput, labels: Ints) -> Ints:
+    """Merge classes until δ-presence admits them all, if that is asked for; raise `Infeasible` where that fails."""
+    asked, table = given.policy.presence, given.table
+    if given.population is None or asked is None:
+        return labels
+    groups = table.groups.labels_by_row()
+
+    def failing(labels: Ints) -> Bools:
+        seen = _seen(given, recoded(table, given.policy, Classes.from_labels(labels), given.recoding))
+        found, marks = counts(seen), np.zeros(int(labels.max()) + 1, dtype=bool)
+        marks[labels] = found.failing(asked.min, asked.max)[seen.classes.labels_by_row()]
+        return marks
+
+    counts = given.population.counted
+    if not failing(labels).any():
+        return labels
+    if failing(groups).any():
+        raise refused(asked, counts(_seen(given, recoded(table, given.policy, table.groups, given.recoding))))
+    labels = merged(labels, groups, points_of(table), failing)
+    seen = _seen(given, recoded(table, given.policy, Classes.from_labels(labels), given.recoding))
+    if not judge(seen, given.own_policy).result.satisfied:
+        raise refused(asked, counts(seen))
+    return labels
+
+
+def presence_judge(given: ReleaseInput, rows: pl.DataFrame) -> PresenceJudge | None:
+    """Return who confirms δ-presence, if that is asked for, with what was found about the published rows."""
+    asked = given.policy.presence
+    if given.population is None or asked is None:
+        return None
+    claim = PresenceClaim.of(asked, given.population.counted(_seen(given, rows)), given.table)
+    return PresenceJudge(given.population, asked, claim)
+
+
+def _seen(given: ReleaseInput, rows: pl.DataFrame) -> CodedTable:
+    """Return published rows as their judge reads them."""
+    return replace(encode_quietly(rows, given.own_policy), persons=given.table.persons)
 
 
 def _partition(given: ReleaseInput, labels: Ints) -> MeasuredPartition:

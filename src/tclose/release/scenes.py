@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from tclose.distance import Line, LineWithLeaf, Metric
 from tclose.measure.attack import Scene, Secret
+from tclose.measure.presence import PresenceCounts
 from tclose.privacy.judge import distance_of
 from tclose.release.beside import Beside, coverings, equal_people, linked
+from tclose.release.exchanges import published_rows
 from tclose.release.narrowing import narrowed
+from tclose.release.presence import Population
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.types import Beat, Ints, still
 
@@ -26,6 +30,7 @@ class Adversary:
     original: CodedTable
     register: pl.DataFrame | None = None
     beat: Beat = still  # called between columns and blocks of rows
+    population: Population | None = None  # that the table is drawn from, if the adversary has it
 
     @property
     def crowd(self) -> int:
@@ -42,7 +47,8 @@ class Adversary:
         table = self.original
         cells = {name: numbered_cells(table, name) for name in table.policy.sensitive}
         people = table.classes.sizes if self.register is None else equal_people(table, self.register)
-        return Scene(table.classes.labels_by_row(), _secrets(table, cells), self.crowd, people)
+        labels = table.classes.labels_by_row()
+        return Scene(labels, _secrets(table, cells), self.crowd, people, presence=self._presence(table))
 
     def published(self, beside: Beside) -> Scene:
         """Return a published table."""
@@ -51,7 +57,19 @@ class Adversary:
             columns = coverings(self.original, beside.published, self.register, beat=self.beat)
             links = linked(narrowed(columns, self.original, beside.published), beside.people.sizes, self.beat)
         cells = {name: pair.after for name, pair in beside.cells.items()}
-        return Scene(beside.labels, _secrets(beside.published, cells), self.crowd, links.people, beside.people)
+        return Scene(
+            beside.labels,
+            _secrets(beside.published, cells),
+            self.crowd,
+            links.people,
+            beside.people,
+            published=partial(published_rows, beside),
+            presence=self._presence(beside.published),
+            beat=self.beat,
+        )
+
+    def _presence(self, published: CodedTable) -> PresenceCounts | None:
+        return None if self.population is None else self.population.counted(published, self.beat)
 
     def several_rows(self) -> bool:
         """Say whether some person has more than one row."""

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tclose.errors import InputError
 from tclose.release.certificate import ONE_FILE, Certificate, CertifiedFile, LoadedCertificate, load
 from tclose.release.comparing import COUNTED, bound_problems, not_verifiable
 from tclose.release.files import sha256
 from tclose.release.layouts import LAYOUTS, layout_of, sibling
+from tclose.release.layouts.base import GUARANTEE
 from tclose.release.verification import FilesOf, Verification
 from tclose.table.sources import read_bytes
 from tclose.types import Progress, silent, stretch
 
 
 def verify(
-    release: str | Path, certificate: str | Path, *, digest: str | None = None, progress: Progress | None = None
+    release: str | Path,
+    certificate: str | Path,
+    *,
+    digest: str | None = None,
+    population: Any = None,
+    progress: Progress | None = None,
 ) -> Verification:
     """Judge a release again, from its published values alone, and compare with what its certificate says.
 
     The files of a release of several tables are found beside `release` (the name that was given when it was written,
-    or one of theirs) by the names in the certificate.
+    or one of theirs) by the names in the certificate. With a `population`, δ-presence is judged, too.
 
     >>> import polars as pl, tempfile, tclose
     >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
@@ -35,6 +42,8 @@ def verify(
     report(0.0, "reading")
     loaded = load(certificate)
     promised = loaded.certificate
+    if population is not None and promised.presence is None:
+        raise InputError("the certificate says nothing about presence, so no population is needed")
     problems = [*_digest_problems(loaded, digest), *_layout_problems(promised), *bound_problems(promised)]
     if promised.layout in ONE_FILE:
         only = promised.files[0]
@@ -49,7 +58,9 @@ def verify(
     names = () if promised.layout in ONE_FILE else origin.files
     protected = not LAYOUTS[promised.layout].exact_quasi
     problems += verified.problems
-    unverifiable = not_verifiable(promised, loaded.unknown_keys)
+    if promised.presence is not None and population is not None and verified.table is not None:
+        problems += promised.presence.problems_with(population, promised.policy, verified.table)
+    unverifiable = not_verifiable(promised, loaded.unknown_keys, population=population is not None)
     return Verification(tuple(problems), verified.result, names, protected, unverifiable, origin)
 
 
@@ -63,6 +74,7 @@ def _layout_problems(promised: Certificate) -> list[str]:
     statements = {
         "the method that the certificate names does not publish such tables": published is entry,
         "the certificate's scope is not what such tables guarantee": promised.scope == entry.scope,
+        "the certificate's guarantee is not what tclose guarantees": promised.guarantee in (None, GUARANTEE),
         "the certificate counts neither rows nor persons": promised.counted in COUNTED,
         "the certificate says that identity is not protected, but it is": promised.identity_protected or exact,
         "the certificate names a base method or a group that such tables do not have": (
@@ -74,7 +86,8 @@ def _layout_problems(promised: Certificate) -> list[str]:
         "what each table holds is not what the certificate says": held == entry.holds,
     }
     tempering = [] if promised.temper is None else promised.temper.problems(method, promised.measures.get("gcp"))
-    return [*(problem for problem, holds in statements.items() if not holds), *tempering]
+    presence = [] if promised.presence is None else promised.presence.problems()
+    return [*(problem for problem, holds in statements.items() if not holds), *tempering, *presence]
 
 
 def _siblings(release: Path, files: tuple[CertifiedFile, ...]) -> tuple[list[str], dict[str | None, bytes]]:

@@ -60,7 +60,8 @@ JOINT = {
     "such as a diagnosis with a salary. Each attribute alone can be close to the whole table although tuples are not.",
 }
 COMPARED = {
-    "Method": "A published way to put rows into classes. All methods give the same guarantee; they differ in its cost.",
+    "Method": "A published way to put rows into classes. All methods give the same guarantee; they differ in its cost, "
+    "and in what an adversary who knows the method may infer.",
     "Trade-off": "Protection costs detail. The curve shows how much detail each method loses; lower is better.",
 }
 

@@ -193,7 +193,8 @@ class ReleasePage:
         sentence = f"Every class must have at least k = {policy.k} {certificate.counted}; "
         sentence += f"{withheld}." if policy.suppress else "no row may be withheld."
         table = listing("Every column, its role and what is required", ("column", "role", "required"), rows, numbers=0)
-        tempering = [] if certificate.temper is None else [element("p", certificate.temper.words)]
+        entries = (certificate.temper, certificate.presence)
+        tempering = [element("p", entry.words) for entry in entries if entry is not None]
         return Section("policy", "What the policy requires", [element("p", sentence), *tempering, table], "Policy")
 
     def _glossary(self) -> Section:

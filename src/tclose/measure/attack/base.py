@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.measure.linkage import Links
-from tclose.types import Bools, Ints
+from tclose.measure.presence import PresenceCounts
+from tclose.types import Beat, Bools, Ints, still
 from tclose.words import columns
+
+if TYPE_CHECKING:
+    from tclose.measure.exchange import PublishedRows
 
 MOST_NAMED = 1000  # classes of an attribute
 
@@ -48,6 +52,9 @@ class Scene:
     people: Ints  # how many of the register fit each class
     own: Links | None = None  # the original rows as a register; None for the raw table itself
     second: Scene | None = None  # another release of the same table
+    published: Callable[[], PublishedRows] | None = None  # beside the original rows; None for the raw table itself
+    presence: PresenceCounts | None = None  # where the population is known
+    beat: Beat = still  # called by long attacks
 
     def with_second(self, second: Scene) -> Scene:
         """Return the same table with another release of it."""
@@ -87,6 +94,7 @@ class Finding:
     of: int
     sentence: str
     classes: tuple[ExposedClass, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)  # further figures
 
     def saying(self, sentence: str) -> Finding:
         """Return the same finding with its sentence."""
@@ -106,7 +114,7 @@ class Attack:
     title: str
     meaning: str  # what the adversary does, in a sentence or two
     figure: str  # what the figure is
-    unit: Literal["classes", "values", "times", "share", "rows", "distance"]
+    unit: Literal["classes", "values", "times", "share", "rows", "distance", "bits"]
     better: Literal["lower", "higher"]
     run: Callable[[Scene], Finding]
     cure: str = field(kw_only=True)  # the setting that helps against it

@@ -22,7 +22,10 @@ def run(scene: Scene) -> Finding:
         return Finding(0, 0, len(scene.labels), "Nothing was merged: this is the table itself.")
     mask = merged_for_their_values(scene.own, scene.crowd)
     classes, rows = int(mask.sum()), int(scene.sizes[mask].sum())
-    sentence = "No class looks as if its sensitive values kept its rows together."
+    sentence = (
+        f"No class whose people are known could be cut along one column into groups of at least {scene.crowd:,} "
+        "people. Exchanges of rows are tested by the exchange attack."
+    )
     if classes:
         sentence = (
             f"{rows_of(rows, len(scene.labels))} are in {counted(classes, 'class')} that could be split into groups of "

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tclose.measure.attack import (
     background,
+    exchange,
     homogeneity,
     intersection,
     joining,
     linkage,
     minimality,
+    presence,
     rarity,
     similarity,
     skewness,
@@ -28,6 +30,8 @@ ATTACKS: tuple[Attack, ...] = (
     linkage.UNIQUENESS,
     joining.ATTACK,
     minimality.ATTACK,
+    exchange.ATTACK,
     intersection.ATTACK,
+    presence.ATTACK,
     rarity.ATTACK,
 )

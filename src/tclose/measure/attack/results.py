@@ -83,7 +83,8 @@ class AttackResult:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    return {"figure": finding.figure, "rows": finding.rows, "share": finding.share, "sentence": finding.sentence}
+    said = {"figure": finding.figure, "rows": finding.rows, "share": finding.share, "sentence": finding.sentence}
+    return {**said, "details": dict(finding.details)}
 
 
 def _exposed_class(exposed: ExposedClass) -> dict[str, Any]:

@@ -28,6 +28,12 @@ class WrittenFile:
     sha256: str
 
 
+GUARANTEE = (
+    "anyone who knows a person's class, and nothing about how the classes were made, sees distributions of sensitive "
+    "values that meet these requirements; nothing is claimed about an adversary who knows the algorithm"
+)
+
+
 @dataclass(frozen=True)
 class About:
     """What a certificate says of a release whatever its layout."""
@@ -42,6 +48,7 @@ class About:
     table: str | None
     loss: Mapping[str, Any] | None  # that was lowered, if the method lowers the policy's
     bound: BoundClaim | None = None  # on the detail lost, if asked for
+    guarantee: str = GUARANTEE
 
 
 def with_value(loss: Mapping[str, Any] | None, values: Sequence[float]) -> Mapping[str, Any] | None:

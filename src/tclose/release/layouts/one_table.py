@@ -47,6 +47,7 @@ class OneTable:
             **{**vars(about), "loss": with_value(about.loss, [self.table.chosen_loss])},
             measures=self.table.measures,
             temper=self.table.tempering,
+            presence=self.table.presence,
             claims=Claims.of(results[0]),
             files=(CertifiedFile(None if name is None else file_name(name), files[0].sha256),),
         )
