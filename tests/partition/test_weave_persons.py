@@ -19,7 +19,7 @@ from tclose.errors import Infeasible
 from tclose.partition import merged, split, weave
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.kernels import kernel
-from tclose.partition.weave import partition
+from tclose.partition.weave import finishing, partition
 from tclose.partition.weave.limits import Limits, limits_of
 from tclose.partition.weave.persons import enough_persons, enough_persons_on_side, keeps_persons
 from tclose.partition.weave.table import WeaveTable
@@ -59,7 +59,7 @@ def no_merging(labels: np.ndarray, groups: np.ndarray, points: np.ndarray, faili
 def test_every_class_has_k_persons_and_no_class_is_merged(rows: int, seed: int, k: int, effort: str) -> None:
     problem = made(rows, seed, k)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weave, "merged", no_merging)
+        patch.setattr(finishing, "merged", no_merging)
         patch.setattr(weave, "FEW_PERSON_ROWS", 0)  # or else classes by rows are merged and compared
         try:
             labels = partition(problem, effort=effort, seed=1)

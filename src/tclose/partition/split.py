@@ -80,7 +80,7 @@ def _split(
         share = stretch(progress, done / problem.rows, (done + len(members)) / problem.rows, "splitting")
         finish = None if table.persons is None else partial(_joined_within, members, table, policy)
         of_group, of_rivals = (limited(each.part(members), limits) for each in (problem, rival_problem))
-        made = partial(make, rival_problem=of_rivals, finish=finish)
+        made: Make = partial(make, rival_problem=of_rivals, finish=finish)
         if guards:
             made = _guarded(made, part_of_guards(guards, members), METHODS[method], options)
         parts = divisions[group] if group in divisions else _parts(of_group, made, share)
