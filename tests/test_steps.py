@@ -19,6 +19,7 @@ import tclose
 from tclose import Cancelled, InputError, Policy, PolicyError, steps
 from tclose.measure.kept import DETAIL_MEASURES
 from tclose.release.beside import Beside
+from tclose.steps.publishing import PAGE_JUDGED
 from tclose.types import Repeating
 
 TABLE = pl.DataFrame(
@@ -173,7 +174,7 @@ def test_every_phase_of_a_release_with_a_page_has_its_name(folder: Path) -> None
     first = ["reading", "splitting", "recoding", "writing", "judging", "comparing with the original"]
     assert recorder.phases[:7] == [*first, "making a k-anonymous table"]
     assert recorder.phases[-6:] == ["drawing the page", *(measure.title for measure in DETAIL_MEASURES)]
-    made = [phase for share, phase in recorder.heard if share > steps.PAGE_JUDGED]
+    made = [phase for share, phase in recorder.heard if share > PAGE_JUDGED]
     assert "splitting" not in made, "the k-anonymous table has one phase"
 
 

@@ -1,0 +1,86 @@
+"""Every command as a function without a terminal: the command line and the studio call these and only print.
+
+A table is given as a frame, as the path of a file, or as "-" for standard input; a policy as a `Policy`, as a mapping,
+or as the path of a TOML file. Long work reports to a `Progress`. Raising `Cancelled` from it stops the work, and then
+nothing has been written: no step reports progress after its files have got their names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tclose.measure.attack import RELEASE, Attacks, Finding
+from tclose.measure.kept import DETAIL_MEASURES, DetailKept
+from tclose.measure.utility import MEASURES, Measure
+from tclose.partition import DEFAULT_METHOD, METHODS, Method
+from tclose.partition.registry import ALL_DISTANCES
+from tclose.policy.draft import Draft, Guess
+from tclose.privacy.results import CheckResult, Explanation, ModelFinding
+from tclose.release.files import discard_unfinished
+from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound
+from tclose.release.naming import check_clock
+from tclose.release.publication import Demonstration, Publication
+from tclose.release.scenes import ANONYMIZER
+from tclose.release.verification import NO_IDENTITY, Verification
+from tclose.steps.judging import bound, check, explain, verify, verify_bound
+from tclose.steps.preparing import doctor, init, method_options, methods, warm
+from tclose.steps.publishing import anonymize, demo
+from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
+
+if TYPE_CHECKING:
+    from tclose.compare.comparison import Comparison
+    from tclose.compare.papers.reproduction import Reproduction
+    from tclose.compare.tradeoff import Tradeoff
+    from tclose.compare.trial import Trial
+    from tclose.engine.doctor import Health
+
+__all__ = [
+    "ALL_DISTANCES",
+    "ANONYMIZER",
+    "DEFAULT_METHOD",
+    "DETAIL_MEASURES",
+    "MEASURES",
+    "METHODS",
+    "NO_IDENTITY",
+    "PROOF_STAYS",
+    "RELEASE",
+    "Attacks",
+    "BoundVerification",
+    "CheckResult",
+    "Comparison",
+    "Demonstration",
+    "DetailKept",
+    "Draft",
+    "Explanation",
+    "Finding",
+    "Guess",
+    "Health",
+    "LowerBound",
+    "Measure",
+    "Method",
+    "ModelFinding",
+    "Publication",
+    "Reproduction",
+    "Tradeoff",
+    "Trial",
+    "Verification",
+    "anonymize",
+    "attack",
+    "bound",
+    "check",
+    "check_clock",
+    "compare",
+    "demo",
+    "detail",
+    "discard_unfinished",
+    "doctor",
+    "explain",
+    "init",
+    "method_options",
+    "methods",
+    "reproduce",
+    "trial_figures",
+    "verify",
+    "verify_bound",
+    "warm",
+]

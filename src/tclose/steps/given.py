@@ -1,0 +1,30 @@
+"""What steps are given: tables and releases as frames or files, and the libraries that a page takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tclose.policy import Policy
+from tclose.release.layouts.both import read_release
+from tclose.table import read
+
+if TYPE_CHECKING:
+    pass
+
+
+def as_frame(table: Any) -> Any:
+    """Return a table as it was given, or read it from its file."""
+    return read(table) if isinstance(table, str | Path) else table
+
+
+def as_release(release: Any, policy: Policy) -> Any:
+    """Return a release as it was given, or read it from its file, and the counts of exact values if it has any."""
+    return read_release(release) if policy.both and isinstance(release, str | Path) else as_frame(release)
+
+
+def check_report_libraries() -> None:
+    """Say that an extra is missing before the work begins."""
+    from tclose.report.charts import libraries
+
+    libraries()

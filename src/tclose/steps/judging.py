@@ -1,0 +1,86 @@
+"""Check and explain a table, verify a release, search and verify a lower bound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tclose.policy import Policy, PolicyLike
+from tclose.privacy.results import CheckResult, Explanation
+from tclose.release.files import check_targets
+from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
+from tclose.release.targets import sources_of
+from tclose.release.verification import Verification
+from tclose.release.verify import verify as verify_release
+from tclose.steps.given import as_frame
+from tclose.types import Progress, silent
+
+if TYPE_CHECKING:
+    pass
+
+
+def check(table: Any, policy: PolicyLike, *, ignore_others: bool = False, progress: Progress = silent) -> CheckResult:
+    """Tell whether a table holds what a policy asks for."""
+    from tclose.engine import memory
+
+    policy = Policy.of(policy)
+    progress(0.0, "reading")
+    return memory.check(as_frame(table), policy, ignore_others=ignore_others, progress=progress)
+
+
+def explain(
+    table: Any, policy: PolicyLike, *, attribute: str, class_number: int, progress: Progress = silent
+) -> Explanation:
+    """Show the cheapest moves of rows that turn one class's distribution into the whole table's."""
+    from tclose.engine import memory
+
+    policy = Policy.of(policy)
+    progress(0.0, "reading")
+    return memory.explain(as_frame(table), policy, attribute=attribute, class_number=class_number, progress=progress)
+
+
+def verify(
+    release: str | Path,
+    certificate: str | Path,
+    *,
+    digest: str | None = None,
+    population: str | Path | None = None,
+    progress: Progress = silent,
+) -> Verification:
+    """Judge a written release again, δ-presence by a `population`, and compare with its certificate."""
+    return verify_release(release, certificate, digest=digest, population=population, progress=progress)
+
+
+def bound(
+    table: Any,
+    policy: PolicyLike,
+    *,
+    seconds: float | None = None,
+    certificate: str | Path | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> LowerBound:
+    """Search for a lower bound on the detail that any release of a table loses; `certificate` is a file for its proof.
+
+    Without `force`, an existing file is refused.
+    """
+    from tclose.engine import memory
+    from tclose.engine.bounding import SECONDS
+
+    asked = Policy.of(policy)
+    if certificate is not None:
+        check_targets([Path(certificate)], sources_of(table, policy, asked), force=force)
+    found = memory.bound(as_frame(table), asked, seconds=SECONDS if seconds is None else seconds, progress=progress)
+    if certificate is not None:
+        found.save(certificate, force=force)
+    return found
+
+
+def verify_bound(
+    table: Any, policy: PolicyLike, proof: str | Path, *, progress: Progress = silent
+) -> BoundVerification:
+    """Check the proof of a lower bound against a table and a policy, independently of the search that found it."""
+    from tclose.engine import memory
+
+    asked, loaded = Policy.of(policy), ProofFile.load(proof)
+    return memory.verify_bound(as_frame(table), asked, loaded, progress=progress)

@@ -1,0 +1,79 @@
+"""What comes before: a draft of a policy, the methods and their options, the state of the installation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tclose.errors import InputError
+from tclose.partition import METHODS, Method, method_and_options
+from tclose.partition.options import from_texts
+from tclose.policy.draft import Draft, person_of
+from tclose.policy.draft import draft as draft_policy
+from tclose.policy.draft import guess as guess_roles
+from tclose.release.files import check_targets, pending, publish
+from tclose.release.targets import sources_of
+from tclose.steps.given import as_frame
+from tclose.table import to_polars
+from tclose.table.profile import profiles, with_persons
+from tclose.types import Progress, silent
+
+if TYPE_CHECKING:
+    from tclose.engine.doctor import Health
+
+
+def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> Draft:
+    """Draft a policy for a table: roles are guessed and explained, every t is left open.
+
+    Without `force`, `out` must be a new file.
+    """
+    if out is not None:
+        check_targets([Path(out)], sources_of(table), force=force)
+    frame = to_polars(as_frame(table))
+    described = profiles(frame)
+    person = person_of(guess_roles(described))
+    if person is not None:
+        described = with_persons(frame, described, person)
+    guesses = guess_roles(described)
+    draft = Draft(draft_policy(described), tuple(guesses), person_of(guesses))
+    if out is not None:
+        _write(Path(out), draft.policy, force=force)
+    return draft
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    """Write a file whole or not at all."""
+    try:
+        with pending({"draft": path}, force=force) as files:
+            files["draft"].write(lambda file: file.write(text.encode()))
+            publish(files.values())
+    except OSError as error:
+        raise InputError(f"the draft cannot be written: {error.strerror or error}") from None
+
+
+def methods() -> Mapping[str, Method]:
+    """Return every method by its name, with what it does and what it can serve."""
+    return METHODS
+
+
+def method_options(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options of a method or variant, given as texts; what it does not have is refused."""
+    name, preset = method_and_options(method)
+    return {**preset, **from_texts(name, texts)}
+
+
+def doctor() -> Health:
+    """Return what this installation has and what could be added."""
+    from tclose.engine.doctor import examine
+
+    return examine()
+
+
+def warm(*, progress: Progress = silent) -> int:
+    """Compile the kernels of all methods, of `bound` and of `attack` ahead; return how many were missing."""
+    from tclose.engine.warm_bound import warm_bound
+    from tclose.engine.warm_exchange import warm_exchange
+    from tclose.partition.warm import warm as compile_all
+
+    return compile_all(progress) + warm_bound(progress) + warm_exchange(progress)

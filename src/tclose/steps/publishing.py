@@ -1,0 +1,166 @@
+"""Publish a table, with its page; publish the built-in example."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tclose.errors import Infeasible
+from tclose.measure.attack import Attacks
+from tclose.measure.lost import LostDetail
+from tclose.partition import DEFAULT_METHOD, check_suited, method_and_options
+from tclose.policy import Policy, PolicyLike
+from tclose.policy.paths import check_name
+from tclose.release.beside import Beside
+from tclose.release.files import check_new
+from tclose.release.layouts import check_both
+from tclose.release.naming import table_name
+from tclose.release.publication import Demonstration, Publication
+from tclose.release.release import WrittenRelease
+from tclose.release.scenes import Adversary
+from tclose.release.targets import check_release_targets, sources_of
+from tclose.steps.given import as_frame, check_report_libraries
+from tclose.steps.judging import check, verify
+from tclose.table import CodedTable
+from tclose.types import Progress, Repeating, silent, stretch
+
+if TYPE_CHECKING:
+    pass
+
+READ = 0.1  # share of the work of `anonymize` after which the table is read
+PAGE_SPLIT, PAGE_JUDGED, PAGE_COMPARED, PAGE_ATTACKED = 0.45, 0.5, 0.55, 0.75  # shares of the work where a page is made
+
+
+def anonymize(
+    table: Any,
+    policy: PolicyLike,
+    *,
+    out: str | Path,
+    certificate: str | Path | None = None,
+    record: str | Path | None = None,
+    report: str | Path | None = None,
+    public: bool = False,
+    guard_formulas: bool = False,
+    method: str = DEFAULT_METHOD,
+    options: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    bound: bool = False,
+    bound_seconds: float | None = None,
+    bound_proof: str | Path | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Publication:
+    """Publish a table so that it holds what a policy asks for; the files appear once the release is proved.
+
+    `certificate`, `record` (the seed) and `report` (a page; `public` leaves out what is about the raw table) are files
+    to write beside the release. `options` go to the method. Without `force`, existing files are refused. With `bound`,
+    a lower bound on the detail lost stands in the certificate; `bound_proof` is a file for its proof, and implies it.
+    """
+    from tclose.engine import bounding, memory
+    from tclose.engine.estimate import losses_with_estimates
+
+    asked, told = Policy.of(policy), Repeating(progress)
+    method, preset = method_and_options(method)
+    check_suited(method, asked, {**preset, **(options or {})})
+    check_both(method, asked)
+    sources = sources_of(table, policy, asked)
+    extra = (certificate, record, report, bound_proof)
+    check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force)
+    if report is not None:
+        check_report_libraries()
+    seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
+    told(0.0, "reading")
+    kind, original = memory.read_for_release(as_frame(table), asked)
+    search = None if seconds is None else bounding.BoundSearch.of(original, asked, seconds)
+    split, judged = (0.9, 1.0) if report is None else (PAGE_SPLIT, PAGE_JUDGED)
+    formed = split if search is None else (READ + split) / 2
+    part, settings = stretch(told, READ, formed), {**preset, **(options or {})}
+    about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
+    prepared = memory.prepare(original, asked, **about, progress=part, options=settings)
+    prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
+    lost = losses_with_estimates(prepared, original, stretch(told, split, split))
+    unused = memory.unused_loss(asked, method, settings)
+    notes: list[str] = [] if unused is None else [unused]
+    rigid = memory.rigidity_notes(original, asked)
+    page = None if report is None else partial(_page, original, lost, public=public, notes=notes, progress=told)
+    del original, search  # without a page, the file is read back whole before it gets its name: make room
+    told(split, "writing")
+    files = {"certificate": certificate, "record": record, "report": report, "bound_proof": bound_proof}
+    part = stretch(told, split, judged)
+    written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, force=force, progress=part)
+    return Publication.of(written, Path(out), files, lost, tuple(notes), rigid)
+
+
+def _page(
+    original: CodedTable,
+    lost: Sequence[LostDetail],
+    written: WrittenRelease,
+    *,
+    public: bool,
+    notes: list[str],
+    progress: Repeating,
+) -> bytes:
+    """Return the page of a release, with attacks where they can be made; where they cannot, take a note."""
+    from tclose.report.release_page import release_page
+
+    beside = attacks = None
+    if written.release.layout.comparable:
+        progress(PAGE_JUDGED, "comparing with the original")
+        beside = Beside.of(original, written.judged[0].table, beat=progress.beat)
+        attacks = _attacks(original, beside, notes, progress)
+    else:
+        notes.append("the page shows no attacks: they need a release of one table")
+    release = written.release
+    page = release_page(
+        written.certificate,
+        release.layout.tables,
+        written.judged,
+        release.policy,
+        beside=beside,
+        attacks=attacks,
+        lost=lost,
+        public=public,
+        progress=stretch(progress, PAGE_ATTACKED, 1.0),
+    )
+    return page.encode()
+
+
+def _attacks(original: CodedTable, beside: Beside, notes: list[str], progress: Repeating) -> Attacks | None:
+    """Attack a release for its page; take a note where there is nothing to compare it with."""
+    from tclose.engine import memory
+
+    part = stretch(progress, PAGE_COMPARED, PAGE_ATTACKED)
+    try:
+        return memory.attack_beside(beside, Adversary(original, beat=progress.beat), progress=part)
+    except Infeasible as error:
+        notes.append(f"the page shows no attacks: there is no k-anonymous table to compare with ({error})")
+        return None
+
+
+def demo(
+    *,
+    folder: str | Path,
+    rows: int,
+    seed: int,
+    method: str = DEFAULT_METHOD,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Demonstration:
+    """Write the built-in example into a folder, check it, publish it and verify the release.
+
+    Without `force`, existing files are refused.
+    """
+    from tclose.examples.demo import NAMES, write_example
+
+    check_name(folder)
+    out, certificate = Path(folder) / "release.csv", Path(folder) / "release.json"
+    if not force:
+        check_new([*(Path(folder) / name for name in NAMES), out, certificate])
+    table, policy = write_example(Path(folder), rows=rows, seed=seed)
+    before = check(table, policy, progress=stretch(progress, 0.0, 0.2))
+    rest = stretch(progress, 0.2, 1.0)
+    files: dict[str, Any] = {"out": out, "certificate": certificate, "force": force}
+    publication = anonymize(table, policy, **files, method=method, progress=rest)
+    return Demonstration(table, policy, before, publication, verify(out, certificate))
