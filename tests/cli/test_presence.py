@@ -58,7 +58,7 @@ def test_publish_verify_and_attack(files: Path, tclose: Callable[..., Any]) -> N
         "attack", "r.csv", "--original", "t.csv", "--policy", "p.toml", "--population", "everyone.csv", "--json"
     )
     found = {each["name"]: each for each in json.loads(attack.out)["attacks"]}
-    assert found["presence"]["release"]["figure"] <= 0.5 < found["presence"]["raw"]["figure"]
+    assert found["membership"]["release"]["figure"] <= 0.5 < found["membership"]["raw"]["figure"]
     assert found["exchange"]["release"]["details"]["attributes"]["ill"]["rows"] == 60
 
 

@@ -179,12 +179,12 @@ def test_hierarchies_of_files_stand_in_the_certificate(folder: Path) -> None:
 def test_an_adversary_with_the_population(folder: Path) -> None:
     table, release = tclose.read(folder / "table.csv"), released(folder, max=0.4)
     asked = tclose.Policy.from_dict({k: v for k, v in policy(folder, max=0.4).to_dict().items() if k != "presence"})
-    found = tclose.attack(release, original=table, policy=asked, population=folder / "everyone.csv")["presence"]
+    found = tclose.attack(release, original=table, policy=asked, population=folder / "everyone.csv")["membership"]
     assert found.findings["raw"].figure == 1
     assert found.findings["raw"].rows > 0
     assert found.findings["release"].figure <= 0.4
     assert found.findings["release"].rows == 0
-    alone = tclose.attack(release, original=table, policy=asked)["presence"].findings["release"]
+    alone = tclose.attack(release, original=table, policy=asked)["membership"].findings["release"]
     assert alone.figure is None
     assert "--population" in alone.sentence
 

@@ -32,7 +32,7 @@ from tclose.partition.shared.start import Start
 from tclose.partition.starts import EQUALITY, FAST, ONE_CLASS, most_exact_rows
 from tclose.policy import ByGroup, Policy
 from tclose.policy import Sensitive as Asked
-from tclose.privacy import AverageTCloseness, DistinctL, NTCloseness, TCloseness, TClosenessByGroup, models_of
+from tclose.privacy import AverageTCloseness, DistinctL, NTCloseness, TCloseness, TClosenessByGroup, class_models_of
 from tclose.privacy.feasibility import NoPartition, Publishable
 from tclose.privacy.judge import JudgedColumn, codes_by_group, distance_of, values_recur, verdicts
 from tclose.table import CodedTable
@@ -267,7 +267,7 @@ def problem_of(table: CodedTable, policy: Policy, method: str | None = None) -> 
 def _sensitive(column: JudgedColumn, spec: Asked, persons: Ints | None, *, by_persons: bool) -> Attribute:
     """Return an attribute with its models; those that count persons as no method does are left to the merging."""
     distance = distance_of(column)
-    asked = [model for model in models_of(spec, distance) if model.name not in (*ENSURED, TClosenessByGroup.name)]
+    asked = [model for model in class_models_of(spec, distance) if model.name not in ENSURED]
     if persons is not None and not by_persons:
         asked = [model for model in asked if not model.counts_persons]
     elif values_recur(column, persons):  # or else a class has as many rows with a value as persons with it

@@ -11,7 +11,7 @@ from tclose.privacy.ldiversity import DistinctL, EntropyL, RecursiveCL
 from tclose.privacy.levels import Level
 from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
 from tclose.privacy.ntcloseness import NTCloseness
-from tclose.privacy.registry import Requirement, models_of, requirement
+from tclose.privacy.registry import Requirement, class_models_of, models_of, requirement
 from tclose.privacy.rule import Rule
 from tclose.privacy.tcloseness import TCloseness
 
@@ -35,6 +35,7 @@ __all__ = [
     "Sign",
     "TCloseness",
     "TClosenessByGroup",
+    "class_models_of",
     "models_of",
     "requirement",
 ]

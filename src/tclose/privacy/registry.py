@@ -133,3 +133,10 @@ def models_of(
     given = Circumstances(distance, supersets, persons)
     makers = [entry.make for entry in _ENTRIES if entry.make is not None]
     return [model for make in makers if (model := make(spec, given)) is not None]
+
+
+def class_models_of(spec: Sensitive, distance: Distance) -> list[Model]:
+    """Return those models of an attribute that the counts of its values in one class decide."""
+    return [
+        model for model in models_of(spec, distance) if not isinstance(model, AverageTCloseness | TClosenessByGroup)
+    ]

@@ -15,7 +15,7 @@ import numpy as np
 from tclose.distance import Counts, Metric
 from tclose.policy import Policy
 from tclose.privacy.judge import distance_of
-from tclose.privacy.registry import models_of
+from tclose.privacy.registry import class_models_of
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.words import columns, counted
 
@@ -78,7 +78,7 @@ def _admitted_ways(column: SensitiveColumn, policy: Policy, size: int) -> int | 
     starts = np.searchsorted(which, np.arange(len(ways)))
     counts = Counts(starts, present[place], ways[which, place], len(column.labels))
     admitted = np.ones(len(ways), dtype=bool)
-    for model in models_of(policy.sensitive[column.name], distance):
+    for model in class_models_of(policy.sensitive[column.name], distance):
         admitted &= model.judge(counts, column.reference).admitted
     return int(admitted.sum())
 

@@ -11,7 +11,7 @@ from tclose.partition import Attribute
 from tclose.partition.chosen_axes import axes_of
 from tclose.partition.split import ENSURED
 from tclose.privacy.judge import distance_of
-from tclose.privacy.registry import models_of
+from tclose.privacy.registry import class_models_of
 from tclose.recode.covering import Covering
 from tclose.release.beside import Beside
 from tclose.table import CodedTable
@@ -55,7 +55,7 @@ def _attributes(published: CodedTable) -> tuple[Attribute, ...]:
     found = []
     for name, column in published.sensitive.items():
         spec, distance = published.policy.sensitive[name], distance_of(column)
-        models = tuple(model for model in models_of(spec, distance) if model.name not in ENSURED)
+        models = tuple(model for model in class_models_of(spec, distance) if model.name not in ENSURED)
         found.append(Attribute(column.codes, column.reference, distance, spec.t, spec.n, models))
     return tuple(found)
 

@@ -9,8 +9,8 @@ from tclose.measure.attack import (
     intersection,
     joining,
     linkage,
+    membership,
     minimality,
-    presence,
     rarity,
     similarity,
     skewness,
@@ -32,6 +32,6 @@ ATTACKS: tuple[Attack, ...] = (
     minimality.ATTACK,
     exchange.ATTACK,
     intersection.ATTACK,
-    presence.ATTACK,
+    membership.ATTACK,
     rarity.ATTACK,
 )

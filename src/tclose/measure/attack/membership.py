@@ -22,7 +22,7 @@ def run(scene: Scene) -> Finding:
 
 
 ATTACK = Attack(
-    "presence",
+    "membership",
     "membership attack",
     "The adversary has the population that the table is drawn from, such as all people of a town, and asks who is in "
     "the table. Rows count as affected if everyone of the population who fits their class is in the table.",
