@@ -37,7 +37,7 @@ RIVALS = [
     entry.name
     for entry in entries([name for name, method in METHODS.items() if method.tables == "one" and name != "weave"])
 ]
-TABLES = 40 if os.environ.get("TCLOSE_EXAMPLES", "1") == "1" else 2000  # in `make test` and in `make soak`
+TABLES = 20 if os.environ.get("TCLOSE_EXAMPLES", "1") == "1" else 2000  # in `make test` and in `make soak`
 IN_A_TEST = 20
 
 
