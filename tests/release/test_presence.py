@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import tclose
 from tclose.measure.linkage import Links, packed
 from tclose.measure.presence import PresenceCounts
+from tclose.release.certificate import digest_of
 
 
 def people(rows: int = 400, seed: int = 2) -> pl.DataFrame:
@@ -130,7 +131,7 @@ def test_what_cannot_be_found_is_not_called_impossible(folder: Path) -> None:
     for limits in ({"max": 0.1}, {"min": 0.9}):
         with pytest.raises(tclose.Infeasible, match="no partition was found for presence"):
             released(folder, "mondrian", **limits)
-    with pytest.raises(tclose.Unsuited, match="publishes several"):
+    with pytest.raises(tclose.Unsuited, match="does not publish: choose another"):
         released(folder, "anatomy", max=0.5)
 
 
@@ -158,6 +159,12 @@ def test_verify_judges_presence_again(folder: Path) -> None:
     other = tclose.verify(*paths, population=folder / "others.csv")
     assert "which is not what the certificate says" in other.problems[0]
     claimed = json.loads(paths[1].read_text())
+    forged = json.loads(paths[1].read_text())
+    del forged["digest"], forged["presence"]["quasi"]["age"]
+    paths[1].write_text(json.dumps({**forged, "digest": digest_of(forged)}))
+    assert "quasi-identifiers are not those of the policy" in str(
+        tclose.verify(*paths, population=folder / "everyone.csv").problems
+    )
     claimed["presence"]["largest"] = "1/2"
     paths[1].write_text(json.dumps(claimed))
     assert any("presence is not within" in problem for problem in tclose.verify(*paths).problems)
@@ -187,6 +194,13 @@ def test_an_adversary_with_the_population(folder: Path) -> None:
     alone = tclose.attack(release, original=table, policy=asked)["membership"].findings["release"]
     assert alone.figure is None
     assert "--population" in alone.sentence
+
+
+@pytest.mark.parametrize("other", [{"person": "ill"}, {"both": ["age"]}])
+def test_what_presence_does_not_go_with(folder: Path, other: dict[str, Any]) -> None:
+    asked = {**policy(folder, max=0.4).to_dict(), **other}
+    with pytest.raises(tclose.PolicyError, match=f"presence does not go with {next(iter(other))}"):
+        tclose.Policy.from_dict(asked, folder=folder)
 
 
 # --- populations that cannot be used, or only seem so ---

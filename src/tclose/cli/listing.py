@@ -105,8 +105,8 @@ def _show_lines(
         grid.add_column(min_width=first)
         grid.add_row(name, Text(f"{trial.outcome}: {plain(trial.reason)}", STYLES.get(trial.outcome, "dim")))
         console.print(grid)
-    for trial in trials:
-        if trial.caveat:
+    for trial, row in zip(trials, table, strict=True):
+        if trial.caveat and row is not None:
             console.print(Text(f"{MARK} {trial.name} {trial.caveat}, so it is not ranked with the others."))
 
 

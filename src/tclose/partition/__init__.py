@@ -132,11 +132,11 @@ def _check_joint(name: str, policy: Policy, options: Mapping[str, Any]) -> None:
 
 
 def _check_groups(name: str, policy: Policy) -> None:
-    """Refuse a policy with `t_by` for a method whose tables may hold groups and values apart."""
+    """Refuse a policy with `t_by` for a method that publishes no table of classes, or several tables."""
     if method_called(name).tables != "one" and any(spec.t_by is not None for spec in policy.sensitive.values()):
         raise Unsuited(
-            f"'{name}' publishes several tables, in which nobody could tell whose t to judge a class by: "
-            "choose a method that publishes one table, or leave t_by out"
+            f"method '{name}' cannot keep a t for groups of persons (t_by): choose a method that publishes one table "
+            "of classes, or leave t_by out"
         )
 
 

@@ -240,6 +240,10 @@ class Policy:
         averaged = [name for name, spec in settings.read.get("sensitive", {}).items() if spec.average_t is not None]
         if averaged and settings.has("temper"):
             yield "temper", f"random swaps can raise the average distance of '{averaged[0]}': drop temper or average_t"
+        if settings.read.get("presence") and settings.read.get("person") is not None:
+            yield "presence", "rows are counted against people, so presence does not go with person"
+        if settings.read.get("presence") and settings.read.get("both"):
+            yield "presence", "counts of exact values tell who fits a class, so presence does not go with both"
 
     @classmethod
     def of(cls, given: PolicyLike) -> Policy:

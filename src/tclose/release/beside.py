@@ -25,6 +25,8 @@ from tclose.table.values import values_of
 from tclose.types import Beat, Floats, Ints, still
 from tclose.words import counted
 
+GROUP = "group"  # a column of a permutation and of an anatomy
+
 
 @dataclass(frozen=True, eq=False)
 class CellPair:
@@ -91,12 +93,19 @@ def read_published(
         second = "a second table, with counts of exact values: give both tables"
         raise InputError(f"by this policy, {what} has {second if counts is None else 'one table only'}")
     published = to_polars(frame)
+    if GROUP in published.columns and GROUP not in _columns_of(original.policy):
+        raise InputError(f"{what} has groups, as a permutation or an anatomy has: attacks compare classes with people")
     try:
         policy = reader_policy(original.policy, original.sensitive)
         apart = {} if counts is None else cells_apart(published, to_polars(counts), policy)
         return encode_quietly(published, policy, apart=apart)
     except (InputError, PolicyError) as error:
         raise InputError(f"{what} cannot be read by this policy: {error.sentence}", detail=error.detail) from None
+
+
+def _columns_of(policy: Policy) -> tuple[str, ...]:
+    """Return the columns that a release of one table may have."""
+    return (*policy.visible, *policy.sensitive, *policy.unlinkable)
 
 
 def _cells(original: CodedTable, published: CodedTable, name: str, what: str) -> CellPair:

@@ -63,16 +63,18 @@ class Population:
         if found.lacking:
             classes = counted(len(found.sizes), "class")
             raise InputError(
-                f"the population does not hold the table: {found.lacking:,} of {classes} have more rows than the "
+                f"the population does not hold the table: {found.lacking:,} of {classes} with more rows than the "
                 "population has people who fit"
             )
         return found
 
 
 def check_presence(layout: str, method: str) -> None:
-    """Refuse δ-presence for a method that publishes several tables."""
+    """Refuse δ-presence for a method that publishes no table of classes, or several tables."""
     if layout != "one table":
-        raise Unsuited(f"presence is judged for one table, and '{method}' publishes several: choose another method")
+        raise Unsuited(
+            f"presence is judged for one table of classes, which '{method}' does not publish: choose another"
+        )
 
 
 def presence_findings(asked: Presence, found: PresenceCounts) -> tuple[ModelFinding, ...]:
@@ -130,9 +132,10 @@ class PresenceClaim:
     @property
     def words(self) -> str:
         """The same, for people."""
+        least, largest = number(exact(self.least)), number(exact(self.largest))
         return (
             f"presence: anyone of a population of {self.population_rows:,} rows is in the table with a chance from "
-            f"{self.least} to {self.largest}, as far as one class tells (asked for: {self.min} to {self.max}). To "
+            f"{least} to {largest}, as far as one class tells (asked for: {self.min} to {self.max}). To "
             "judge this again, the population is needed (tclose verify --population)."
         )
 
@@ -151,6 +154,8 @@ class PresenceClaim:
             quasi = Policy.from_dict({"quasi": self.quasi, "k": 2})
             if quasi.files:
                 raise PolicyError("a certificate cannot name files")
+            if set(quasi.quasi) != set(policy.quasi):
+                raise PolicyError("its quasi-identifiers are not those of the policy")
             found = Population.of(population, replace(policy, quasi=quasi.quasi)).counted(published)
         except PolicyError as error:
             return [f"presence cannot be judged as the certificate says: {error.sentence}"]
