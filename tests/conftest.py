@@ -93,6 +93,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.soak)
 
 
+@pytest.fixture(scope="session")
+def data(pytestconfig: pytest.Config) -> Path:
+    """The folder of real tables, which is not part of the repository."""
+    folder = Path(pytestconfig.rootpath).parent / "shared" / "data"
+    if not folder.exists():
+        pytest.skip(f"{folder} is not there")
+    return folder
+
+
 MISBEHAVING = '''
 """Python imports this module whenever it starts: here it adds methods that no user would want."""
 import os, signal, sys, threading, types

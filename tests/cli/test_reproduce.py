@@ -17,21 +17,13 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def data(pytestconfig: pytest.Config) -> str:
-    folder = Path(pytestconfig.rootpath).parent / "shared" / "data"
-    if not folder.exists():
-        pytest.skip(f"{folder} is not there")
-    return str(folder)
-
-
-@pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(liang_yuan, "INSTANCES", 1)
     monkeypatch.setattr(liang_yuan, "TABLES", 2)
 
 
-def test_figures_stand_beside_the_papers(process: Run, data: str, folder: Path) -> None:
-    outcome = process("reproduce", "soria-comas", "--data", data)
+def test_figures_stand_beside_the_papers(process: Run, data: Path, folder: Path) -> None:
+    outcome = process("reproduce", "soria-comas", "--data", str(data))
     assert (outcome.status, outcome.err) == (0, "")
     assert re.search(r"^figure +paper +ours *$", outcome.out, re.MULTILINE)
     mdav = re.findall(r"^(?:Census|Tarragona|EIA), k = \d+ +(\S+) +(\S+) *$", outcome.out, re.MULTILINE)

@@ -18,11 +18,8 @@ from tclose.types import silent
 
 
 @pytest.fixture(scope="module")
-def data(pytestconfig: pytest.Config) -> DataFolder:
-    folder = Path(pytestconfig.rootpath).parent / "shared" / "data"
-    if not folder.exists():
-        pytest.skip(f"{folder} is not there")
-    return DataFolder(folder)
+def tables(data: Path) -> DataFolder:
+    return DataFolder(data)
 
 
 @pytest.fixture
@@ -70,8 +67,8 @@ def test_another_table_of_the_same_name_is_refused(tmp_path: Path, table: str, s
         DataFolder(tmp_path).numbers("census_casc.csv", soria_comas.QUASI)
 
 
-def test_all_files_are_among_the_shared_ones(data: DataFolder) -> None:
-    assert check_files(experiments("all"), data.path) == data
+def test_all_files_are_among_the_shared_ones(tables: DataFolder) -> None:
+    assert check_files(experiments("all"), tables.path) == tables
 
 
 # Progress
@@ -125,8 +122,8 @@ def test_weber_prints_what_comes_out() -> None:
 
 
 @pytest.fixture(scope="module")
-def adult(data: DataFolder) -> Adult:
-    return Adult.of(data)
+def adult(tables: DataFolder) -> Adult:
+    return Adult.of(tables)
 
 
 def test_li_similarity(adult: Adult) -> None:
@@ -160,10 +157,10 @@ def test_li_efficiency_has_a_line_for_each_measure(adult: Adult) -> None:
     assert all([place for place, _ in line.points] == [2, 3] for line in lines)
 
 
-def test_more_attributes_make_larger_classes(data: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_attributes_make_larger_classes(tables: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(many_attributes, "METHODS", ("mondrian:strict",))
     monkeypatch.setattr(many_attributes, "LABS", many_attributes.LABS[:2])
-    frame: Any = data.read(many_attributes.TABLE)
+    frame: Any = tables.read(many_attributes.TABLE)
     sizes, losses = (chart.lines[0].points for chart in many_attributes.larger_classes(frame, silent).charts)
     assert sizes[0][1] < sizes[1][1]
     assert losses[0][1] < losses[1][1]

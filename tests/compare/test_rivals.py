@@ -28,14 +28,6 @@ CENSUS = {  # GCP at t = .05, .1 and .25
 }
 
 
-@pytest.fixture
-def data(pytestconfig: pytest.Config) -> Path:
-    folder = Path(pytestconfig.rootpath).parent / "shared" / "data"
-    if not folder.exists():
-        pytest.skip(f"{folder} is not there")
-    return folder
-
-
 def losses(comparison: Comparison) -> dict[str, float | None]:
     return {trial.name: trial.gcp for trial in comparison.trials}
 

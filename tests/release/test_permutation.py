@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from tclose import LeakWarning, Policy, Unsuited, anonymize, attack, read, verify
+from tclose.engine.memory import unused_loss
 from tclose.errors import InputError
 from tclose.release.certificate import digest_of
 from tclose.release.files import sha256
@@ -130,3 +131,9 @@ def test_what_cannot_be_permuted_or_compared_is_refused() -> None:
     release = anonymize(FRAME, ASKED, method="permutation:mondrian", seed=1)
     with pytest.raises(InputError, match="this release publishes no classes"):
         attack(release, original=FRAME, policy=ASKED)
+
+
+def test_the_base_lowers_the_loss_that_the_policy_chooses() -> None:
+    asked = Policy.of({"quasi": ["age"], "sensitive": {"ill": {"t": 1}}, "loss": "discernibility"})
+    assert unused_loss(asked, "permutation", {}) is None
+    assert unused_loss(asked, "permutation", {"base": "mondrian"}) is not None

@@ -29,7 +29,7 @@ class _File(click.Path):
 
 
 FILE = _File(path_type=Path)
-BASED = ("projections", "permutation")  # methods that leave the splitting to another one
+BASED = tuple(name for name, method in steps.METHODS.items() if method.based)  # they leave the splitting to another one
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 show_values = click.option("--show-values", is_flag=True, help="Let error messages quote cells of the table.")
 policy_file = click.option(

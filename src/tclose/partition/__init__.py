@@ -23,6 +23,7 @@ __all__ = [
     "Problem",
     "Split",
     "check_suited",
+    "classes_of_base",
     "lowers_loss",
     "merged",
     "method_and_options",
@@ -60,9 +61,9 @@ def method_and_options(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def lowers_loss(name: str, options: Mapping[str, Any]) -> bool:
-    """Tell whether a method lowers the loss that the policy chooses; projections leave that to their base method."""
+    """Tell whether a method lowers the loss that the policy chooses; some leave that to their base method."""
     base = options.get("base") or DEFAULT_METHOD
-    return method_called(base if name == "projections" else name).lowers_loss
+    return method_called(base if method_called(name).based else name).lowers_loss
 
 
 def method_named(name: str) -> Callable[..., Ints]:
@@ -104,6 +105,13 @@ def partitioned(
     best: Any = import_module(f"tclose.partition.{method}").best_partition
     split: Split | None = best(problem, starts, seed=seed, finish=finish, progress=progress, **options)
     return split
+
+
+def classes_of_base(base: str, problem: Problem, seed: int, options: Mapping[str, Any], progress: Progress) -> Ints:
+    """Return the classes that a base method makes for a method that leaves the splitting to it."""
+    split = partitioned(base, problem, seed=seed, options=options, progress=progress)
+    assert split is not None
+    return split.labels
 
 
 def check_suited(name: str, policy: Policy, options: Mapping[str, Any]) -> None:

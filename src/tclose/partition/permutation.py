@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from tclose.errors import Unsuited
-from tclose.partition import DEFAULT_METHOD, method_called, partitioned
+from tclose.partition import DEFAULT_METHOD, classes_of_base, method_called
 from tclose.partition.problem import Problem
 from tclose.types import Ints, Progress, silent
 
@@ -30,6 +30,4 @@ def partition(
     """Return the group of every row, found by the base method."""
     if method_called(base).tables != "one":
         raise Unsuited(f"'{base}' does not publish classes, so it cannot make the groups")
-    split = partitioned(base, problem, seed=seed, options=options, progress=progress)
-    assert split is not None
-    return split.labels
+    return classes_of_base(base, problem, seed, options, progress)

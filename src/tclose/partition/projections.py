@@ -22,7 +22,7 @@ import numpy as np
 
 from tclose.distance import Line, LineWithLeaf
 from tclose.errors import PolicyError, Unsuited
-from tclose.partition import DEFAULT_METHOD, method_called, partitioned
+from tclose.partition import DEFAULT_METHOD, classes_of_base, method_called
 from tclose.partition.problem import Attribute, Problem
 from tclose.types import Floats, Ints, Progress, silent
 
@@ -43,9 +43,7 @@ def partition(
     """Return the classes of one projection, found by the base method."""
     if method_called(base).tables != "one":
         raise Unsuited(f"'{base}' publishes several tables itself, so it cannot split a projection")
-    split = partitioned(base, problem, seed=seed, options=options, progress=progress or silent)
-    assert split is not None
-    return split.labels
+    return classes_of_base(base, problem, seed, options, progress)
 
 
 def projections(sensitive: Sequence[Attribute], *, tables: int | None = None, related: float = RELATED) -> Groups:

@@ -29,6 +29,7 @@ class Method:
     choices: tuple[str, ...] = ()
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # sets of options, the default first;
     # `compare` tries each, and ranks the best of them
+    based: bool = False  # whether it leaves the splitting to another method, its option `base`
     takes_starts: bool = False  # whether it considers the classes of other methods, too (partition/starts.py)
     caveat: str = ""  # what its releases do not protect: it is shown with every figure, and never ranked
     needs: tuple[str, ...] = ()  # models; the sensitive attribute must ask for one of them
@@ -97,6 +98,7 @@ METHODS = {
         tables="several",
         joint=(),  # attributes may come into different tables
         variants={"mondrian": {"base": "mondrian"}},  # in comparisons: the best base would hide what the layout costs
+        based=True,
     ),
     "anatomy": Method(
         "publishes two tables linked by a group; does not hide who is in the table",
@@ -113,6 +115,7 @@ METHODS = {
         tables="exact",
         variants={"mondrian": {"base": "mondrian"}},  # in comparisons, as with projections
         caveat="does not hide who is in the table",
+        based=True,
     ),
     "sabre": Method(
         "puts sensitive values into buckets and gives every class its share of each",

@@ -6,22 +6,21 @@ docs/decisions/020-several-tables.md.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import polars as pl
 
-from tclose.errors import InputError, InternalError, LeakWarning, PolicyError, Unsuited
+from tclose.errors import InputError, InternalError, PolicyError
 from tclose.policy import Policy
 from tclose.policy.derived import group_policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
-from tclose.recode.frame import new_name, ordered, recoded
+from tclose.recode.frame import ordered
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
-from tclose.release.layouts.groups import GroupCost, error_problems, group_cost, kept_values_problems, renumbered
+from tclose.release.layouts.groups import GroupCost, error_problems, group_cost, grouped, kept_values_problems
 from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput
 from tclose.release.verification import NO_IDENTITY, FilesOf, Verified, examined, prefixed
 from tclose.types import Progress
@@ -73,12 +72,7 @@ class Anatomy:
 def make(given: ReleaseInput, method: str, options: Options) -> Anatomy:
     """Publish quasi-identifiers as they are and sensitive values apart from them, by group."""
     policy = given.policy
-    if not policy.sensitive:
-        raise Unsuited("anatomy parts sensitive values from the rest, and the policy names none")
-    warnings.warn(NO_IDENTITY, LeakWarning, stacklevel=4)
-    labels = renumbered(given.split(method, options).labels, given.seed)
-    rows = recoded(given.table, policy, beat=given.recoding)
-    group = new_name("group", given.table.frame.columns)
+    rows, labels, group = grouped(given, method, options)
     numbers, sensitive = pl.Series(group, labels + 1), list(policy.sensitive)
     others = [name for name in rows.columns if name not in policy.sensitive]  # `drop` takes ^x$ for a pattern
     first, _ = ordered(rows[others].hstack([numbers]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,13 +10,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tclose.errors import LeakWarning, Unsuited
 from tclose.measure.anatomy import reconstruction_error
 from tclose.measure.base import DIGITS
 from tclose.measure.chosen_loss import chosen_loss
 from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes, measured
+from tclose.recode.frame import new_name, recoded
+from tclose.release.beside import GROUP
 from tclose.release.certificate import Certificate
-from tclose.release.published import ReleaseInput, losses_of, partition_of
-from tclose.release.verification import Verified
+from tclose.release.published import Options, ReleaseInput, losses_of, partition_of
+from tclose.release.verification import NO_IDENTITY, Verified
 from tclose.table import CodedTable
 from tclose.table.classes import classes_of
 from tclose.types import Ints
@@ -33,10 +37,20 @@ class GroupCost:
     chosen_loss: float
 
 
-def renumbered(labels: Ints, seed: int) -> Ints:
+def _renumbered(labels: Ints, seed: int) -> Ints:
     """Give groups random numbers: how they came about must not show in their numbers."""
     random = np.random.default_rng([seed, len(labels)])
     return np.asarray(random.permutation(int(labels.max()) + 1)[labels])
+
+
+def grouped(given: ReleaseInput, method: str, options: Options) -> tuple[pl.DataFrame, Ints, str]:
+    """Warn that identity is not protected; return the rows, the group of each, and the name of the groups' column."""
+    if not given.policy.sensitive:
+        raise Unsuited(f"{method} parts sensitive values from their rows, and the policy names none")
+    warnings.warn(NO_IDENTITY, LeakWarning, stacklevel=5)
+    labels = _renumbered(given.split(method, options).labels, given.seed)
+    rows = recoded(given.table, given.policy, beat=given.recoding)
+    return rows, labels, new_name(GROUP, given.table.frame.columns)
 
 
 def group_cost(given: ReleaseInput, rows: pl.DataFrame, labels: Ints) -> GroupCost:

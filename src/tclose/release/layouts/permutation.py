@@ -6,22 +6,21 @@ true. What this guarantees, and what it does not, is written in docs/decisions/0
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from tclose.errors import InputError, InternalError, LeakWarning, Unsuited
+from tclose.errors import InputError, InternalError
 from tclose.policy import Policy
 from tclose.policy.derived import group_policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
-from tclose.recode.frame import new_name, ordered, recoded
+from tclose.recode.frame import ordered
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
-from tclose.release.layouts.groups import GroupCost, error_problems, group_cost, kept_values_problems, renumbered
+from tclose.release.layouts.groups import GroupCost, error_problems, group_cost, grouped, kept_values_problems
 from tclose.release.naming import file_name
 from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput
 from tclose.release.verification import NO_IDENTITY, FilesOf, Verified, examined
@@ -78,12 +77,7 @@ class Permutation:
 def make(given: ReleaseInput, method: str, options: Options) -> Permutation:
     """Publish quasi-identifiers as they are, and permute the sensitive values of each group."""
     policy = given.policy
-    if not policy.sensitive:
-        raise Unsuited("permutation permutes sensitive values, and the policy names none")
-    warnings.warn(NO_IDENTITY, LeakWarning, stacklevel=4)
-    labels = renumbered(given.split(method, options).labels, given.seed)
-    rows = recoded(given.table, policy, beat=given.recoding)
-    group = new_name("group", given.table.frame.columns)
+    rows, labels, group = grouped(given, method, options)
     source = permuted(labels, given.seed)
     columns = [rows[name][source] if name in policy.sensitive else rows[name] for name in rows.columns]
     frame, order = ordered(pl.DataFrame([*columns, pl.Series(group, labels + 1)]))
