@@ -25,10 +25,14 @@ ROWS = 600
 
 @pytest.fixture
 def table() -> WeaveTable:
+    return table_with(2)
+
+
+def table_with(axes: int) -> WeaveTable:
     random = np.random.default_rng(1)
     codes = random.integers(0, 30, ROWS)
     guarded = Attribute(codes, np.bincount(codes, minlength=30).astype(np.int64), Ordered(30), Fraction(1, 10))
-    return WeaveTable.of(Problem(random.random((ROWS, 2)), (guarded,), 2), silent)
+    return WeaveTable.of(Problem(random.random((ROWS, axes)), (guarded,), 2), silent)
 
 
 def test_the_best_of_the_formed_classes_is_improved_first(table: WeaveTable) -> None:
@@ -87,3 +91,10 @@ def test_orders_within_groups_are_the_orders_of_their_rows(seed: int, rows: int,
     if groups:
         for members, orders in zip(groups, orders_within(table.orders, groups), strict=True):
             assert orders.tolist() == orders_of(table.part(members).losses).tolist()
+
+
+def test_best_begins_hotter_with_many_quasi_identifiers() -> None:
+    few, many = (table_with(axes).suited(effort_for("best", ROWS).passes[0]) for axes in (2, 7))
+    assert few.heat[0] == 0.1
+    assert many.heat[0] == pytest.approx(0.21)
+    assert many.heat[1] == few.heat[1]

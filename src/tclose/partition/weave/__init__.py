@@ -22,7 +22,7 @@ from tclose.errors import InternalError, PolicyError, did_you_mean
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.start import STARTED, Finish, Split, Start
 from tclose.partition.weave.candidates import OWN, Candidates
-from tclose.partition.weave.effort import EFFORTS, EffortName, Pass, effort_for
+from tclose.partition.weave.effort import EFFORTS, EffortName, Pass, colder, effort_for
 from tclose.partition.weave.finishing import finisher
 from tclose.partition.weave.own import OwnClasses, improved
 from tclose.partition.weave.table import WeaveTable
@@ -146,7 +146,7 @@ def _consider(
 def _cooler(plan: Pass) -> Pass:
     """Return a shorter pass, which keeps most of the classes that it begins with."""
     first, last = plan.heat
-    return replace(plan, steps=REFINING * plan.steps, heat=(REFINING_HEAT * first, last), price=REFINING_PRICE)
+    return colder(replace(plan, steps=REFINING * plan.steps), (REFINING_HEAT * first, last), REFINING_PRICE)
 
 
 def _check(problem: Problem, labels: Ints) -> None:

@@ -17,6 +17,7 @@ SLICE, SLICE_STEPS = 8, 5e4  # steps of one slice, per row and in all, at least
 MOST_SLICES = 6  # of a pass
 STEPS_AT_ONE = 34  # per row, of a pass whose first price is one
 MOST_PRICE = 10.0  # the first, at most
+AXIS_HEAT = 0.03  # per quasi-identifier, of `best`
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Pass:
     drawn: int = 1  # rows of which a step takes the one whose class loses most
     rounds: float = 1.0  # carvings for each class
     slices: int = 1  # of the steps; the groups change after each
+    axis_heat: float = 0.0  # per quasi-identifier: the first temperature, at least
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def effort_for(name: EffortName, rows: int) -> Effort:
     if name == "balanced":
         plan = _continued(_steps(rows, least=20, shared=1e6, most=220))
     else:
-        plan = replace(_continued(_steps(rows, least=100, shared=2.7e6, most=2000)), drawn=2)
+        plan = replace(_continued(_steps(rows, least=100, shared=2.7e6, most=2000)), drawn=2, axis_heat=AXIS_HEAT)
     passes = (plan, _again(plan), _again(plan)) if rows <= FEW_ROWS else (plan,)
     return Effort(SHARES, 16_000, passes, starts=4 if rows <= VERY_FEW_ROWS else 1)
 
@@ -77,7 +79,12 @@ def _continued(plan: Pass) -> Pass:
 
 def _again(plan: Pass) -> Pass:
     """Return a shorter pass that begins still colder."""
-    return replace(plan, steps=plan.steps / 4, heat=(0.03, plan.heat[1]), price=(30.0, plan.price[1]))
+    return colder(replace(plan, steps=plan.steps / 4), (0.03, plan.heat[1]), (30.0, plan.price[1]))
+
+
+def colder(plan: Pass, heat: tuple[float, float], price: tuple[float, float]) -> Pass:
+    """Return the pass with just this course of temperature and price."""
+    return replace(plan, heat=heat, price=price, axis_heat=0.0)
 
 
 def _steps(rows: int, *, least: float, shared: float, most: float) -> Pass:

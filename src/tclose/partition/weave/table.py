@@ -127,7 +127,7 @@ class WeaveTable:
 
     def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
         """Carve some classes again, then exchange rows; return the new labels, within every limit."""
-        plan = replace(plan, candidates=min(plan.candidates, CANDIDATES * len(self.losses.columns)))
+        plan = self.suited(plan)
         random, carved = np.random.default_rng(seed), CARVED if plan.rounds else 0.0
         if plan.rounds:
             carving = stretch(progress, 0.0, carved, "carving classes")
@@ -136,6 +136,13 @@ class WeaveTable:
             exchanging = stretch(progress, carved, 1.0, "exchanging rows")
             labels = self._annealed(labels, effort, plan, random, exchanging)
         return labels
+
+    def suited(self, plan: Pass) -> Pass:
+        """Return the plan for so many quasi-identifiers: few allow few candidates, many a hotter beginning."""
+        axes = len(self.losses.columns)
+        hottest = 0.0 if self.losses.squared else plan.axis_heat * axes
+        heat = (max(plan.heat[0], hottest), plan.heat[1])
+        return replace(plan, heat=heat, candidates=min(plan.candidates, CANDIDATES * axes))
 
     def _recarved(
         self, labels: Ints, effort: Effort, plan: Pass, random: np.random.Generator, progress: Progress
