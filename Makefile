@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+MORE_EXAMPLES := $$(grep -rl --include='test_*.py' TCLOSE_EXAMPLES tests)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast soak wheel-test lint format bench fuzz clean
@@ -41,7 +42,7 @@ test-fast: $(READY)
 
 soak: $(READY) .venv/.browser
 	@$(BIN)/python -m pytest -n auto -m soak
-	@TCLOSE_EXAMPLES=30 $(BIN)/python -m pytest -n auto tests/laws
+	@TCLOSE_EXAMPLES=30 $(BIN)/python -m pytest -n auto $(MORE_EXAMPLES)
 
 wheel-test: $(READY)
 	@$(BIN)/python tests/typing/wheel.py
