@@ -17,7 +17,9 @@ from tclose.partition.registry import METHODS
 from tclose.table.sources import trial_reading
 from tclose.table.sources.trial_process import READ
 
-settings.register_profile("tclose", deadline=None)  # no test measures time: a busy machine must not fail one
+TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
+# no test measures time: a busy machine must not fail one
+settings.register_profile("tclose", max_examples=50 * TIMES, deadline=None)
 settings.load_profile("tclose")
 
 HERE = Path(__file__).parent
