@@ -11,7 +11,7 @@ help:
 	@echo "make demo        an invented hospital table: checked, published, verified"
 	@echo "make test        every test"
 	@echo "make test-fast   every test that is not marked slow, under a minute"
-	@echo "make soak        long tests: wide tables, planted bugs, the laws with fifty times as many examples"
+	@echo "make soak        long tests: wide tables, planted bugs, six folders with fifty times as many examples"
 	@echo "make wheel-test  the wheel, installed without extras on every Python that is here"
 	@echo "make lint        ruff and mypy"
 	@echo "make bench       speed and memory, as ratios against peers"
