@@ -42,7 +42,7 @@ test-fast: $(READY)
 
 soak: $(READY) .venv/.browser
 	@$(BIN)/python -m pytest -n auto -m soak
-	@TCLOSE_EXAMPLES=50 $(BIN)/python -m pytest -n auto $(MORE_EXAMPLES)
+	@TCLOSE_EXAMPLES=50 $(BIN)/python -m pytest -n auto -m "not soak" $(MORE_EXAMPLES)
 
 wheel-test: $(READY)
 	@$(BIN)/python tests/typing/wheel.py
