@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+MORE_EXAMPLES := $(addprefix tests/,laws measure partition privacy recode table)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast soak wheel-test lint format bench fuzz clean
@@ -10,7 +11,7 @@ help:
 	@echo "make demo        an invented hospital table: checked, published, verified"
 	@echo "make test        every test"
 	@echo "make test-fast   every test that is not marked slow, under a minute"
-	@echo "make soak        long tests: wide tables, planted bugs, the laws with thirty times as many examples"
+	@echo "make soak        long tests: wide tables, planted bugs, six folders with fifty times as many examples"
 	@echo "make wheel-test  the wheel, installed without extras on every Python that is here"
 	@echo "make lint        ruff and mypy"
 	@echo "make bench       speed and memory, as ratios against peers"
@@ -41,7 +42,7 @@ test-fast: $(READY)
 
 soak: $(READY) .venv/.browser
 	@$(BIN)/python -m pytest -n auto -m soak
-	@TCLOSE_EXAMPLES=30 $(BIN)/python -m pytest -n auto tests/laws
+	@TCLOSE_EXAMPLES=50 $(BIN)/python -m pytest -n auto -m "not soak" $(MORE_EXAMPLES)
 
 wheel-test: $(READY)
 	@$(BIN)/python tests/typing/wheel.py

@@ -17,11 +17,14 @@ from tclose.partition.registry import METHODS
 from tclose.table.sources import trial_reading
 from tclose.table.sources.trial_process import READ
 
-settings.register_profile("tclose", deadline=None)  # no test measures time: a busy machine must not fail one
+TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
+# no test measures time: a busy machine must not fail one
+settings.register_profile("tclose", max_examples=50 * TIMES, deadline=None)
 settings.load_profile("tclose")
 
 HERE = Path(__file__).parent
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600")  # 2026-01-01: two runs of a test give the same certificate
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile the whole package, 0.2 s each
 SLOW = (  # folders and files that `make test-fast` leaves out: many examples, long searches, other processes, a browser
     "laws",
     "papers",
@@ -81,13 +84,19 @@ SOAK = (  # tests that only `make soak` runs, beside parameters marked so; `make
     *(f"test_no_partition_of_thousands_loses_less[{first}]" for first in range(1_000, 6_400, 400)),
 )
 STARTS_PROCESSES = {"process", "misbehaving", "misbehave"}  # fixtures
+SLOW_PLACES = {HERE / place for place in SLOW}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even load what `make test-fast` leaves out."""
+    return True if "not slow" in config.option.markexpr and collection_path in SLOW_PLACES else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow, in one place, so that anybody can see what the fast tests are."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        if any(item.path.is_relative_to(HERE / place) for place in SLOW) or fixtures & STARTS_PROCESSES:
+        if not SLOW_PLACES.isdisjoint([item.path, *item.path.parents]) or fixtures & STARTS_PROCESSES:
             item.add_marker(pytest.mark.slow)
         if item.name in SOAK:
             item.add_marker(pytest.mark.soak)

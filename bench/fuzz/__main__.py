@@ -154,13 +154,19 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _made(folder: Path) -> Path:
+    """Publish the releases whose certificates are damaged."""
+    command = [sys.executable, str(HERE), "--make-published", str(folder)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
 def main() -> int:
     given = options()
     if given.work or given.write or given.make_published:
         return work(given)
     with tempfile.TemporaryDirectory() as name:
-        published = Path(name)
-        subprocess.run([sys.executable, str(HERE), "--make-published", name], check=True, stdout=subprocess.DEVNULL)
+        published = given.published or _made(Path(name))
         if given.only is not None:
             return _again(given.only, published)
         seed = secrets.randbelow(100_000) if given.seed is None else given.seed

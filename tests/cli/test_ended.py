@@ -164,6 +164,11 @@ def test_asked_to_end_at_any_moment(folder: Path, old: dict[str, bytes], moments
         assert end == 0 or content_of(copy) == old
 
 
+def skip_if_ignored(name: str) -> None:
+    if signal.getsignal(getattr(signal, name)) == signal.SIG_IGN:
+        pytest.skip(f"{name} is ignored here, as under nohup: the work would never end")
+
+
 @pytest.mark.parametrize(
     ("name", "status", "says"),
     [
@@ -175,8 +180,7 @@ def test_asked_to_end_at_any_moment(folder: Path, old: dict[str, bytes], moments
 def test_asked_to_end_during_the_work(
     folder: Path, old: dict[str, bytes], misbehaving: dict[str, str], name: str, status: int, says: str
 ) -> None:
-    if signal.getsignal(getattr(signal, name)) == signal.SIG_IGN:
-        pytest.skip(f"{name} is ignored here, as under nohup: the work would never end")
+    skip_if_ignored(name)
     os.mkfifo(folder / "begun")
     environment = {**os.environ, **misbehaving, "BEGUN": str(folder / "begun")}
     command = [*COMMAND, *ASKED[:-1], "endless", *FILES]
@@ -223,6 +227,7 @@ def test_a_comparison_is_asked_to_end(
     folder: Path, old: dict[str, bytes], misbehaving: dict[str, str], name: str, status: int
 ) -> None:
     """While it waits for its processes: none of them outlives it, and no page is left."""
+    skip_if_ignored(name)
     os.mkfifo(folder / "begun")
     environment = {**os.environ, **misbehaving, "BEGUN": str(folder / "begun")}
     asked = ("compare", "t.csv", "--policy", "p.toml", "--methods", "endless", "--limit", "600", "--out", "page.html")
@@ -302,6 +307,7 @@ def test_a_full_disk(folder: Path) -> None:
 @pytest.mark.parametrize("earlier", [False, True])
 def test_no_space_for_the_page(folder: Path, old: dict[str, bytes], earlier: bool) -> None:
     """The release is worth more than its page: it is complete, and the message says so."""
+    hospital(100, seed=1).write_csv(folder / "t.csv")  # its page is larger than the limit, too
     if earlier:
         (folder / "page.html").write_text("earlier")
     done = subprocess.run(

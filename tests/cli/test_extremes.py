@@ -101,7 +101,7 @@ def test_any_column_name(tclose: Run, folder: Path, name: str, role: str) -> Non
             outcome = tclose(*ASKED, *FILES, *chosen)
             assert outcome.status == 0, outcome.err
             assert tclose("verify", "r.csv", "--certificate", "c.json").status == 0
-            if method == "mondrian":
+            if method == "mondrian" and (not extra or name == "=x"):
                 asked = ("attack", "r.csv", "--original", "t.csv", "--policy", "p.toml", *extra)
                 assert tclose(*asked).status == 0
 

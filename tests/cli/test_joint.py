@@ -103,17 +103,17 @@ def test_methods_that_cannot_say_so_before_they_read_the_table(tclose: Run, meth
     )
 
 
-def test_every_command_speaks_of_attributes_together(process: Run) -> None:
+def test_every_command_speaks_of_attributes_together(tclose: Run, process: Run) -> None:
     raw = process("check", "t.csv", "--policy", "p.toml", "--json")
     found = json.loads(raw.out)["joint"][NAME]
     assert raw.status == 1
     assert (found["distance"], found["t"], found["satisfied"]) == ("product", 0.2, False)
-    explained = process(
+    explained = tclose(
         "explain", "t.csv", "--policy", "p.toml", "--attribute", NAME, "--class", str(found["worst_class"])
     )
     assert explained.status == 0, explained.err
     assert f"{found['closeness_exact']} = {found['closeness']:.4f}" in explained.out
-    released = process(*PUBLISH, "--option", "effort=fast", "--report", "r.html")
+    released = tclose(*PUBLISH, "--option", "effort=fast", "--report", "r.html")
     assert released.status == 0, released.err
     assert "ldl + hdl" in released.out
     page = Path("r.html").read_text()

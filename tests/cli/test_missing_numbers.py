@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROWS = 600
+ROWS = 240
 POLICY = """
 k = 3
 [quasi.age]

@@ -42,21 +42,20 @@ def taxes(t: str) -> Policy:
 
 def test_census(data: Path) -> None:
     table = tclose.read(data / "census_casc.csv")
-    names = dict.fromkeys(name.partition(":")[0] for name in CENSUS)
-    found = compare(table, taxes("0.25"), methods=list(names), seed=1, limit=300)
-    assert losses(found) == {name: pytest.approx(gcp[2], abs=0.001) for name, gcp in CENSUS.items()}
-    assert [trial.method for trial in found.ranked] == [
-        "fragmentation", "clustering", "pca", "sabre", "incognito"
-    ]  # fmt: skip
-    assert found.ranked[3].name == "sabre:nearest-slack"
+    names = ["sabre", "clustering:searched", "incognito", "fragmentation:relaxed"]  # each variant takes a process
+    found = compare(table, taxes("0.25"), methods=names, seed=1, limit=300)
+    tried = [name for name in CENSUS if name in names or name.startswith("sabre")]
+    assert losses(found) == {name: pytest.approx(CENSUS[name][2], abs=0.001) for name in tried}
+    assert [trial.method for trial in found.ranked] == ["fragmentation", "clustering", "sabre", "incognito"]
+    assert found.ranked[2].name == "sabre:nearest-slack"
     classes = {trial.name: trial.classes for trial in found.trials}
     assert (classes["sabre:printed"], classes["sabre:slack"]) == (4, 484)
 
 
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
-@pytest.mark.parametrize(("place", "t"), [(0, "0.05"), (1, "0.1")])
+@pytest.mark.parametrize(("place", "t"), [(0, "0.05"), (1, "0.1"), (2, "0.25")])
 @pytest.mark.parametrize("name", CENSUS)
-def test_census_with_a_smaller_t(data: Path, name: str, place: int, t: str) -> None:
+def test_census_alone(data: Path, name: str, place: int, t: str) -> None:
     table = tclose.read(data / "census_casc.csv")
     release = tclose.anonymize(table, taxes(t), method=name, seed=1)
     assert release.certificate.content["measures"]["gcp"] == pytest.approx(CENSUS[name][place], abs=0.001)
@@ -71,11 +70,16 @@ def test_adult(data: Path) -> None:
     )
     printed = {"sabre:printed": 0.856, "clustering:printed": 0.913, "pca:printed": 0.939, "fragmentation:printed": 1.0}
     tuned = {"sabre:slack": 0.738, "clustering:searched": 0.694, "pca:searched": 0.702, "fragmentation:relaxed": 0.682}
-    names = ["mondrian:strict", *printed, *tuned]
-    found = compare(tclose.read(data / "adult_arx.csv"), asked, methods=names, seed=1, limit=300)
     expected = {"mondrian:strict": 0.636, **printed, **tuned}
-    assert losses(found) == {name: pytest.approx(gcp, abs=0.001) for name, gcp in expected.items()}
-    assert [trial.name for trial in found.ranked] == sorted(["mondrian:strict", *tuned], key=expected.__getitem__)
+    table = tclose.read(data / "adult_arx.csv")
+    for name, gcp in expected.items():
+        with pytest.warns(tclose.LeakWarning):  # a seed was given
+            release = tclose.anonymize(table, asked, method=name, seed=1)
+        assert release.certificate.content["measures"]["gcp"] == pytest.approx(gcp, abs=0.001), name
+    compared = ["sabre:slack", "mondrian:strict", "sabre:printed"]
+    found = compare(table, asked, methods=compared, seed=1, limit=300)
+    assert losses(found) == {name: pytest.approx(expected[name], abs=0.001) for name in compared}
+    assert [trial.name for trial in found.ranked] == ["mondrian:strict", "sabre:slack"]
 
 
 @pytest.mark.parametrize(

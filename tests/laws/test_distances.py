@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,8 +19,9 @@ from tclose.distance import Counts, Distance, DomainFacts, Equal, Hierarchical, 
 
 Dense = list[list[int]]
 
-few = settings(max_examples=50, deadline=None)
-fewer = settings(max_examples=25, deadline=None)  # each example solves linear programmes
+TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
+few = settings(max_examples=30 * TIMES, deadline=None)
+fewer = settings(max_examples=15 * TIMES, deadline=None)  # each example solves linear programmes
 
 
 # --- naive definitions, in fractions ---------------------------------------------------------------------------------

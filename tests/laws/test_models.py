@@ -14,6 +14,7 @@ Which way merging takes the level that a table reaches:
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -196,7 +197,8 @@ MODELS = {
     "t ordered": (None, fractions, by_rank, at_most(by_rank), max),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
-thorough = settings(max_examples=70, deadline=None)
+TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
+thorough = settings(max_examples=40 * TIMES, deadline=None)
 
 
 def made(name: str, required: Level, m: int) -> Model:

@@ -37,7 +37,8 @@ RIVALS = [
     entry.name
     for entry in entries([name for name, method in METHODS.items() if method.tables == "one" and name != "weave"])
 ]
-TABLES = 20 if os.environ.get("TCLOSE_EXAMPLES", "1") == "1" else 2000  # in `make test` and in `make soak`
+SOAK = os.environ.get("TCLOSE_EXAMPLES", "1") != "1"
+TABLES = 2000 if SOAK else 20
 IN_A_TEST = 20
 
 
@@ -136,7 +137,8 @@ def assert_never_worse(number: int) -> None:
     assert (fast is None) == (balanced is None) == (best is None), f"table {number}: an effort was refused"
     if fast is not None and balanced is not None and best is not None:
         assert best <= balanced <= fast, f"table {number}: {best}, {balanced}, {fast}"
-    for rival in RIVALS if fast != 0 else ():  # nothing is better than a loss of 0
+    rivals = RIVALS if SOAK else RIVALS[number % 2 :: 2]
+    for rival in rivals if fast != 0 else ():  # nothing is better than a loss of 0
         loss = case.loss(rival, seed)
         if loss is None:
             continue
@@ -153,11 +155,11 @@ def test_weave_is_never_worse(first: int) -> None:
         assert_never_worse(number)
 
 
-@pytest.mark.parametrize("nth", [2, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("nth", [4, pytest.param(1, marks=pytest.mark.soak)])
 def test_compare_agrees(nth: int) -> None:
     """What `compare` shows is what was compared here: the same seed gives the same releases.
 
-    Each method runs in a process of its own, which takes a second: every second method will do.
+    Each method runs in a process of its own, which takes a second: every fourth method will do.
     """
     number = 3
     case = random_case(number)
@@ -165,7 +167,7 @@ def test_compare_agrees(nth: int) -> None:
     trials = {trial.name: trial for trial in tclose.compare(case.frame, case.policy, methods=names, seed=number).trials}
     assert trials["weave"].gcp == case.loss("weave", number)
     released = [trial for trial in trials.values() if trial.outcome == "released"]
-    assert len(released) > 5
+    assert len(released) > 12 // nth
     assert trials["weave"].gcp == min(trial.gcp for trial in released if trial.gcp is not None)
     assert trials["weave"].start is not None
     assert all(trial.start is None for trial in released if trial.method != "weave")

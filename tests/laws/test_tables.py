@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from typing import Any
 
@@ -35,7 +36,8 @@ row = st.tuples(
     st.sampled_from(["flu", "cold", "ulcer"]),
 )
 COLUMNS = ["zone", "sex", "ward", "ranked", "measured", "named"]
-brief = settings(max_examples=20, deadline=None)
+TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
+brief = settings(max_examples=12 * TIMES, deadline=None)
 
 
 def frame_of(rows: list[tuple[Any, ...]]) -> pl.DataFrame:

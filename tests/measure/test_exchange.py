@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tclose
@@ -73,6 +73,7 @@ def test_changes_are_judged_as_if_they_were_made(seed: int) -> None:
 
 @settings(max_examples=6, deadline=None)
 @given(seed=SEEDS)
+@example(seed=197)  # two savings lie between two bins
 def test_what_pays_lowers_the_loss_of_the_whole_table(seed: int) -> None:
     rows = small_table(seed)
     table = loss_table(rows.axes, len(rows))
@@ -80,9 +81,11 @@ def test_what_pays_lowers_the_loss_of_the_whole_table(seed: int) -> None:
     scale = max(before / len(rows.sizes), LEAST)
     exchanges, moves = paying_changes(rows, still)
 
-    def expected(changed: dict[tuple[int, int], Ints]) -> dict[tuple[int, int], int]:
+    def expected(changed: dict[tuple[int, int], Ints]) -> dict[tuple[int, int], set[int]]:
+        """Return the bin of each saving, or both bins where it lies between two."""
         savings = {key: (before - total_loss(table, labels)) / scale for key, labels in changed.items()}
-        return {key: int(np.searchsorted(SAVING_BINS, saved)) for key, saved in savings.items() if saved > 1e-6}
+        paying = {key: saved * np.array([1 - 1e-9, 1 + 1e-9]) for key, saved in savings.items() if saved > 1e-6}
+        return {key: set(np.searchsorted(SAVING_BINS, saved).tolist()) for key, saved in paying.items()}
 
     swapped, moved = {}, {}
     for x, y in product(range(len(rows)), repeat=2):
@@ -94,8 +97,10 @@ def test_what_pays_lowers_the_loss_of_the_whole_table(seed: int) -> None:
             moved[x, c] = rows.labels.copy()
             moved[x, c][x] = c
     for found, changed in ((exchanges, swapped), (moves, moved)):
-        kinds = zip(found.row.tolist(), found.other.tolist(), found.kind.tolist(), strict=True)
-        assert {(row, other): kind for row, other, kind in kinds} == expected(changed)
+        places, bins = zip(found.row.tolist(), found.other.tolist(), strict=True), expected(changed)
+        kinds = dict(zip(places, found.kind.tolist(), strict=True))
+        assert kinds.keys() == bins.keys()
+        assert all(kind in bins[place] for place, kind in kinds.items())
 
 
 def undone(field: Field, value: Ints) -> Ints:

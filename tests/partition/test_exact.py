@@ -123,7 +123,7 @@ def small_tables(tables: int) -> list[tuple[Problem, float, float]]:
     return found
 
 
-@pytest.mark.parametrize("tables", [100, pytest.param(300, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("tables", [50, pytest.param(300, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "exact"])
 def test_no_method_is_ever_better(method: str, tables: int) -> None:
     served = 0

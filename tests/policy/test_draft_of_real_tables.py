@@ -26,10 +26,16 @@ from tclose import steps
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 MOST_ROWS = 12_000  # of a table, to be quick
-LARGE = {  # tables whose release takes long: many rows of many columns
+LARGE = {  # tables whose release takes long, many rows or many columns: `make soak` releases them
     "openintro/loans_full_schema",
     "sampleSelection/RandHIE",
     "medicaldata/covid_testing",
+    "openintro/mn_police_use_of_force",
+    "causaldata/nhefs",
+    "survival/nafld1",
+    "survival/flchain",
+    "shared/adult",
+    "shared/cahousing",
     "shared/nhanes_labs",
 }
 OWN = 2  # a value that at most two rows or persons show is their own

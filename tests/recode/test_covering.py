@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
@@ -23,6 +24,7 @@ from tclose.table.values import values_of
 ZIPS = {"rows": [["x1", "x", "*"], ["x2", "x", "*"], ["y1", "y", "*"], ["far", "*"]]}
 DECADES = {"rows": [["39", "thirties", "*"], ["40", "forties", "*"]]}
 MISSING = ("", "NA")
+TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 
 
 def covered(text: str, cells: Sequence[Any], known: Sequence[Any] | None = None, **spec: Any) -> list[Any]:
@@ -279,7 +281,7 @@ def drawn(data: st.DataObject, kind: str, most: int = 12) -> list[str]:
 
 
 @pytest.mark.parametrize(("kind", "spec"), SPECS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15 * TIMES, deadline=None)
 @given(data=st.data())
 def test_every_row_fits_what_its_class_publishes(kind: str, spec: dict[str, Any], data: st.DataObject) -> None:
     cells = drawn(data, kind)
@@ -302,7 +304,7 @@ def every_class(cells: Sequence[str], spec: Quasi) -> tuple[QuasiColumn, Classes
 @pytest.mark.parametrize(
     ("kind", "spec"), [each for each in SPECS if each[0] != "ambiguous" and "publish" not in each[1]]
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15 * TIMES, deadline=None)
 @given(data=st.data())
 def test_a_text_covers_the_rows_of_the_classes_that_publish_it(
     kind: str, spec: dict[str, Any], data: st.DataObject
@@ -324,7 +326,7 @@ def check_exactly(cells: Sequence[str], spec: Quasi) -> None:
 
 
 @pytest.mark.parametrize(("kind", "spec"), SPECS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15 * TIMES, deadline=None)
 @given(data=st.data())
 def test_a_register_changes_nothing_for_the_people_of_the_table(
     kind: str, spec: dict[str, Any], data: st.DataObject

@@ -16,6 +16,7 @@ import pytest
 from tclose import Certificate, InputError, LeakWarning, Policy, Verification, anonymize, read, verify
 from tclose.release.certificate import digest_of, load
 
+pytestmark = pytest.mark.usefixtures("trusted_files")
 FRAME = pl.DataFrame(
     {
         "age": ["20", "30", "40", "50", "60", "70", "80", "90"],

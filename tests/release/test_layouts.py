@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from tclose import (
 from tclose.release.certificate import digest_of
 from tclose.release.files import sha256
 
-pytestmark = pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning"), pytest.mark.usefixtures("trusted_files")]
 CHANCE = np.random.default_rng(3)
 ROWS = 60
 FRAME = pl.DataFrame(
@@ -64,6 +65,12 @@ def released(method: str, frame: Any = FRAME, asked: dict[str, Any] = ASKED, **o
     return anonymize(frame, Policy.from_dict(asked), method=method, seed=1, **{**METHODS[method], **options})
 
 
+@cache
+def released_once(method: str) -> Release:
+    """Return a release that several tests write: it takes longer to make than to write."""
+    return released(method)
+
+
 class Written:
     """A release and its certificate, as files."""
 
@@ -71,7 +78,7 @@ class Written:
         self.folder, self.method = folder, method
         self.release = folder / f"r.{ending}"
         self.paper = folder / "c.json"
-        self.proof = released(method).write(self.release, certificate=self.paper)
+        self.proof = released_once(method).write(self.release, certificate=self.paper)
 
     def verify(self, release: str | Path | None = None) -> Verification:
         return verify(release or self.release, self.paper)

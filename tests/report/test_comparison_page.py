@@ -59,6 +59,12 @@ def test_the_method_that_loses_least_comes_first(policy: Policy, text_of: Text) 
     assert "Note:" not in text
 
 
+def test_weave_says_which_classes_it_kept(policy: Policy, text_of: Text) -> None:
+    sentence = "weave compared its own classes with those of other methods and kept those of equal rows."
+    assert sentence in text_of(page(policy, trial("weave", 0.3, start="equality classes"), trial("mondrian", 0.5)))
+    assert "kept those of" not in text_of(page(policy, trial("weave", 0.3), trial("mondrian", 0.5)))
+
+
 def found(stated: str) -> LowerBound:
     return LowerBound(Fraction(stated), "balls around each row", 1.0, b"{}")
 

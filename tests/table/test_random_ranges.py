@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -13,16 +15,29 @@ from tclose.table.random_ranges import RangeChances, RangeKinds, chance_to_start
 COLUMNS = {
     "two values": lambda random: random.integers(0, 2, 400),
     "three values": lambda random: random.integers(0, 3, 400),
-    "skewed": lambda random: (12 * random.random(300) ** 2).astype(np.int64),
+    "skewed": lambda random: (12 * random.random(400) ** 2).astype(np.int64),
     "one value in front": lambda random: np.where(random.random(400) < 0.8, 0, random.integers(1, 60, 400)),
     "gaps": lambda random: random.choice([2, 5, 6, 11], 400),
     "many values": lambda random: random.integers(0, 300, 400),
 }
+TABLES = (tuple(COLUMNS)[:3], tuple(COLUMNS)[3:])  # columns that are queried together
 
 
-def drawn_ranges(rows: QueriedRows, column: int) -> np.ndarray:
-    """Return the first and the last code of every range of several workloads."""
-    queries: list[Query] = [query for seed in range(40) for query in draw(rows, seed)]
+@cache
+def queried(names: tuple[str, ...], *, sensitive: bool) -> tuple[dict[str, np.ndarray], list[Query]]:
+    """Return the columns of a table, and the queries of several workloads about it."""
+    random = np.random.default_rng(7)
+    columns = {name: COLUMNS[name](random) for name in names}
+    about = (random.integers(0, 5, 400),) if sensitive else ()
+    return columns, drawn_queries(QueriedRows(tuple(columns.values()), about, 400))
+
+
+def drawn_queries(rows: QueriedRows) -> list[Query]:
+    return [query for seed in range(40) for query in draw(rows, seed)]
+
+
+def drawn_ranges(queries: list[Query], column: int) -> np.ndarray:
+    """Return the first and the last code of every range of one column."""
     return np.array([(one.first, one.last) for query in queries for one in query.quasi if one.column == column])
 
 
@@ -30,10 +45,9 @@ def drawn_ranges(rows: QueriedRows, column: int) -> np.ndarray:
 @pytest.mark.parametrize("name", COLUMNS)
 def test_chances_are_those_of_the_workload(name: str, sensitive: bool) -> None:
     random = np.random.default_rng(7)
-    codes = COLUMNS[name](random)
-    others = tuple(random.integers(0, 9, len(codes)) for _ in range(2))
-    about = (random.integers(0, 5, len(codes)),) if sensitive else ()
-    ranges = drawn_ranges(QueriedRows((codes, *others), about, len(codes)), 0)
+    (names,) = (names for names in TABLES if name in names)
+    columns, queries = queried(names, sensitive=sensitive)
+    codes, ranges = columns[name], drawn_ranges(queries, names.index(name))
     chances = RangeChances.of(np.bincount(codes), RangeKinds.of(3, sensitive=sensitive))
     present = np.unique(codes)
     for _ in range(12):
@@ -51,7 +65,7 @@ def test_chances_are_those_of_the_workload(name: str, sensitive: bool) -> None:
 def test_a_label_may_stand_for_values_that_do_not_occur() -> None:
     random = np.random.default_rng(3)
     codes = random.choice([2, 5, 6], 300)
-    ranges = drawn_ranges(QueriedRows((codes,), (), 300), 0)
+    ranges = drawn_ranges(drawn_queries(QueriedRows((codes,), (), 300)), 0)
     chances = RangeChances.of(np.bincount(codes, minlength=9), RangeKinds.of(1, sensitive=False))
     for low, high in [(0, 8), (0, 2), (1, 5), (5, 8), (6, 8), (2, 6)]:
         touched = (ranges[:, 0] <= high) & (ranges[:, 1] >= low)
