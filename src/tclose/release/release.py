@@ -29,7 +29,7 @@ from tclose.release.layouts import About, Layout, WrittenFile, sibling, with_siz
 from tclose.release.layouts.projections import marks_of
 from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
-from tclose.release.naming import check_names
+from tclose.release.naming import check_names, file_name
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
@@ -111,7 +111,10 @@ class PreparedRelease:
         except (InputError, PolicyError) as error:
             raise _not_judged(error) from None
         release = Release(self, tuple(table.result for table in judged))
-        names = [WrittenFile(file.target.name, digest) for file, (digest, _) in zip(files, read, strict=True)]
+        names = [
+            WrittenFile(file_name(file.target.name), frame.height, digest)
+            for file, (digest, frame) in zip(files, read, strict=True)
+        ]
         certificate = self.layout.certificate(self.about, release.results, names)
         certificate = with_sizes(certificate, [each.table.classes.sizes for each in judged], self.policy.k)
         exposed = exposed_rows(judged, self.policy)
@@ -225,7 +228,8 @@ class Release:
         several = len(self.layout.marks) > 1  # whose names say which table is which
         names = [sibling(UNNAMED, mark).name if several or mark else None for mark in self.layout.marks]
         files = [
-            WrittenFile(name, fingerprint(frame, CSV)) for name, frame in zip(names, self.layout.frames, strict=True)
+            WrittenFile(name, frame.height, fingerprint(frame, CSV))
+            for name, frame in zip(names, self.layout.frames, strict=True)
         ]
         return self.layout.certificate(self.prepared.about, self.results, files)
 

@@ -22,7 +22,8 @@ from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
 from tclose.release.layouts.groups import GroupCost, error_problems, group_cost, grouped, kept_values_problems
 from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput
-from tclose.release.verification import NO_IDENTITY, FilesOf, Verified, examined, prefixed
+from tclose.release.published_files import FilesOf
+from tclose.release.verification import NO_IDENTITY, Verified, examined, prefixed
 from tclose.types import Progress
 
 MARKS = ("", "-sensitive")
@@ -56,7 +57,8 @@ class Anatomy:
 
     def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
         """Say what was found about the groups, and name the two files."""
-        entries = [CertifiedFile(file.name, file.sha256, holds=what) for file, what in zip(files, HOLDS, strict=True)]
+        held = zip(files, HOLDS, strict=True)
+        entries = [CertifiedFile(file.name, file.rows, file.sha256, holds=what) for file, what in held]
         return Certificate(
             **vars(about),
             layout="anatomy",
