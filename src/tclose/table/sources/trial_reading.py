@@ -77,6 +77,7 @@ class OnTrial:
         try:
             return subprocess.Popen(_command(self.reader + MANY), stdin=pipe, stdout=pipe, stderr=self.errors)
         except OSError as error:
+            self.errors.close()
             raise _not_started(error) from None
 
     def _ended(self, process: subprocess.Popen[bytes]) -> None:
