@@ -280,6 +280,7 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
     "a number": lambda c: c["files"][0].update(name=1),
     "negative rows": lambda c: c["files"][0].update(rows=-20),
     "no number": lambda c: c["files"][0].update(rows=float("nan")),
+    "more rows than there can be": lambda c: c["files"][0].update(rows=10**30),
     "rows as a fraction": lambda c: c["files"][0].update(rows=20.0),
 }
 
@@ -287,14 +288,22 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_hostile_certificate_is_refused(written: Written, what: str) -> None:
     written.rewrite(HOSTILE[what])
-    with pytest.raises(InputError, match=r"c\.json is not a certificate of tclose: [a-z0 ,]+$"):
+    with pytest.raises(InputError, match=r"c\.json is not a certificate of tclose: [a-z ,]+$"):
         written.verify()
 
 
-@pytest.mark.parametrize("rows", [0, 21, 10**30])
+@pytest.mark.parametrize("rows", [0, 21, 2**53])
 def test_wrong_rows_are_found(written: Written, rows: int) -> None:
     written.rewrite(lambda content: content["files"][0].update(rows=rows))
     assert written.verify().problems == (f"part-00000.parquet: the file has 20 rows, the certificate says {rows:,}",)
+
+
+def test_a_certificate_without_a_name_is_not_of_a_folder(written: Written) -> None:
+    whole = released().certificate
+    assert whole.files[0].name is None
+    whole.save(written.paper)
+    with pytest.raises(InputError, match="does not say what the file of the release is called: name the file"):
+        written.verify()
 
 
 def test_hidden_names_are_not_read(written: Written) -> None:

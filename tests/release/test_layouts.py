@@ -418,6 +418,15 @@ def test_quasi_identifiers_that_do_not_fit(tmp_path: Path, how: Any, word: str) 
     assert any(word in problem for problem in written.verify().problems)
 
 
+@both
+def test_a_policy_that_cannot_be_used_and_a_name_that_no_file_has_are_problems(method: str, tmp_path: Path) -> None:
+    written = Written(tmp_path, method)
+    written.rewrite(lambda content: content["policy"]["sensitive"]["pay"].update(tt=1))
+    assert any("unknown key 'tt'" in problem for problem in written.verify().problems)
+    written.rewrite(lambda content: content["files"][1].update(name="x" * 300))
+    assert any("there is no file xxx" in problem for problem in written.verify().problems)
+
+
 def test_an_anatomy_must_say_what_it_does_not_protect(tmp_path: Path) -> None:
     written = Written(tmp_path, "anatomy")
     written.rewrite(lambda content: content.update(identity_protected=True))

@@ -16,6 +16,7 @@ FORMATS: Mapping[str, int] = {"tclose-certificate-1": 1, "tclose-certificate-2":
 NEWEST = 2
 NAMES = ("tool", "created", "table", "file")
 LISTED = ("name", "rows", "sha256")
+MOST_ROWS = 2**53  # that a table can have; floats hold the measures of so many
 SEPARATORS = "/\\:\0"
 
 
@@ -82,8 +83,8 @@ def _checked(file: Mapping[str, Any], several: bool) -> tuple[str | None, int, s
     name, rows, sha256 = (file.get(key) for key in LISTED)
     if not (isinstance(name, str) or (name is None and "name" in file and not several)):
         raise Unreadable("the name of a file is not text")
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
-        raise Unreadable("the rows of a file are no whole number of at least 0")
+    if isinstance(rows, bool) or not isinstance(rows, int) or not 0 <= rows <= MOST_ROWS:
+        raise Unreadable("the rows of a file are no number of rows")
     if not isinstance(sha256, str):
         raise Unreadable("the fingerprint of a file is not text")
     return name, rows, sha256

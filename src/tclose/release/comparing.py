@@ -20,7 +20,7 @@ from tclose.privacy import requirement
 from tclose.privacy.registry import MODELS
 from tclose.privacy.results import AttributeFinding, CheckResult
 from tclose.release.certificate import AttributeClaim, Certificate, Claims, ModelClaim
-from tclose.release.certificate_files import NEWEST
+from tclose.release.certificate_files import MOST_ROWS, NEWEST
 from tclose.types import Ints
 from tclose.words import counted
 
@@ -40,7 +40,6 @@ DESCRIPTIONS = (
 OF_SIZES = tuple(measure for measure in MEASURES if measure.of_sizes)
 COMPARED = (*(measure.name for measure in OF_SIZES), "class_sizes", "reconstruction_error")
 COUNTED = ("rows", "persons")
-MOST_ROWS = 2**53  # that a table can have; floats hold the measures of so many
 WORDS = {
     "version": "the version of tclose",
     "tool": "the tool",

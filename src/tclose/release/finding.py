@@ -31,6 +31,8 @@ def files_of(release: str | Path, promised: Certificate, certificate: Path) -> F
         absent, data = _siblings(Path(release), files, folder)
         return FilesOf(files, data, guard, absent=absent)
     if folder:
+        if files[0].name is None:
+            raise InputError("the certificate does not say what the file of the release is called: name the file")
         absent, data = _parts(Path(release), files, certificate)
         return FilesOf(files, data, guard, folder=True, absent=absent)
     if len(files) > 1:
@@ -49,15 +51,23 @@ def _siblings(
     data: dict[str | None, bytes | Path] = {}
     for name in names:
         where = f"in {release}" if folder else f"beside {release.name}"
-        if not (place / name).exists():
+        if not _exists(place / name):
             problems.append(f"there is no file {legible(name)} {where}: all tables are judged together")
         elif name != release.name and _leads_elsewhere(place / name):
             problems.append(f"{legible(name)} is a link to another folder, which is not followed: put the file there")
         else:
             data[name] = read_bytes(place / name)
-    if not data and not any((place / name).exists() for name in names):
+    if not data and not any(_exists(place / name) for name in names):
         raise InputError(f"there is no file {place / names[0]}")
     return problems, data
+
+
+def _exists(path: Path) -> bool:
+    """Tell whether a file is there; one whose name is too long for any file is not."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def _leads_elsewhere(path: Path) -> bool:

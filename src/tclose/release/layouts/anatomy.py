@@ -101,7 +101,11 @@ def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verifie
         return Verified(["the groups cannot be judged: they take two tables"], None)
     first, second = promised.files
     group = promised.group
-    read, policy_of = partial(files.frame, second), partial(group_policy, promised.policy, group)
+    read = partial(files.frame, second)
+
+    def policy_of() -> Policy:
+        return group_policy(promised.policy, group)
+
     table = examined(read, policy_of, promised.claims, promised.measures, promised, progress)
     problems = prefixed(str(second.name), [*table.problems, *error_problems(promised, table)])
     if promised.identity_protected:
