@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tclose import InputError, Policy, Release, Verification, anonymize, read, verify
+from tclose import InputError, Policy, Release, Verification, anonymize, read, steps, verify
 from tclose.release import folders
 from tclose.release.certificate import digest_of
 from tclose.release.files import sha256
@@ -166,6 +166,19 @@ def test_a_folder_appears_complete_or_not_at_all(tmp_path: Path, step: str, monk
         release.write(tmp_path / "r", certificate=tmp_path / "c.json", part_rows=10)
     assert [path.name for path in tmp_path.iterdir()] == ([] if step == "write_file" else ["r"])
     assert not (tmp_path / "r").exists() or not list((tmp_path / "r").iterdir())
+
+
+def test_the_page_of_many_parts_lists_a_few(tmp_path: Path) -> None:
+    files = {"certificate": tmp_path / "c.json", "report": tmp_path / "r.html"}
+    steps.anonymize(FRAME, ASKED, out=tmp_path / "r", part_rows=4, method="mondrian", seed=1, public=True, **files)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<title>Release report · tclose</title>" in page
+    assert "SHA-256 of part-00009.parquet" in page
+    assert "SHA-256 of part-00010.parquet" not in page
+    assert "3, listed in the certificate" in page
+    found = verify(tmp_path / "r", tmp_path / "c.json")
+    assert found.origin is not None
+    assert found.origin.words()[9:11] == ["part-00009.parquet", "3 more files"]
 
 
 # A folder that was changed

@@ -92,6 +92,14 @@ def test_a_folder_that_is_no_table_is_refused(tmp_path: Path, what: str) -> None
         read(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "says"), [("", "is a folder, not a table"), ("x" * 300, "cannot be read"), ("a\0b", "NUL")]
+)
+def test_a_name_that_no_folder_has(name: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        read(name)
+
+
 def test_one_process_tries_all_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, **{f"p{number}": FRAME for number in range(5)})
     started, original = [], subprocess.Popen

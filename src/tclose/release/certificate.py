@@ -265,6 +265,12 @@ class Certificate:
         return Origin(tuple(file.name for file in self.files if file.name), self.table, self.created, self.tool)
 
     @property
+    def called(self) -> str | None:
+        """The file that people know the release by: the first one, but no part of a table is."""
+        parts = self.layout in ONE_TABLE and len(self.files) > 1
+        return None if parts else self.files[0].name
+
+    @property
     def content(self) -> dict[str, Any]:
         """Everything but the digest, as JSON has it."""
         return self.to_dict()

@@ -26,7 +26,7 @@ MOST_NAMED = 10  # files in a sentence
 def files_of(release: str | Path, promised: Certificate, certificate: Path) -> FilesOf:
     """Find the files that a certificate is about."""
     files, guard = promised.files, promised.guard
-    folder = str(release) != "-" and is_folder(release)
+    folder = is_folder(release)
     if promised.layout not in ONE_TABLE:
         absent, data = _siblings(Path(release), files, folder)
         return FilesOf(files, data, guard, absent=absent)

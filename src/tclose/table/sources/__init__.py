@@ -27,17 +27,19 @@ def read(path: str | Path) -> pl.DataFrame:
     ...     read(Path(folder, "table.csv")).shape
     (2, 2)
     """
-    folder = str(path) != "-" and is_folder(path)
-    frame = read_folder(Path(path), read_bytes) if folder else parse(read_bytes(path))
+    frame = read_folder(Path(path), read_bytes) if is_folder(path) else parse(read_bytes(path))
     if frame.height == 0:
         raise InputError("the table has a header but no rows")
     return frame
 
 
 def is_folder(path: str | Path) -> bool:
-    """Tell whether a path leads to a folder; one that no file can have does not."""
+    """Tell whether a path leads to a folder; neither an empty one nor one that no file can have does."""
     check_name(path)
-    return Path(path).is_dir()
+    try:
+        return str(path) not in ("", "-") and Path(path).is_dir()
+    except OSError:  # a name that is too long, say: whoever reads it says why it cannot be read
+        return False
 
 
 def read_bytes(path: str | Path) -> bytes:
