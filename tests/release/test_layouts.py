@@ -489,7 +489,7 @@ def test_a_file_that_changed_on_its_way_is_caught(method: str, tmp_path: Path, m
     def write(frame: pl.DataFrame, kind: str, file: Any) -> None:
         (bad if "tax" in frame.columns else frame).write_csv(file)
 
-    monkeypatch.setattr("tclose.release.release.write_table", write)
+    monkeypatch.setattr("tclose.release.table_files.write_table", write)
     with pytest.raises(InternalError, match="not released"):
         release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json", record=tmp_path / "seed")
     assert list(tmp_path.iterdir()) == []
@@ -502,7 +502,7 @@ def test_tables_that_do_not_fit_together_are_caught(tmp_path: Path, monkeypatch:
     def write(frame: pl.DataFrame, kind: str, file: Any) -> None:
         (frame if "tax" in frame.columns else bad).write_csv(file)
 
-    monkeypatch.setattr("tclose.release.release.write_table", write)
+    monkeypatch.setattr("tclose.release.table_files.write_table", write)
     with pytest.raises(InternalError, match="do not fit together"):
         release.write(tmp_path / "r.csv")
     assert list(tmp_path.iterdir()) == []
