@@ -1,8 +1,8 @@
 """Fingerprints of releases with a given seed: `record FILE` on one commit, `compare FILE` on another.
 
 The same seed, table and policy must give the same bytes; a change that means to alter them says so in a decision note.
-A certificate is compared without the names of tool, table and file, the time, the sentence about the guarantee, and the
-digest that covers them, as certificates were before they had these keys.
+A certificate is compared in format 1 without the names of tool, table and file, the time, the sentence about the
+guarantee, and the digest that covers them, as certificates were before they had these keys.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ import polars as pl
 
 import tclose
 from tclose.examples import hospital
-from tclose.release.certificate import NAMES, digest_of
+from tclose.release.certificate import digest_of, load
+from tclose.release.certificate_files import NAMES
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 TREES = DATA / "adult_hierarchies"
@@ -140,7 +142,7 @@ def _bytes(file: Path) -> bytes:
     """Return a file's bytes; of a certificate, those that it would have without names and time."""
     if file.name != "certificate.json":
         return file.read_bytes()
-    content = json.loads(file.read_bytes())
+    content = replace(load(file).certificate, format=1).to_dict()
     kept = {name: value for name, value in content.items() if name not in (*NAMES, "guarantee", "digest")}
     return (json.dumps({**kept, "digest": digest_of(kept)}, indent=2, ensure_ascii=False) + "\n").encode()
 

@@ -77,7 +77,11 @@ def test_a_bad_table(tclose: Run, folder: Path, name: str) -> None:
 
 def test_no_table_and_a_folder(tclose: Run, folder: Path) -> None:
     tclose("check", "nope.csv", *SHORT).refuses("there is no file nope.csv")
-    tclose("check", str(folder), *SHORT).refuses("is a folder, not a table")
+    tclose("check", str(folder), *SHORT).refuses("has no files that are read, so there is no table in it")
+    (folder / "notes.txt").write_text("age,salary\n")
+    tclose("check", str(folder), *SHORT).refuses(
+        "notes.txt in the folder", "is no Parquet file", "a folder is read as one table of Parquet files"
+    )
 
 
 def test_a_parquet_column_that_stands_twice(tclose: Run) -> None:

@@ -38,7 +38,7 @@ def test_polars_aborts_for_want_of_memory(tmp_path: Path, misbehaving: dict[str,
 def test_an_abort_while_files_are_written_leaves_none(tmp_path: Path, misbehaving: dict[str, str]) -> None:
     """The write of the release aborts when its file is open already."""
     patch = (
-        "import polars as pl, tclose.release.release as release\n"
+        "import polars as pl, tclose.release.table_files as release\n"
         "def abort(frame, kind, file):\n"
         "    file.write(b'half'); pl.repeat(1, 1 << 58, dtype=pl.Int64, eager=True)\n"
         "release.write_table = abort\n"

@@ -79,7 +79,7 @@ def test_that_a_permutation_does_not_protect_identity_is_said(tclose: Run, folde
 def test_as_json(tclose: Run, command: tuple[str, ...]) -> None:
     answer = json.loads(tclose(*command, "--json").out)
     assert answer["release"] == "r.csv"
-    assert [table["file"] for table in answer["tables"]] == FILES[command]
+    assert [file["name"] for file in answer["files"]] == FILES[command]
     assert answer["satisfied"] is True
     checked = json.loads(tclose("verify", FILES[command][0], "--certificate", "c.json", "--json").out)
     assert checked["holds"] is True

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tclose import Certificate
@@ -215,7 +216,11 @@ def test_nothing_of_a_path_gets_into_files(process: Run, folder: Path) -> None:
     asked = ("anonymize", str(place / "t.csv"), "--policy", str(place / "p.toml"))
     assert process(*asked, *files, "--method", "mondrian", SOURCE_DATE_EPOCH="86400").status == 0
     content = json.loads((place / "c.json").read_text())
-    assert (content["table"], content["file"], content["created"]) == ("t.csv", "r.csv", "1970-01-02T00:00:00Z")
+    assert (content["table"], content["files"][0]["name"], content["created"]) == (
+        "t.csv",
+        "r.csv",
+        "1970-01-02T00:00:00Z",
+    )
     page = (place / "r.html").read_text(encoding="utf-8")
     assert f"r.csv, made from t.csv, on 1970-01-02 00:00 UTC, by {content['tool']}" in page
     assert "<title>r.csv · tclose</title>" in page
@@ -226,7 +231,7 @@ def test_nothing_of_a_path_gets_into_files(process: Run, folder: Path) -> None:
 def test_a_table_from_standard_input_has_no_name(process: Run, folder: Path) -> None:
     files = ("--out", "s.csv", "--certificate", "s.json", "--method", "mondrian")
     assert process("anonymize", "-", "--policy", "p.toml", *files, stdin=TABLE.encode()).status == 0
-    assert "table" not in json.loads((folder / "s.json").read_text())
+    assert json.loads((folder / "s.json").read_text())["table"] is None
 
 
 def test_a_time_that_is_none_is_refused(process: Run, folder: Path) -> None:
@@ -234,3 +239,37 @@ def test_a_time_that_is_none_is_refused(process: Run, folder: Path) -> None:
     done = process(*asked, SOURCE_DATE_EPOCH="soon")
     assert (done.status, (folder / "s.csv").exists()) == (2, False)
     assert done.err.splitlines()[-1] == "error: SOURCE_DATE_EPOCH must be a whole number of seconds since 1970"
+
+
+# A folder of Parquet files
+
+
+def test_a_release_in_parts_is_written_and_verified_in_processes(process: Run, tclose: Run, folder: Path) -> None:
+    written = ("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.parquet", "--certificate", "d.json")
+    assert process(*written, "--part-rows", "5", "--method", "mondrian").status == 0
+    names = sorted(path.name for path in (folder / "r.parquet").iterdir())
+    assert names == [f"part-0000{number}.parquet" for number in range(4)]
+    judged = process("verify", "r.parquet", "--certificate", "d.json", "--json")
+    assert judged.status == 0
+    answer = json.loads(judged.out)
+    assert (answer["holds"], answer["rows"], answer["files"]) == (True, 16, names)
+    (folder / "r.parquet" / names[1]).unlink()
+    outcome = process("verify", "r.parquet/", "--certificate", "d.json")
+    assert outcome.status == 1
+    assert f"the folder lacks 1 certified file: {names[1]}" in " ".join(outcome.out.split())
+    tclose("verify", f"r.parquet/{names[0]}", "--certificate", "d.json").refuses("name the folder that holds them")
+
+
+def test_a_folder_is_checked_as_one_table_and_never_written_into(tclose: Run, folder: Path) -> None:
+    (folder / "parts").mkdir()
+    frame = pl.read_csv(folder / "t.csv", infer_schema=False)
+    frame[:7].write_parquet(folder / "parts" / "a.parquet")
+    frame[7:].write_parquet(folder / "parts" / "b.parquet")
+    whole, parts = (tclose("check", table, "--policy", "p.toml", "--json") for table in ("t.csv", "parts/"))
+    assert (parts.status, json.loads(parts.out)) == (whole.status, json.loads(whole.out))
+    asked = ("anonymize", "parts/", "--policy", "p.toml", "--method", "mondrian", "--force")
+    tclose(*asked, "--out", "parts/b.parquet").refuses("would lie in a folder that is read as a table")
+    assert tclose(*asked, "--out", "s.csv", "--certificate", "s.json").status == 0
+    assert json.loads((folder / "s.json").read_text())["table"] == "parts"
+    (folder / "parts" / "c.csv").write_bytes((folder / "t.csv").read_bytes())
+    tclose("check", "parts", "--policy", "p.toml").refuses("c.csv in the folder parts is no Parquet file")

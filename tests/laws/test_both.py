@@ -221,7 +221,7 @@ def _tampered(folder: Path, change: Callable[[list[list[str]]], object], *, trus
     if trusted:
         content = json.loads(paper.read_text())
         del content["digest"]
-        content["tables"][1]["sha256"] = sha256(path.read_bytes())
+        content["files"][1]["sha256"] = sha256(path.read_bytes())
         paper.write_text(json.dumps({**content, "digest": digest_of(content)}))
     return verify(folder / "r.csv", paper).problems
 
@@ -271,7 +271,7 @@ def test_without_the_list_nothing_is_judged(folder: Path) -> None:
 def test_a_certificate_that_leaves_the_list_out_is_found(folder: Path) -> None:
     content = json.loads((folder / "c.json").read_text())
     del content["digest"]
-    content["sha256"] = content.pop("tables")[0]["sha256"]
+    del content["tables"], content["files"][1]
     (folder / "c.json").write_text(json.dumps({**content, "digest": digest_of(content)}))
     problems = verify(folder / "r.csv", folder / "c.json").problems
     assert "the method that the certificate names does not publish such tables" in problems

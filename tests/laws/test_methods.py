@@ -684,9 +684,9 @@ def test_what_is_released_in_several_tables_verifies(method: str, data: st.DataO
             return
         proof = made.write(release, certificate=certificate)
         assert verify(release, certificate, digest=proof.digest).problems == ()
-        for about, table in zip(proof.content["tables"], made.tables, strict=True):
+        for about, table in zip(proof.content["files"], made.tables, strict=True):
             text = pl.all().cast(pl.String)
-            assert read(Path(folder) / about["file"]).select(text).equals(table.select(text))
+            assert read(Path(folder) / about["name"]).select(text).equals(table.select(text))
 
 
 @several

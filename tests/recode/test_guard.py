@@ -92,7 +92,7 @@ def test_a_guarded_release_is_verified(tmp_path: Path, ending: str) -> None:
     assert certificate.content["guard_formulas"] is True
     assert "guard_formulas" not in plain.content
     assert certificate.content["sensitive"] == plain.content["sensitive"]
-    assert certificate.content["sha256"] != plain.content["sha256"]
+    assert certificate.files[0].sha256 != plain.files[0].sha256
     found = verify(out, proof)
     assert found.problems == ()
     if ending == "csv":
@@ -128,7 +128,7 @@ def test_a_guarded_release_of_version_1_is_verified(tmp_path: Path) -> None:
     made.write(out, certificate=proof)
     write_csv(GUARDS[1].guarded(made.frame), out)
     content = json.loads(proof.read_text(encoding="utf-8")) | {"guard_formulas": True}
-    content["sha256"] = hashlib.sha256(out.read_bytes()).hexdigest()
+    content["files"][0]["sha256"] = hashlib.sha256(out.read_bytes()).hexdigest()
     del content["digest"]
     first = Certificate.from_dict(content)
     assert first.guard == 1

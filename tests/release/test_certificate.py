@@ -15,6 +15,7 @@ import pytest
 
 from tclose import Certificate, InputError, LeakWarning, Policy, Verification, anonymize, read, verify
 from tclose.release.certificate import digest_of, load
+from tclose.release.files import sha256
 
 pytestmark = pytest.mark.usefixtures("trusted_files")
 FRAME = pl.DataFrame(
@@ -77,8 +78,8 @@ def pair(tmp_path: Path) -> Pair:
 def test_what_a_certificate_says(pair: Pair) -> None:
     content = pair.content
     assert set(content) == {
-        "format", "version", "method", "policy", "sha256", "rows", "withheld", "counted", "classes", "smallest_class",
-        "satisfied", "measures", "sensitive", "models", "digest", "tool", "created", "file", "guarantee",
+        "format", "version", "method", "policy", "files", "rows", "withheld", "counted", "classes", "smallest_class",
+        "satisfied", "measures", "sensitive", "models", "digest", "tool", "created", "table", "guarantee",
     }  # fmt: skip
     assert (content["rows"], content["withheld"], content["counted"]) == (8, 0, "rows")
     assert content["classes"] >= 2
@@ -91,11 +92,14 @@ def test_what_a_certificate_says(pair: Pair) -> None:
     assert "identifiers" not in content["policy"]
     assert set(content["measures"]) == {"gcp", "sse", "discernibility", "c_avg", "class_sizes"}
     assert content["digest"] == pair.proof.digest
+    assert content["format"] == "tclose-certificate-2"
+    assert content["table"] is None  # a frame has no name
+    assert content["files"] == [{"name": "r.csv", "rows": 8, "sha256": sha256(pair.release.read_bytes())}]
 
 
 def test_a_certificate_names_its_release_and_its_time(pair: Pair) -> None:
     content = pair.content
-    assert (content["file"], content["created"]) == ("r.csv", "2026-01-01T00:00:00Z")
+    assert (content["files"][0]["name"], content["created"]) == ("r.csv", "2026-01-01T00:00:00Z")
     assert content["tool"] == f"tclose {content['version']}"
     origin = pair.verify().origin
     assert origin is not None
@@ -106,12 +110,19 @@ def test_a_release_that_was_not_written_has_no_name() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)
         release = anonymize(FRAME, Policy.from_dict(ASKED), method="mondrian", seed=1)
-    assert "file" not in release.certificate.content
+    assert release.certificate.content["files"][0]["name"] is None
+
+
+def to_format_1(content: dict[str, Any]) -> None:
+    """Turn a certificate of one table into one of the first format, without names."""
+    for name in ("tool", "created", "table"):
+        del content[name]
+    content |= {"format": "tclose-certificate-1", "sha256": content.pop("files")[0]["sha256"]}
 
 
 def test_a_certificate_without_names_still_holds(pair: Pair) -> None:
     """As version 0.1 wrote them; a release may also be called otherwise later."""
-    pair.rewrite(lambda content: [content.pop(name) for name in ("tool", "created", "file")], sign=True)
+    pair.rewrite(to_format_1, sign=True)
     pair.release = pair.release.rename(pair.release.with_name("renamed.csv"))
     verification = pair.verify()
     assert verification.holds
@@ -125,7 +136,14 @@ def test_a_certificate_without_names_still_holds(pair: Pair) -> None:
 @pytest.mark.parametrize("name", ["tool", "created", "table", "file"])
 def test_names_are_text(pair: Pair, name: str) -> None:
     pair.rewrite(lambda content: content.update({name: ["r.csv"]}), sign=True)
-    with pytest.raises(InputError, match="is not a certificate of tclose"):
+    with pytest.raises(InputError, match="is not a certificate of tclose: a name is not text"):
+        pair.verify()
+
+
+@pytest.mark.parametrize("name", ["tool", "created", "table", "files"])
+def test_format_2_always_says_what_it_is_of(pair: Pair, name: str) -> None:
+    pair.rewrite(lambda content: content.pop(name), sign=True)
+    with pytest.raises(InputError, match="is not a certificate of tclose: it does not"):
         pair.verify()
 
 
@@ -248,7 +266,10 @@ def test_a_release_that_cannot_be_judged_is_no_answer_but_no(pair: Pair, change:
     assert found.to_dict() == {
         "holds": False,
         "problems": list(found.problems),
-        "not_verifiable": ["version", "tool", "created", "file", "method", "withheld", "measures.gcp", "measures.sse"],
+        "not_verifiable": [
+            *("version", "tool", "created", "table", "files.1.name", "method", "withheld"),
+            *("measures.gcp", "measures.sse"),
+        ],
         "certificate": found.origin.to_dict(),
     }
 
@@ -346,6 +367,8 @@ def test_other_figures_with_a_digest_that_fits(pair: Pair) -> None:
         '{"format": "tclose-certificate-1", "digest": "00"}',
         '{"format": "tclose-certificate-1", "digest": "00", "policy": []}',
         '{"format": "tclose-certificate-2", "digest": "00", "policy": {}}',
+        '{"format": "tclose-certificate-3", "digest": "00", "policy": {}}',
+        '{"format": "another", "digest": "00", "policy": {}}',
         '{"format": "tclose-certificate-1", "digest": "00", "policy": {}, "note": "\\ud800"}',
         "[" * 100_000,
         "\udcff",
@@ -596,8 +619,10 @@ def changed(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[
 def listed(path: tuple[Any, ...], content: dict[str, Any], not_verifiable: tuple[str, ...]) -> bool:
     """Tell whether verify says that it cannot check what stands at a place."""
     place, prefix = list(path), ""
+    if place[0] == "files" and len(content["files"]) == 1:
+        place[1] += 1
     if place[0] == "tables":
-        prefix = f"{content['tables'][place[1]]['file']}: "
+        prefix = f"{content['files'][place[1]]['name']}: "
         place = place[2:]
     if place[0] == "models":
         models = (content["tables"][path[1]] if prefix else content)["models"]
@@ -642,7 +667,7 @@ def test_every_claim_is_compared_or_listed_as_not_verifiable(tmp_path: Path, kin
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_claim_that_is_left_out_is_noticed(tmp_path: Path, kind: str) -> None:
     release, content = made(tmp_path, kind)
-    may_be_left_out = {"version", "tool", "created", "table", "file", "method", "withheld", "counted", "guarantee"}
+    may_be_left_out = {"version", "method", "withheld", "counted", "guarantee"}
     for key in content.keys() - may_be_left_out - {"guard_formulas"}:
         forged = {name: value for name, value in content.items() if name != key}
         (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))

@@ -97,8 +97,9 @@ class Written:
         """Put the fingerprints of the files as they are into the certificate, as a forger would."""
 
         def sign(content: dict[str, Any]) -> None:
-            for table in content["tables"]:
-                table["sha256"] = sha256((self.folder / table["file"]).read_bytes())
+            for file in content["files"]:
+                file["sha256"] = sha256((self.folder / file["name"]).read_bytes())
+                file["rows"] = read(self.folder / file["name"]).height
 
         self.rewrite(sign)
 
@@ -232,10 +233,13 @@ def test_one_table_is_the_first_of_one() -> None:
 def test_the_certificate_of_projections(tmp_path: Path) -> None:
     content = Written(tmp_path, "projections").proof.content
     assert set(content) == {
-        "format", "version", "tool", "created", "method", "base", "scope", "policy", "rows", "withheld", "counted",
-        "guarantee", "classes", "smallest_class", "satisfied", "loss", "measures", "sensitive", "models", "tables",
+        "format", "version", "tool", "created", "table", "method", "base", "scope", "policy", "rows", "withheld",
+        "guarantee", "classes", "smallest_class", "satisfied", "loss", "measures", "sensitive", "models", "files",
+        "counted", "tables",
     }  # fmt: skip
-    assert [table["file"] for table in content["tables"]] == FILES["projections"]
+    assert [(file["name"], file["rows"]) for file in content["files"]] == [
+        (name, ROWS) for name in FILES["projections"]
+    ]
     assert [list(table["sensitive"]) for table in content["tables"]] == [["pay"], ["tax", "ill"]]
     assert set(content["sensitive"]) == {"pay", "tax", "ill"}
     assert "on its own" in content["scope"]
@@ -250,13 +254,14 @@ def test_the_certificate_of_projections(tmp_path: Path) -> None:
 def test_the_certificate_of_an_anatomy(tmp_path: Path) -> None:
     content = Written(tmp_path, "anatomy").proof.content
     assert set(content) == {
-        "format", "version", "tool", "created", "method", "identity_protected",
+        "format", "version", "tool", "created", "table", "method", "identity_protected", "files",
         "guarantee", "scope", "group", "policy", "rows", "withheld", "counted",
         "classes", "smallest_class", "satisfied", "measures", "sensitive", "models", "tables",
     }  # fmt: skip
     assert content["identity_protected"] is False
     assert "not hidden" in content["scope"]
-    assert [table["file"] for table in content["tables"]] == FILES["anatomy"]
+    assert [(file["name"], file["rows"]) for file in content["files"]] == [(name, ROWS) for name in FILES["anatomy"]]
+    assert content["tables"] == [{"holds": "quasi-identifiers"}, {"holds": "sensitive values"}]
     assert content["measures"]["gcp"] == 0
     assert content["measures"]["sse"] == 0
     _, values = released("anatomy").tables
@@ -300,7 +305,7 @@ def test_the_same_seed_gives_the_same_bytes(method: str, tmp_path: Path) -> None
 @both
 def test_what_is_written_verifies(method: str, ending: str, tmp_path: Path) -> None:
     written = Written(tmp_path, method, ending)
-    names = [table["file"] for table in written.proof.content["tables"]]
+    names = [file["name"] for file in written.proof.content["files"]]
     for release in (written.release, *(tmp_path / name for name in names)):
         found = written.verify(release)
         assert found.problems == ()
@@ -420,6 +425,15 @@ def test_quasi_identifiers_that_do_not_fit(tmp_path: Path, how: Any, word: str) 
     assert any(word in problem for problem in written.verify().problems)
 
 
+@both
+def test_a_policy_that_cannot_be_used_and_a_name_that_no_file_has_are_problems(method: str, tmp_path: Path) -> None:
+    written = Written(tmp_path, method)
+    written.rewrite(lambda content: content["policy"]["sensitive"]["pay"].update(tt=1))
+    assert any("unknown key 'tt'" in problem for problem in written.verify().problems)
+    written.rewrite(lambda content: content["files"][1].update(name="x" * 300))
+    assert any("there is no file xxx" in problem for problem in written.verify().problems)
+
+
 def test_an_anatomy_must_say_what_it_does_not_protect(tmp_path: Path) -> None:
     written = Written(tmp_path, "anatomy")
     written.rewrite(lambda content: content.update(identity_protected=True))
@@ -427,13 +441,34 @@ def test_an_anatomy_must_say_what_it_does_not_protect(tmp_path: Path) -> None:
 
 
 MALFORMED: dict[str, Callable[[dict[str, Any]], object]] = {
-    "a path": lambda c: c["tables"][0].update(file="../r-1.csv"),
-    "a path of Windows": lambda c: c["tables"][0].update(file="..\\r-1.csv"),
-    "an absolute path": lambda c: c["tables"][0].update(file="/etc/passwd"),
-    "the folder": lambda c: c["tables"][0].update(file=".."),
-    "no name": lambda c: c["tables"][0].pop("file"),
-    "a number": lambda c: c["tables"][0].update(file=7),
-    "a name twice": lambda c: c["tables"][1].update(file=c["tables"][0]["file"]),
+    "a path": lambda c: c["files"][0].update(name="../r-1.csv"),
+    "a path of Windows": lambda c: c["files"][0].update(name="..\\r-1.csv"),
+    "a drive of Windows": lambda c: c["files"][0].update(name="C:r-1.csv"),
+    "an absolute path": lambda c: c["files"][0].update(name="/etc/passwd"),
+    "the folder": lambda c: c["files"][0].update(name=".."),
+    "an empty name": lambda c: c["files"][0].update(name=""),
+    "NUL": lambda c: c["files"][0].update(name="r\0.csv"),
+    "no name": lambda c: c["files"][0].pop("name"),
+    "a name that is null": lambda c: c["files"][0].update(name=None),
+    "a number": lambda c: c["files"][0].update(name=7),
+    "a list": lambda c: c["files"][0].update(name=["r-1.csv"]),
+    "a name twice": lambda c: c["files"][1].update(name=c["files"][0]["name"]),
+    "a name twice, in capitals": lambda c: c["files"][1].update(name=c["files"][0]["name"].upper()),
+    "negative rows": lambda c: c["files"][0].update(rows=-1),
+    "rows that are no number": lambda c: c["files"][0].update(rows=float("nan")),
+    "rows without an end": lambda c: c["files"][0].update(rows=float("inf")),
+    "half a row": lambda c: c["files"][0].update(rows=0.5),
+    "true rows": lambda c: c["files"][0].update(rows=True),
+    "rows as text": lambda c: c["files"][0].update(rows="60"),
+    "no rows": lambda c: c["files"][0].pop("rows"),
+    "a fingerprint that is a number": lambda c: c["files"][0].update(sha256=7),
+    "no fingerprint": lambda c: c["files"][0].pop("sha256"),
+    "no files": lambda c: c.update(files=[]),
+    "files that are none": lambda c: c.update(files=None),
+    "files by name": lambda c: c.update(files={file["name"]: file for file in c["files"]}),
+    "a file that is text": lambda c: c.update(files=["r-1.csv", "r-2.csv"]),
+    "a file too many": lambda c: c["files"].append({"name": "r-3.csv", "rows": 60, "sha256": "0" * 64}),
+    "a table too many": lambda c: c["tables"].append({}),
     "no tables": lambda c: c.update(tables=[]),
     "tables that are none": lambda c: c.update(tables=None),
     "a table that is text": lambda c: c.update(tables=["r-1.csv"]),
@@ -461,7 +496,7 @@ def test_a_file_that_changed_on_its_way_is_caught(method: str, tmp_path: Path, m
     def write(frame: pl.DataFrame, kind: str, file: Any) -> None:
         (bad if "tax" in frame.columns else frame).write_csv(file)
 
-    monkeypatch.setattr("tclose.release.release.write_table", write)
+    monkeypatch.setattr("tclose.release.table_files.write_table", write)
     with pytest.raises(InternalError, match="not released"):
         release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json", record=tmp_path / "seed")
     assert list(tmp_path.iterdir()) == []
@@ -474,7 +509,7 @@ def test_tables_that_do_not_fit_together_are_caught(tmp_path: Path, monkeypatch:
     def write(frame: pl.DataFrame, kind: str, file: Any) -> None:
         (frame if "tax" in frame.columns else bad).write_csv(file)
 
-    monkeypatch.setattr("tclose.release.release.write_table", write)
+    monkeypatch.setattr("tclose.release.table_files.write_table", write)
     with pytest.raises(InternalError, match="do not fit together"):
         release.write(tmp_path / "r.csv")
     assert list(tmp_path.iterdir()) == []

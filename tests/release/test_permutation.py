@@ -85,7 +85,7 @@ def _rewritten(folder: Path, change: Callable[[dict[str, Any]], object]) -> tupl
     """Change the certificate as a forger would, with the fingerprint of the file as it is; return what verify says."""
     content = json.loads((folder / "c.json").read_text())
     del content["digest"]
-    content["sha256"] = sha256((folder / "r.csv").read_bytes())
+    content["files"][0]["sha256"] = sha256((folder / "r.csv").read_bytes())
     change(content)
     (folder / "c.json").write_text(json.dumps({**content, "digest": digest_of(content)}))
     return verify(folder / "r.csv", folder / "c.json").problems

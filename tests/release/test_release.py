@@ -547,7 +547,7 @@ def test_a_file_that_changed_on_its_way_is_caught(tmp_path: Path, monkeypatch: p
     def write(frame: pl.DataFrame, kind: str, file: Any) -> None:
         swapped.write_csv(file)
 
-    monkeypatch.setattr("tclose.release.release.write_table", write)
+    monkeypatch.setattr("tclose.release.table_files.write_table", write)
     with pytest.raises(InternalError, match="not released"):
         release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json", record=tmp_path / "seed")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"r.csv": "old"}

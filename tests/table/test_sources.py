@@ -79,5 +79,6 @@ def test_no_rows_no_file_a_folder(tmp_path: Path) -> None:
         read(tmp_path / "empty.parquet")
     with pytest.raises(InputError, match=r"^there is no file .*nope\.csv$"):
         read(tmp_path / "nope.csv")
-    with pytest.raises(InputError, match="is a folder, not a table"):
-        read(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match="has no files that are read, so there is no table in it"):
+        read(tmp_path / "folder")

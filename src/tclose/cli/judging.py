@@ -21,8 +21,8 @@ from tclose.cli.terminal import echo_json
 def check(table: str, as_json: bool, **given: Any) -> int:
     """Say whether TABLE holds what a policy asks for, and which class fails by how much.
 
-    TABLE is a CSV, Parquet or Arrow file; - is standard input. It is judged as it is: nothing is changed. The exit
-    status is 0 if everything holds and 1 if not.
+    TABLE is a CSV, Parquet or Arrow file, or a folder of Parquet files, which is read as one table; - is standard
+    input. It is judged as it is: nothing is changed. The exit status is 0 if everything holds and 1 if not.
     """
     policy, ignore_others = policy_of(**given)
     with Bar() as bar:
@@ -68,7 +68,8 @@ def verify(
 ) -> int:
     """Judge RELEASE again from its published values and compare with its certificate.
 
-    The original table is not needed. The exit status is 0 if the release is what its certificate says and 1 if not.
+    RELEASE is a file, or a folder of Parquet files. The original table is not needed. The exit status is 0 if the
+    release is what its certificate says and 1 if not.
     """
     with Bar() as bar:
         verification = steps.verify(release, certificate, digest=digest, population=population, progress=bar)

@@ -37,6 +37,9 @@ from tclose.errors import InputError
 @click.option(
     "--guard-formulas", is_flag=True, help="Put ' before text that a spreadsheet would run; verify removes it again."
 )
+@click.option(
+    "--part-rows", type=click.IntRange(1), metavar="N", help="Write a folder of Parquet files of N rows each."
+)
 @click.option("--bound", is_flag=True, help="Also prove how much of the detail every release must lose.")
 @click.option(
     "--bound-seconds", type=float, metavar="N", help="Search for the bound for about this time; 60 seconds if absent."
@@ -62,6 +65,7 @@ def anonymize(
     report: Path | None,
     public: bool,
     guard_formulas: bool,
+    part_rows: int | None,
     bound: bool,
     bound_seconds: float | None,
     bound_proof: Path | None,
@@ -95,6 +99,7 @@ def anonymize(
             bound=bound,
             bound_seconds=bound_seconds,
             bound_proof=bound_proof,
+            part_rows=part_rows,
             force=force,
             progress=bar,
         )

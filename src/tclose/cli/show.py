@@ -276,7 +276,8 @@ def show_verification(verification: Verification) -> None:
     console = Console()
     if verification.result is not None:
         rows, classes = counted(verification.result.rows, "row"), counted(verification.result.classes, "class")
-        tables = f" ({counted(len(verification.files), 'table')})" if verification.files else ""
+        several = "table" if verification.tables > 1 else "file"
+        tables = f" ({counted(len(verification.files), several)})" if verification.files else ""
         console.print(f"{rows} in {classes}{tables}, judged from the release alone.")
     if verification.origin is not None and (words := verification.origin.words()):
         console.print(Text(f"The certificate says: {', '.join(words)}."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +14,15 @@ from tclose.errors import InputError, PolicyError
 from tclose.policy import LOSSES, Policy
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.recode.guard import GUARDS
+from tclose.release.certificate_files import (
+    FORMATS,
+    NEWEST,
+    FileEntry,
+    Unreadable,
+    entries_json,
+    entries_of,
+    format_of,
+)
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.lower_bound import BoundClaim
 from tclose.release.presence import PresenceClaim
@@ -21,11 +30,10 @@ from tclose.release.tempering import Tempering
 from tclose.table.sources import read_bytes
 from tclose.words import legible
 
-FORMAT = "tclose-certificate-1"
-NAMES = ("tool", "created", "table", "file")
 SECONDS = re.compile(r"T(\d\d:\d\d):\d\dZ$")  # at the end of a time, which people read to the minute
 LayoutName = Literal["one table", "both", "projections", "anatomy", "permutation"]
-ONE_FILE: tuple[LayoutName, ...] = ("one table", "permutation")  # which may get any name
+ONE_TABLE: tuple[LayoutName, ...] = ("one table", "permutation")  # whose file may get any name
+MOST_FILES = 10  # that are listed for people
 Number = int | float | str  # as JSON has it; text where no JSON number is exact, such as "1/3"
 
 
@@ -162,26 +170,29 @@ def _attribute_claims(given: Any) -> dict[str, AttributeClaim]:
 
 @dataclass(frozen=True)
 class CertifiedFile:
-    """One file of a release: its name and fingerprint, and what is said about its own table, if anything is."""
+    """One file of a release: its name, rows and fingerprint, and what is said about its own table, if anything is."""
 
     name: str | None  # of one table: what it was first called, if it was written; it may get any other name
+    rows: int | None  # which format 1 does not say
     sha256: str | None
     holds: str | None = None  # of tables that are judged together: what each of them shows
     measures: Mapping[str, Any] | None = None
     claims: Claims | None = None
 
     @classmethod
-    def from_dict(cls, said: Mapping[str, Any]) -> CertifiedFile:
-        """Read the entry of one of several tables."""
+    def of(cls, entry: FileEntry) -> CertifiedFile:
+        """Read the entry of a file."""
+        said = entry.table
         claims = Claims.from_dict(said) if "rows" in said else None
-        return cls(said["file"], said.get("sha256"), said.get("holds"), said.get("measures"), claims)
+        return cls(entry.name, entry.rows, entry.sha256, said.get("holds"), said.get("measures"), claims)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry of one of several tables."""
-        entry: dict[str, Any] = {"file": self.name, "sha256": self.sha256}
-        entry |= {} if self.holds is None else {"holds": self.holds}
-        entry |= {} if self.measures is None else {"measures": self.measures}
-        return entry | ({} if self.claims is None else self.claims.to_dict())
+    @property
+    def entry(self) -> FileEntry:
+        """The entry of the file, as a certificate has it."""
+        said = {} if self.claims is None else self.claims.to_dict()
+        return FileEntry(
+            self.name, self.rows, self.sha256, _given({"holds": self.holds, "measures": self.measures}) | said
+        )
 
 
 @dataclass(frozen=True)
@@ -206,7 +217,9 @@ class Origin:
         """Return what is known, as people read it."""
         known = _given({"made from": self.table, "on": self.created, "by": self.tool})
         known |= {"on": SECONDS.sub(r" \1 UTC", self.created)} if self.created else {}
-        return [*map(legible, self.files), *(f"{word} {legible(name)}" for word, name in known.items())]
+        more = [f"{len(self.files) - MOST_FILES:,} more files"] if len(self.files) > MOST_FILES else []
+        files = [*map(legible, self.files[:MOST_FILES]), *more]
+        return [*files, *(f"{word} {legible(name)}" for word, name in known.items())]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is known, as JSON has it."""
@@ -239,6 +252,7 @@ class Certificate:
     temper: Tempering | None = None  # of a release whose rows were swapped at random
     presence: PresenceClaim | None = None  # of a release for which δ-presence was asked
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
+    format: int = NEWEST
 
     @property
     def guard_formulas(self) -> bool:
@@ -249,6 +263,12 @@ class Certificate:
     def origin(self) -> Origin:
         """What the release is called, and what it was made from, when and by what."""
         return Origin(tuple(file.name for file in self.files if file.name), self.table, self.created, self.tool)
+
+    @property
+    def called(self) -> str | None:
+        """The file that people know the release by: the first one, but no part of a table is."""
+        parts = self.layout in ONE_TABLE and len(self.files) > 1
+        return None if parts else self.files[0].name
 
     @property
     def content(self) -> dict[str, Any]:
@@ -280,11 +300,12 @@ class Certificate:
         return int(reached[0] if reached and reached[0] is not None else self.claims.smallest_class or 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content as JSON has it, in the order of format 1."""
+        """Return the content as JSON has it, in the certificate's own format."""
+        made = {"tool": self.tool, "created": self.created, "table": self.table}
         content: dict[str, Any] = {
-            "format": FORMAT,
+            "format": next(name for name, number in FORMATS.items() if number == self.format),
             "version": self.version,
-            **_given({"tool": self.tool, "created": self.created, "table": self.table}),
+            **(made if self.format == NEWEST else _given(made)),
             "method": self.method,
             "policy": self.settings,
             "withheld": self.withheld,
@@ -297,21 +318,18 @@ class Certificate:
         content |= _given({"presence": None if self.presence is None else self.presence.to_dict()})
         content |= {} if self.bound is None else self.bound.to_dict()
         content |= {"measures": self.measures, **self.claims.to_dict()}
-        if self.layout in ONE_FILE:
-            content |= _given({"file": self.files[0].name}) | {"sha256": self.files[0].sha256}
-        else:
-            content["tables"] = [file.to_dict() for file in self.files]
+        entries = [file.entry for file in self.files]
+        content |= entries_json(entries, self.format, several=self.layout not in ONE_TABLE)
         content |= {"guard_formulas": True} if self.guard_formulas else {}
         return content | ({"guard_rule": self.guard} if self.guard > 1 else {})
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Certificate:
         """Read the content of a certificate; `ValueError`, `KeyError` or `TypeError` where it is none."""
-        if content["format"] != FORMAT or not isinstance(content["policy"], dict):
+        number = format_of(content)
+        if not isinstance(content["policy"], dict):
             raise ValueError("not a certificate")
-        _check_tables(content)
-        _check_names(content)
-        tables = content.get("tables")
+        entries = entries_of(content)
         measures = content.get("measures")
         return cls(
             version=content.get("version", ""),
@@ -321,9 +339,7 @@ class Certificate:
             counted=content.get("counted", "rows"),
             measures=measures if isinstance(measures, Mapping) else {},
             claims=Claims.from_dict(content),
-            files=tuple(CertifiedFile.from_dict(table) for table in tables)
-            if tables is not None
-            else (CertifiedFile(content.get("file"), content.get("sha256")),),
+            files=tuple(map(CertifiedFile.of, entries)),
             identity_protected=content.get("identity_protected") is not False,
             base=content.get("base"),
             guarantee=content.get("guarantee"),
@@ -338,6 +354,7 @@ class Certificate:
             temper=Tempering.from_dict(content.get("temper")),
             presence=PresenceClaim.from_dict(content.get("presence")),
             bound=BoundClaim.from_dict(content),
+            format=number,
         )
 
     def to_bytes(self) -> bytes:
@@ -373,6 +390,8 @@ def load(path: str | Path) -> LoadedCertificate:
         certificate = Certificate.from_dict(content)
         unknown = tuple(_unknown_keys(content, certificate.to_dict()))
         return LoadedCertificate(certificate, digest_of(content), written, unknown)
+    except Unreadable as error:
+        raise InputError(f"{path} is not a certificate of tclose: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a certificate of tclose") from None
 
@@ -436,23 +455,3 @@ def _loss(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _given(optional: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out what is not known."""
     return {name: value for name, value in optional.items() if value is not None}
-
-
-def _check_names(content: Mapping[str, Any]) -> None:
-    """Refuse names that are not text."""
-    if not all(isinstance(content.get(name, ""), str) for name in NAMES):
-        raise ValueError("a name is not text")
-
-
-def _check_tables(content: Mapping[str, Any]) -> None:
-    """Refuse several tables that are not described as they should be; a file is named, never a path to it."""
-    tables: Sequence[Any] = content.get("tables", ())
-    names = [table["file"] for table in tables]
-    if len(set(names)) < len(names) or ("tables" in content and not names):
-        raise ValueError("the tables are not named once each")
-    if not all(isinstance(name, str) for name in (*names, content.get("group", ""))):
-        raise ValueError("a name is not text")
-    if not all(isinstance(table.get("sensitive", {}), dict) for table in tables):
-        raise ValueError("what is said about a table is not readable")
-    if any(name in ("", ".", "..") or set(name) & set("/\\:\0") for name in names):
-        raise ValueError("a file name is a path")

@@ -20,15 +20,18 @@ from tclose.privacy import requirement
 from tclose.privacy.registry import MODELS
 from tclose.privacy.results import AttributeFinding, CheckResult
 from tclose.release.certificate import AttributeClaim, Certificate, Claims, ModelClaim
+from tclose.release.certificate_files import MOST_ROWS, NEWEST
 from tclose.types import Ints
 from tclose.words import counted
 
+FILE_NAME = "files.1.name"
 DESCRIPTIONS = (
     "version",
     "tool",
     "created",
     "table",
     "file",
+    FILE_NAME,
     "method",
     "base",
     "withheld",
@@ -37,13 +40,13 @@ DESCRIPTIONS = (
 OF_SIZES = tuple(measure for measure in MEASURES if measure.of_sizes)
 COMPARED = (*(measure.name for measure in OF_SIZES), "class_sizes", "reconstruction_error")
 COUNTED = ("rows", "persons")
-MOST_ROWS = 2**53  # that a table can have; floats hold the measures of so many
 WORDS = {
     "version": "the version of tclose",
     "tool": "the tool",
     "created": "the date",
     "table": "the name of the table",
     "file": "the name of the release",
+    FILE_NAME: "the name of the release",
     "method": "the method",
     "base": "the base method",
     "loss": "the loss that was lowered",
@@ -165,11 +168,17 @@ def measure_problems(measures: Mapping[str, Any], sizes: Ints, promised: Certifi
     problems = [
         f"{name} is {figure}, which is not what the certificate says"
         for name, figure in figures.items()
-        if measures.get(name) != figure
+        if not _same_figure(measures.get(name), figure, promised)
     ]
     if Fraction(withheld, rows + withheld) > promised.policy.suppress:
         problems.append("the certificate says that more rows were withheld than its policy allows")
     return problems
+
+
+def _same_figure(claimed: Any, figure: Any, promised: Certificate) -> bool:
+    """Compare a measure; the first certificates of format 1 have more digits."""
+    more_digits = promised.format == 1 and isinstance(claimed, float) and not isinstance(figure, Mapping)
+    return bool((rounded(claimed) if more_digits else claimed) == figure)
 
 
 def bound_problems(promised: Certificate) -> list[str]:
@@ -191,10 +200,14 @@ def size_figures(sizes: Ints, withheld: int, k: int) -> dict[str, Any]:
 
 
 def not_verifiable(
-    promised: Certificate, unknown_keys: tuple[str, ...], *, population: bool = False
+    promised: Certificate, unknown_keys: tuple[str, ...], *, population: bool = False, any_name: bool = True
 ) -> tuple[str, ...]:
-    """List the keys of a certificate about which the release alone, or with its population, says nothing."""
-    described = [name for name in DESCRIPTIONS if name in promised.to_dict()]
+    """List the keys of a certificate about which the release alone, or with its population, says nothing.
+
+    `any_name` says that the release is one file, which may be called anything.
+    """
+    content = promised.to_dict() | ({FILE_NAME: None} if any_name and promised.format == NEWEST else {})
+    described = [name for name in DESCRIPTIONS if name in content]
     bound = [] if promised.bound is None else list(promised.bound.to_dict())
     suppress = ["policy.suppress"] if "suppress" in promised.settings else []
     tempering = [] if promised.temper is None else ["temper.share", "temper.gcp_before"]

@@ -36,6 +36,8 @@ def check_targets(targets: Sequence[Path], sources: Sequence[Path] = (), *, forc
             raise InputError(f"the folder {target.parent} is not writable")
         if any(_same(target, source) for source in sources):
             raise InputError(f"{target} is read and would be overwritten: name another file")
+        if any(source.is_dir() and _same(target.parent, source) for source in sources):
+            raise InputError(f"{target} would lie in a folder that is read as a table: name a file elsewhere")
     if any(_same(one, other) for one, other in combinations(targets, 2)):
         raise InputError("two of the files to write have the same name")
     if not force:
@@ -77,21 +79,18 @@ class Pending:
 
     def write(self, fill: Callable[[BinaryIO], object]) -> None:
         """Let `fill` write the file, readable by nobody else, and flush it."""
-        with os.fdopen(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-            fill(file)
-            file.flush()
-            os.fsync(file.fileno())
+        write_flushed(self.path, fill)
 
     def publish(self) -> None:
         """Give the file its name, in one step; without `force`, only a name that no other file has."""
         if not self.private:
-            self.path.chmod(0o666 & ~_umask())
+            self.path.chmod(file_mode())
         if self.force:
             self.path.replace(self.target)
         else:
             _name_new(self.path, self.target)
         self.named = True
-        _flush_folder(self.target.parent)
+        flush_folder(self.target.parent)
 
     def withdraw(self) -> None:
         """Take the file back if it has got its name."""
@@ -105,10 +104,13 @@ class Pending:
 
 @contextmanager
 def pending(
-    targets: Mapping[str, Path], *, private: Set[str] = frozenset(), force: bool = True
+    targets: Mapping[str, Path | Pending], *, private: Set[str] = frozenset(), force: bool = True
 ) -> Iterator[dict[str, Pending]]:
     """Hold files that vanish unless they are published; a private one stays readable by its owner only."""
-    files = {name: Pending(path, private=name in private, force=force) for name, path in targets.items()}
+    files = {
+        name: target if isinstance(target, Pending) else Pending(target, private=name in private, force=force)
+        for name, target in targets.items()
+    }
     _unfinished.update(files.values())
     try:
         yield files
@@ -184,13 +186,23 @@ def _undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _umask() -> int:
+def write_flushed(path: Path, fill: Callable[[BinaryIO], object]) -> None:
+    """Let `fill` write a new file, readable by nobody else, and let it reach the disk."""
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        fill(file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def file_mode(most: int = 0o666) -> int:
+    """Return the mode of a new file or folder, as the user's umask limits it."""
     mask = os.umask(0o077)
     os.umask(mask)
-    return mask
+    return most & ~mask
 
 
-def _flush_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
+    """Let the names in a folder reach the disk."""
     if os.name == "nt":  # which has no such thing
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -42,7 +42,7 @@ FORMATS = (
     OutputFormat("Parquet", (".parquet",), lambda frame, file: frame.write_parquet(file)),
     OutputFormat("Arrow", (".arrow", ".feather", ".ipc"), _write_arrow),
 )
-CSV = FORMATS[0]
+CSV, PARQUET = FORMATS[0], FORMATS[1]
 
 
 def format_of(path: Path) -> OutputFormat:

@@ -51,13 +51,13 @@ def check_names(paths: Sequence[Path]) -> None:
 def table_name(table: Any) -> str | None:
     """Return the name of a table that is given as a file; a frame and standard input have none.
 
-    >>> table_name("data/patients.csv"), table_name("-"), table_name("/dev/stdin")
-    ('patients.csv', None, None)
+    >>> table_name("data/patients.csv"), table_name("data/parts/"), table_name("-"), table_name("/dev/stdin")
+    ('patients.csv', 'parts', None, None)
     """
     if not isinstance(table, str | Path) or str(table) == "-":
         return None
     device = len(parts := Path(table).parts) > 1 and parts[0] == "/" and parts[1] in DEVICES
-    return None if device else file_name(table) or None
+    return None if device else file_name(Path(table)) or None
 
 
 def check_clock() -> None:

@@ -24,15 +24,17 @@ from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
 from tclose.release.exposed import exposed_rows
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
-from tclose.release.formats import CSV, fingerprint, format_of, write_table
+from tclose.release.formats import CSV, fingerprint
 from tclose.release.layouts import About, Layout, WrittenFile, sibling, with_sizes
 from tclose.release.layouts.projections import marks_of
 from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
-from tclose.release.naming import check_names
+from tclose.release.naming import file_name
+from tclose.release.table_files import FinishedFile, TableFiles
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
+from tclose.table.sources.folder import joined
 from tclose.types import Progress, Repeating, silent, stretch
 from tclose.words import counted, html_table, number
 
@@ -69,27 +71,25 @@ class PreparedRelease:
         bound_proof: str | Path | None = None,
         page: Callable[[WrittenRelease], bytes] | None = None,
         guard_formulas: bool = False,
+        part_rows: int | None = None,
         force: bool = True,
         progress: Progress = silent,
     ) -> WrittenRelease:
         """Write the tables; all files get their names at once, when the judges have confirmed the finished tables.
 
         `page` makes the page that goes to `report`. A page that fits neither into memory nor on its disk is left out.
-        Without `force`, existing files are refused.
+        Without `force`, existing files are refused. With `part_rows`, `path` is a new folder of Parquet files.
         """
-        kind, names = format_of(Path(path)), [sibling(Path(path), mark) for mark in self.layout.marks]
-        check_names(names)
         others = {"record": record, "bound_proof": bound_proof, "certificate": certificate, "report": report}
         paths = {what: Path(target) for what, target in others.items() if target is not None}
-        paths |= {f"release{mark}": name for mark, name in reversed([*zip(self.layout.marks, names, strict=True)])}
-        check_targets(list(paths.values()), force=force)
+        tables = TableFiles.of(Path(path), self.layout.marks, part_rows)
+        check_targets([*paths.values(), *tables.files], force=force)
         self._warn_of_leftovers(Path(path))
         give_back_memory()
-        with pending(paths, private={"record", "bound_proof"}, force=force) as files:
-            tables = [files[f"release{mark}"] for mark in self.layout.marks]
-            for file, frame in zip(tables, self.layout.frames, strict=True):
-                file.write(partial(write_table, GUARDS[NEWEST].guarded(frame) if guard_formulas else frame, kind))
-            written = self._confirmed(tables, guard_formulas, progress)
+        with pending({**paths, **tables.targets}, private={"record", "bound_proof"}, force=force) as files:
+            frames = (GUARDS[NEWEST].guarded(frame) if guard_formulas else frame for frame in self.layout.frames)
+            finished = tables.write(files, frames)
+            written = self._confirmed(finished, guard_formulas, progress)
             contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
             contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
             contents |= {} if page is None else _page(page, written)
@@ -101,17 +101,21 @@ class PreparedRelease:
             raise InputError(f"the release is complete, but its page is missing: {no_page}")
         return written
 
-    def _confirmed(self, files: Sequence[Pending], guard_formulas: bool, progress: Progress) -> WrittenRelease:
-        """Judge the finished files from their own bytes, and certify what was found there."""
-        read = [_read(file, () if guard_formulas else self.policy.visible) for file in files]
-        frames = [GUARDS[NEWEST].unguarded(frame) if guard_formulas else frame for _, frame in read]
+    def _confirmed(
+        self, tables: Sequence[Sequence[FinishedFile]], guard_formulas: bool, progress: Progress
+    ) -> WrittenRelease:
+        """Judge the finished files of each table from their own bytes, and certify what was found there."""
+        visible = () if guard_formulas else self.policy.visible
+        read = [[(file.name, *_read(file.path, visible)) for file in table] for table in tables]
+        whole = [joined([name for name, *_ in table], (frame for *_, frame in table)) for table in read]
+        frames = [GUARDS[NEWEST].unguarded(frame) if guard_formulas else frame for frame in whole]
         progress(0.0, "judging")
         try:
             judged = self.layout.judge(frames, progress)
         except (InputError, PolicyError) as error:
             raise _not_judged(error) from None
         release = Release(self, tuple(table.result for table in judged))
-        names = [WrittenFile(file.target.name, digest) for file, (digest, _) in zip(files, read, strict=True)]
+        names = [WrittenFile(file_name(name), frame.height, digest) for table in read for name, digest, frame in table]
         certificate = self.layout.certificate(self.about, release.results, names)
         certificate = with_sizes(certificate, [each.table.classes.sizes for each in judged], self.policy.k)
         exposed = exposed_rows(judged, self.policy)
@@ -225,7 +229,8 @@ class Release:
         several = len(self.layout.marks) > 1  # whose names say which table is which
         names = [sibling(UNNAMED, mark).name if several or mark else None for mark in self.layout.marks]
         files = [
-            WrittenFile(name, fingerprint(frame, CSV)) for name, frame in zip(names, self.layout.frames, strict=True)
+            WrittenFile(name, frame.height, fingerprint(frame, CSV))
+            for name, frame in zip(names, self.layout.frames, strict=True)
         ]
         return self.layout.certificate(self.prepared.about, self.results, files)
 
@@ -236,6 +241,7 @@ class Release:
         certificate: str | Path | None = None,
         record: str | Path | None = None,
         guard_formulas: bool = False,
+        part_rows: int | None = None,
         force: bool = True,
         progress: Progress | None = None,
     ) -> Certificate:
@@ -244,12 +250,19 @@ class Release:
         CSV, Parquet or Arrow, by the name's ending. A release of several tables makes several files, whose names
         start like `path`; the first of them gets its name last. `record` keeps the seed, for your eyes only.
         `guard_formulas` puts an apostrophe before text that a spreadsheet would run; `verify` takes it away again.
+        With `part_rows`, `path` is a new folder of Parquet files of so many rows each, which appears when all are done.
         Existing files are overwritten; with `force=False` they are refused.
         """
         report = progress or silent
         report(0.0, "writing")
         written = self.prepared.write(
-            path, certificate=certificate, record=record, guard_formulas=guard_formulas, force=force, progress=report
+            path,
+            certificate=certificate,
+            record=record,
+            guard_formulas=guard_formulas,
+            part_rows=part_rows,
+            force=force,
+            progress=report,
         )
         return written.certificate
 
@@ -295,9 +308,9 @@ class Release:
         save(page, path, force=force)
 
 
-def _read(file: Pending, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
+def _read(path: Path, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
     """Return a finished file's fingerprint and the table that it holds."""
-    data = read_bytes(file.path)
+    data = read_bytes(path)
     try:
         return sha256(data), parse(data, repeated=visible, written_here=True)
     except InputError as error:

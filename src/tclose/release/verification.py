@@ -12,11 +12,9 @@ from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.privacy.judge import Verdict, judge
 from tclose.privacy.results import CheckResult
-from tclose.recode.guard import GUARDS
-from tclose.release.certificate import Certificate, CertifiedFile, Claims, Origin
+from tclose.release.certificate import Certificate, Claims, Origin
 from tclose.release.comparing import claim_problems, count_problems, in_words, measure_problems
 from tclose.table import CodedTable, encode
-from tclose.table.sources import parse
 from tclose.types import Progress, stretch
 from tclose.words import counted
 
@@ -39,10 +37,11 @@ class Verification:
 
     problems: tuple[str, ...]
     result: CheckResult | None
-    files: tuple[str, ...] = ()  # of a release of several tables
+    files: tuple[str, ...] = ()  # of a release of several tables, or of one table in a folder
     identity_protected: bool = True
     not_verifiable: tuple[str, ...] = ()  # keys of the certificate about which the release alone says nothing
     origin: Origin | None = None  # what the certificate says that the release is
+    tables: int = 1  # that the files hold
 
     @property
     def holds(self) -> bool:
@@ -65,28 +64,6 @@ class Verification:
         if self.origin is not None:
             answer |= {"certificate": self.origin.to_dict()}
         return {"holds": self.holds, "problems": list(self.problems), **answer}
-
-
-@dataclass(frozen=True, eq=False)
-class FilesOf:
-    """The bytes of a release's files, and how to read them."""
-
-    data: Mapping[str | None, bytes]  # by the name that the certificate gives them
-    guard: int  # the rule of the guard against formulas, 0 for none
-
-    def has(self, file: CertifiedFile) -> bool:
-        """Tell whether a file is there."""
-        return file.name in self.data
-
-    def frame(self, file: CertifiedFile) -> pl.DataFrame:
-        """Read a published table, without the apostrophes that guard it."""
-        frame = parse(self.data[file.name])
-        if not self.guard:
-            return frame
-        guard = GUARDS[self.guard]
-        if missed := guard.misses(frame):
-            raise InputError(f"{counted(missed, 'cell')} not as the guard against formulas writes them")
-        return guard.unguarded(frame)
 
 
 def examined(

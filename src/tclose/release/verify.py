@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import InputError
-from tclose.release.certificate import ONE_FILE, Certificate, CertifiedFile, LoadedCertificate, load
+from tclose.release.certificate import ONE_TABLE, Certificate, LoadedCertificate, load
 from tclose.release.comparing import COUNTED, bound_problems, not_verifiable
-from tclose.release.files import sha256
-from tclose.release.layouts import LAYOUTS, layout_of, sibling
+from tclose.release.finding import files_of
+from tclose.release.layouts import LAYOUTS, layout_of
 from tclose.release.layouts.base import GUARANTEE
-from tclose.release.verification import FilesOf, Verification
-from tclose.table.sources import read_bytes
+from tclose.release.verification import Verification, Verified
 from tclose.types import Progress, silent, stretch
 
 
@@ -27,7 +26,8 @@ def verify(
     """Judge a release again, from its published values alone, and compare with what its certificate says.
 
     The files of a release of several tables are found beside `release` (the name that was given when it was written,
-    or one of theirs) by the names in the certificate. With a `population`, δ-presence is judged, too.
+    or one of theirs) by the names in the certificate. A folder of Parquet files is judged as one table. With a
+    `population`, δ-presence is judged, too.
 
     >>> import polars as pl, tempfile, tclose
     >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
@@ -45,23 +45,21 @@ def verify(
     if population is not None and promised.presence is None:
         raise InputError("the certificate says nothing about presence, so no population is needed")
     problems = [*_digest_problems(loaded, digest), *_layout_problems(promised), *bound_problems(promised)]
-    if promised.layout in ONE_FILE:
-        only = promised.files[0]
-        data: dict[str | None, bytes] = {only.name: read_bytes(release)}
-        problems += _fingerprint_problems(data[only.name], only)
-    else:
-        more, data = _siblings(Path(release), promised.files)
-        problems += more
-    files = FilesOf(data, promised.guard)
-    verified = LAYOUTS[promised.layout].verify(promised, files, stretch(report, 0.1, 1.0))
-    origin = promised.origin
-    names = () if promised.layout in ONE_FILE else origin.files
-    protected = not LAYOUTS[promised.layout].exact_quasi
-    problems += verified.problems
+    files = files_of(release, promised, Path(certificate))
+    judging = stretch(report, 0.1, 1.0)
+    layout = LAYOUTS[promised.layout]
+    verified = layout.verify(promised, files, judging) if files.whole else Verified([], None)
+    problems += [*files.problems(), *verified.problems]
     if promised.presence is not None and population is not None and verified.table is not None:
         problems += promised.presence.problems_with(population, promised.policy, verified.table)
-    unverifiable = not_verifiable(promised, loaded.unknown_keys, population=population is not None)
-    return Verification(tuple(problems), verified.result, names, protected, unverifiable, origin)
+    one_table, origin = promised.layout in ONE_TABLE, promised.origin
+    unverifiable = not_verifiable(
+        promised, loaded.unknown_keys, population=population is not None, any_name=one_table and not files.folder
+    )
+    names = () if one_table and not files.folder else origin.files
+    tables = 1 if one_table else len(names)
+    protected = not layout.exact_quasi
+    return Verification(tuple(problems), verified.result, names, protected, unverifiable, origin, tables)
 
 
 def _layout_problems(promised: Certificate) -> list[str]:
@@ -88,29 +86,6 @@ def _layout_problems(promised: Certificate) -> list[str]:
     tempering = [] if promised.temper is None else promised.temper.problems(method, promised.measures.get("gcp"))
     presence = [] if promised.presence is None else promised.presence.problems()
     return [*(problem for problem, holds in statements.items() if not holds), *tempering, *presence]
-
-
-def _siblings(release: Path, files: tuple[CertifiedFile, ...]) -> tuple[list[str], dict[str | None, bytes]]:
-    """Read the files of a release of several tables; say what is wrong about them."""
-    names = [str(file.name) for file in files]
-    problems: list[str] = []
-    if release.name not in names and sibling(release, "-1").name != names[0]:
-        problems.append(f"the certificate is of {', '.join(names)}, not of {release.name}")
-    data: dict[str | None, bytes] = {}
-    for name, file in zip(names, files, strict=True):
-        if (release.parent / name).exists():
-            data[name] = read_bytes(release.parent / name)
-            problems += [f"{name}: {problem}" for problem in _fingerprint_problems(data[name], file)]
-        else:
-            problems.append(f"there is no file {name} beside {release.name}: all tables are judged together")
-    if not data:
-        raise InputError(f"there is no file {release.parent / names[0]}")
-    return problems, data
-
-
-def _fingerprint_problems(data: bytes, file: CertifiedFile) -> list[str]:
-    same = sha256(data) == file.sha256
-    return [] if same else ["the release is not the file that was certified: its SHA-256 differs"]
 
 
 def _digest_problems(loaded: LoadedCertificate, expected: str | None) -> list[str]:

@@ -13,7 +13,7 @@ from tclose.policy import Policy
 from tclose.privacy import requirement
 from tclose.privacy.judge import JudgedTable
 from tclose.release.beside import Beside
-from tclose.release.certificate import Certificate, Claims, ModelClaim
+from tclose.release.certificate import MOST_FILES, Certificate, Claims, ModelClaim
 from tclose.release.exposed import exposed_rows
 from tclose.release.published import PublishedTable
 from tclose.report import charts
@@ -121,7 +121,7 @@ class ReleasePage:
             progress(done / len(makers))
             sections.append(make())
         footer = f"Made by tclose {self.certificate.version}. {NO_NETWORK}"
-        title = f"{shown((*self.certificate.origin.files, 'Release report')[0])} · tclose"
+        title = f"{shown(self.certificate.called or 'Release report')} · tclose"
         return assembled(title=title, header=self._header(), sections=sections, footer=footer, canvas=self.canvas)
 
     def _header(self) -> list[Html]:
@@ -204,13 +204,15 @@ class ReleasePage:
         return Section("glossary", "Glossary", [words(explained)], "Glossary")
 
     def _certificate(self) -> Section:
-        certificate = self.certificate
+        certificate, files = self.certificate, self.certificate.files
         rows = [
             ("method", certificate.method),
             ("tclose", certificate.version),
             ("digest of the certificate", certificate.digest),
-            *((f"SHA-256 of {shown(file.name or 'the release')}", str(file.sha256)) for file in certificate.files),
+            *((f"SHA-256 of {shown(file.name or 'the release')}", str(file.sha256)) for file in files[:MOST_FILES]),
         ]
+        if len(files) > MOST_FILES:
+            rows.append(("further files", f"{len(files) - MOST_FILES:,}, listed in the certificate"))
         if certificate.guard_formulas:
             rows.append(("formula guard", "text that a spreadsheet could run begins with an apostrophe"))
         if certificate.bound is not None:

@@ -49,6 +49,7 @@ def anonymize(
     bound: bool = False,
     bound_seconds: float | None = None,
     bound_proof: str | Path | None = None,
+    part_rows: int | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Publication:
@@ -57,6 +58,7 @@ def anonymize(
     `certificate`, `record` (the seed) and `report` (a page; `public` leaves out what is about the raw table) are files
     to write beside the release. `options` go to the method. Without `force`, existing files are refused. With `bound`,
     a lower bound on the detail lost stands in the certificate; `bound_proof` is a file for its proof, and implies it.
+    With `part_rows`, `out` is a new folder of Parquet files of so many rows each.
     """
     from tclose.engine import bounding, memory
     from tclose.engine.estimate import losses_with_estimates
@@ -67,7 +69,7 @@ def anonymize(
     check_both(method, asked)
     sources = sources_of(table, policy, asked)
     extra = (certificate, record, report, bound_proof)
-    check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force)
+    check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=part_rows)
     if report is not None:
         check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
@@ -88,8 +90,15 @@ def anonymize(
     del original, search  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
     files = {"certificate": certificate, "record": record, "report": report, "bound_proof": bound_proof}
-    part = stretch(told, split, judged)
-    written = prepared.write(out, **files, page=page, guard_formulas=guard_formulas, force=force, progress=part)
+    written = prepared.write(
+        out,
+        **files,
+        page=page,
+        guard_formulas=guard_formulas,
+        part_rows=part_rows,
+        force=force,
+        progress=stretch(told, split, judged),
+    )
     return Publication.of(written, Path(out), files, lost, tuple(notes), rigid)
 
 

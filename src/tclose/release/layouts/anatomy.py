@@ -22,7 +22,8 @@ from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
 from tclose.release.layouts.groups import GroupCost, error_problems, group_cost, grouped, kept_values_problems
 from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput
-from tclose.release.verification import NO_IDENTITY, FilesOf, Verified, examined, prefixed
+from tclose.release.published_files import FilesOf
+from tclose.release.verification import NO_IDENTITY, Verified, examined, prefixed
 from tclose.types import Progress
 
 MARKS = ("", "-sensitive")
@@ -56,7 +57,8 @@ class Anatomy:
 
     def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
         """Say what was found about the groups, and name the two files."""
-        entries = [CertifiedFile(file.name, file.sha256, holds=what) for file, what in zip(files, HOLDS, strict=True)]
+        held = zip(files, HOLDS, strict=True)
+        entries = [CertifiedFile(file.name, file.rows, file.sha256, holds=what) for file, what in held]
         return Certificate(
             **vars(about),
             layout="anatomy",
@@ -99,7 +101,11 @@ def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verifie
         return Verified(["the groups cannot be judged: they take two tables"], None)
     first, second = promised.files
     group = promised.group
-    read, policy_of = partial(files.frame, second), partial(group_policy, promised.policy, group)
+    read = partial(files.frame, second)
+
+    def policy_of() -> Policy:
+        return group_policy(promised.policy, group)
+
     table = examined(read, policy_of, promised.claims, promised.measures, promised, progress)
     problems = prefixed(str(second.name), [*table.problems, *error_problems(promised, table)])
     if promised.identity_protected:

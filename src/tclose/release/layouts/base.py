@@ -16,15 +16,17 @@ from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
 from tclose.release.lower_bound import BoundClaim
 from tclose.release.published import Options, PublishedTable, ReleaseInput
-from tclose.release.verification import FilesOf, Verified
+from tclose.release.published_files import FilesOf
+from tclose.release.verification import Verified
 from tclose.types import Progress
 
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A table's file: its name, if it has got one, and its fingerprint."""
+    """A file of a table, or of a part of it: its name, if it has got one, its rows and its fingerprint."""
 
     name: str | None
+    rows: int
     sha256: str
 
 

@@ -19,7 +19,8 @@ from tclose.recode.counts import cells_apart
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile, sibling, with_value
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
-from tclose.release.verification import FilesOf, Verified, examined
+from tclose.release.published_files import FilesOf
+from tclose.release.verification import Verified, examined
 from tclose.table import read
 from tclose.types import Progress
 
@@ -54,7 +55,8 @@ class Both:
 
     def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
         """Say what was found, and name the two files."""
-        entries = [CertifiedFile(file.name, file.sha256, holds=what) for file, what in zip(files, HOLDS, strict=True)]
+        held = zip(files, HOLDS, strict=True)
+        entries = [CertifiedFile(file.name, file.rows, file.sha256, holds=what) for file, what in held]
         return Certificate(
             **{**vars(about), "loss": with_value(about.loss, [self.table.chosen_loss])},
             layout="both",

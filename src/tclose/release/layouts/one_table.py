@@ -12,9 +12,9 @@ from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile, with_value
-from tclose.release.naming import file_name
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
-from tclose.release.verification import FilesOf, Verified, examined
+from tclose.release.published_files import FilesOf
+from tclose.release.verification import Verified, examined
 from tclose.types import Progress
 
 
@@ -42,14 +42,13 @@ class OneTable:
 
     def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
         """Say what was found, and the fingerprint."""
-        name = files[0].name
         return Certificate(
             **{**vars(about), "loss": with_value(about.loss, [self.table.chosen_loss])},
             measures=self.table.measures,
             temper=self.table.tempering,
             presence=self.table.presence,
             claims=Claims.of(results[0]),
-            files=(CertifiedFile(None if name is None else file_name(name), files[0].sha256),),
+            files=tuple(CertifiedFile(file.name, file.rows, file.sha256) for file in files),
         )
 
 
@@ -60,7 +59,7 @@ def make(given: ReleaseInput, method: str, options: Options) -> OneTable:
 
 def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verified:
     """Judge the table."""
-    read = partial(files.frame, promised.files[0])
+    read = partial(files.frame, *promised.files)
     return examined(read, lambda: promised.policy, promised.claims, promised.measures, promised, progress)
 
 

@@ -21,9 +21,9 @@ from tclose.recode.frame import ordered
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
 from tclose.release.layouts.groups import GroupCost, error_problems, group_cost, grouped, kept_values_problems
-from tclose.release.naming import file_name
 from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput
-from tclose.release.verification import NO_IDENTITY, FilesOf, Verified, examined
+from tclose.release.published_files import FilesOf
+from tclose.release.verification import NO_IDENTITY, Verified, examined
 from tclose.types import Ints, Progress
 
 STREAM = 1  # of random numbers: another one than that of the groups' numbers
@@ -61,7 +61,6 @@ class Permutation:
 
     def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
         """Say what was found about the groups, and the fingerprint."""
-        name = files[0].name
         return Certificate(
             **vars(about),
             layout="permutation",
@@ -70,7 +69,7 @@ class Permutation:
             group=self.group,
             measures=self.cost.measures,
             claims=Claims.of(results[0]),
-            files=(CertifiedFile(None if name is None else file_name(name), files[0].sha256),),
+            files=tuple(CertifiedFile(file.name, file.rows, file.sha256) for file in files),
         )
 
 
@@ -111,7 +110,7 @@ def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verifie
 
     def groups() -> pl.DataFrame:
         policy = promised.policy
-        rows = _checked(files.frame(promised.files[0]), policy, group)
+        rows = _checked(files.frame(*promised.files), policy, group)
         problems.extend(kept_values_problems(rows, policy.keep, group))
         return rows[_judged_columns(policy, group)]
 

@@ -25,7 +25,8 @@ from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.comparing import claim_problems, count_problems
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile, with_value
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
-from tclose.release.verification import FilesOf, Verified, examined, prefixed
+from tclose.release.published_files import FilesOf
+from tclose.release.verification import Verified, examined, prefixed
 from tclose.types import Progress, stretch
 from tclose.words import counted
 
@@ -69,7 +70,7 @@ class Projections:
     def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
         """Say what holds for all tables, then table by table."""
         entries = [
-            CertifiedFile(file.name, file.sha256, measures=table.measures, claims=Claims.of(result))
+            CertifiedFile(file.name, file.rows, file.sha256, measures=table.measures, claims=Claims.of(result))
             for table, result, file in zip(self.tables, results, files, strict=True)
         ]
         return Certificate(

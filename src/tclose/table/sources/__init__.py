@@ -9,16 +9,17 @@ from pathlib import Path
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.policy.paths import check_readable
+from tclose.policy.paths import check_name, check_readable
 from tclose.table.sources.base import Source
 from tclose.table.sources.columnar import ARROW_FILE, ARROW_STREAM, PARQUET
 from tclose.table.sources.csv import CSV
+from tclose.table.sources.folder import read_folder
 
 SOURCES: tuple[Source, ...] = (PARQUET, ARROW_FILE, ARROW_STREAM, CSV)  # the first whose bytes fit reads a file
 
 
 def read(path: str | Path) -> pl.DataFrame:
-    r"""Read a table from a CSV, Parquet or Arrow file; `-` is standard input.
+    r"""Read a table from a CSV, Parquet or Arrow file, or a folder of Parquet files; `-` is standard input.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -26,10 +27,19 @@ def read(path: str | Path) -> pl.DataFrame:
     ...     read(Path(folder, "table.csv")).shape
     (2, 2)
     """
-    frame = parse(read_bytes(path))
+    frame = read_folder(Path(path), read_bytes) if is_folder(path) else parse(read_bytes(path))
     if frame.height == 0:
         raise InputError("the table has a header but no rows")
     return frame
+
+
+def is_folder(path: str | Path) -> bool:
+    """Tell whether a path leads to a folder; neither an empty one nor one that no file can have does."""
+    check_name(path)
+    try:
+        return str(path) not in ("", "-") and Path(path).is_dir()
+    except OSError:  # a name that is too long, say: whoever reads it says why it cannot be read
+        return False
 
 
 def read_bytes(path: str | Path) -> bytes:

@@ -1,7 +1,8 @@
-"""What runs in a process of its own: read a Parquet or Arrow file from standard input, and say whether that worked.
+"""What runs in a process of its own: read Parquet or Arrow files from standard input, and say whether that worked.
 
 `trial_reading` starts it with `python -c` and the text of this module, so it imports nothing of tclose. Its arguments
-are the name of polars' reader and the folders of `sys.path`; its exit status is the answer.
+are the name of polars' reader and the folders of `sys.path`; its exit status is the answer. Where the name is followed
+by `MANY`, files come one after the other, each after its length; a byte answers each that can be read.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+MANY, LENGTH = ":many", 8  # files; bytes of a length
 READ, DAMAGED, REPEATED_NAME, NO_MEMORY = 0, 3, 4, 5  # exit statuses
 RESERVED, RESERVED_PER_CORE = 2 << 30, 128 << 20  # bytes of addresses that libraries and threads hardly use
 
@@ -20,7 +22,8 @@ def main() -> None:
     """Answer with an exit status; skip the clean-up of libraries, which takes time."""
     _, reader, *sys.path[:] = sys.argv
     limit_memory()
-    os._exit(outcome(reader))
+    many = reader.endswith(MANY)
+    os._exit(outcome_of_many(reader.removesuffix(MANY)) if many else outcome(reader, sys.stdin.buffer.read()))
 
 
 def limit_memory() -> None:
@@ -49,14 +52,23 @@ def available_memory() -> int:
     return 0
 
 
-def outcome(reader: str) -> int:
-    """Read the table as `columnar` will."""
+def outcome_of_many(reader: str) -> int:
+    """Read one table after the other, until there are no more or one cannot be read."""
+    while length := sys.stdin.buffer.read(LENGTH):
+        if status := outcome(reader, sys.stdin.buffer.read(int.from_bytes(length, "big"))):
+            return status
+        os.write(1, b"+")
+    return READ
+
+
+def outcome(reader: str, data: bytes) -> int:
+    """Read a table as `columnar` will."""
     try:
         import polars as pl
     except (ImportError, MemoryError):  # there is not even room for the library
         return NO_MEMORY
     try:
-        pl.DataFrame(getattr(pl, reader)(io.BytesIO(sys.stdin.buffer.read())))
+        pl.DataFrame(getattr(pl, reader)(io.BytesIO(data)))
     except MemoryError:
         return NO_MEMORY
     except pl.exceptions.DuplicateError:

@@ -10,11 +10,14 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 from tclose.errors import InputError
 from tclose.table.sources import trial_process
-from tclose.table.sources.trial_process import NO_MEMORY, READ, REPEATED_NAME
+from tclose.table.sources.trial_process import LENGTH, MANY, NO_MEMORY, READ, REPEATED_NAME
 
 TWICE = "a column name stands in the table twice: rename one"
 DAMAGED = "the table looks like Parquet or Arrow but cannot be read: it is damaged, or a column is of an unusual type"
@@ -29,18 +32,73 @@ KILLED = -getattr(signal, "SIGKILL", 9)  # as the system does when memory runs o
 
 def read_on_trial(data: bytes, reader: str) -> None:
     """Refuse bytes that polars' `reader` cannot read to the end, whatever happens to it."""
-    code = Path(trial_process.__file__).read_text(encoding="utf-8")
-    command = [sys.executable or "python", "-c", code, reader, *sys.path]
     try:
-        done = subprocess.run(command, input=data, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            _command(reader), input=data, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
+        )
     except OSError as error:
-        raise InputError(NO_PROCESS.format(why=error.strerror or type(error).__name__)) from None
+        raise _not_started(error) from None
     if done.returncode != READ:
-        raise InputError(_reason(done))
+        raise InputError(_reason(done.returncode, done.stderr))
 
 
-def _reason(done: subprocess.CompletedProcess[bytes]) -> str:
-    if done.returncode == REPEATED_NAME:
+class OnTrial:
+    """One process that reads many files on trial, one after the other: to start one for each would take longer."""
+
+    def __init__(self, reader: str) -> None:
+        self.reader = reader
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self._ended(self.process)
+            self.errors.close()
+
+    def __call__(self, data: bytes) -> None:
+        """Refuse bytes that cannot be read to the end; no other file can be tried then."""
+        process = self.process = self.process or self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with suppress(OSError):  # the process may die before it has read all
+            process.stdin.write(len(data).to_bytes(LENGTH, "big"))
+            process.stdin.write(data)
+            process.stdin.flush()
+        if process.stdout.read(1) != b"+":
+            self._ended(process)
+            self.errors.seek(0)
+            raise InputError(_reason(process.returncode, self.errors.read()))
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        pipe, self.errors = subprocess.PIPE, tempfile.TemporaryFile()  # noqa: SIM115, closed in the end
+        try:
+            return subprocess.Popen(_command(self.reader + MANY), stdin=pipe, stdout=pipe, stderr=self.errors)
+        except OSError as error:
+            self.errors.close()
+            raise _not_started(error) from None
+
+    def _ended(self, process: subprocess.Popen[bytes]) -> None:
+        for stream in (process.stdin, process.stdout):
+            with suppress(OSError):
+                if stream is not None:
+                    stream.close()
+        process.wait()
+
+
+def _command(reader: str) -> list[str]:
+    code = Path(trial_process.__file__).read_text(encoding="utf-8")
+    return [sys.executable or "python", "-c", code, reader, *sys.path]
+
+
+def _not_started(error: OSError) -> InputError:
+    return InputError(NO_PROCESS.format(why=error.strerror or type(error).__name__))
+
+
+def _reason(status: int, said: bytes) -> str:
+    if status == REPEATED_NAME:
         return TWICE
-    too_large = done.returncode in (NO_MEMORY, KILLED) or NO_ALLOCATION.search(done.stderr)
+    too_large = status in (NO_MEMORY, KILLED) or NO_ALLOCATION.search(said)
     return TOO_LARGE if too_large else DAMAGED
