@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import tclose
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-QUICK = settings(max_examples=80 * TIMES, suppress_health_check=list(HealthCheck))
-OTHER = settings(max_examples=15 * TIMES, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=25 * TIMES, suppress_health_check=list(HealthCheck))
+OTHER = settings(max_examples=10 * TIMES, suppress_health_check=list(HealthCheck))
 DATES = [datetime.date(2024, 1, 31), datetime.date(2023, 2, 1), datetime.date(1999, 12, 31)]
 CELLS: dict[str, tuple[Any, list[Any]]] = {
     "words": (pl.String, ["flu", "cold", "HIV", "it's", "back\\slash", 'say "x"', "ä;--"]),
@@ -29,7 +29,13 @@ CELLS: dict[str, tuple[Any, list[Any]]] = {
     "mixed": (pl.String, ["1", "2", "x"]),
     "gaps": (pl.String, ["", "999", "999.0", "1", "2"]),
 }
-TREE = [["flu", "lungs", "*"], ["cold", "lungs", "*"], ["HIV", "blood", "*"], ["it's", "*"], ["back\\slash", "odd", "*"]]
+TREE = [
+    ["flu", "lungs", "*"],
+    ["cold", "lungs", "*"],
+    ["HIV", "blood", "*"],
+    ["it's", "*"],
+    ["back\\slash", "odd", "*"],
+]
 
 
 @st.composite

@@ -80,7 +80,10 @@ def _nodes(tree: Hierarchy, *, missing: bool) -> exp.Expression:
 def _line_ctes(attribute: Attribute, declared: Declared | None) -> Iterator[CTE]:
     name, keys = attribute.cte, attribute.keys
     yield name("points"), _points(attribute, declared)
-    yield name("span"), fixed(f"SELECT CASE WHEN MAX(place) > 1 THEN MAX(place) ELSE 1 END AS length FROM {name('points')}")
+    yield (
+        name("span"),
+        fixed(f"SELECT CASE WHEN MAX(place) > 1 THEN MAX(place) ELSE 1 END AS length FROM {name('points')}"),
+    )
     unit = "2 * length" if attribute.missing_is_value else "length"
     yield name("unit"), fixed(f"SELECT {unit} AS unit FROM {name('span')}")
     yield name("line"), _line(attribute)
@@ -145,7 +148,7 @@ def _points(attribute: Attribute, declared: Declared | None) -> exp.Expression:
 
 
 def _line(attribute: Attribute) -> exp.Expression:
-    """Count the table's rows at every point; a missing value hangs from the middle of the line, half its length away."""
+    """Count the table's rows at every point; a missing value hangs from the middle, half the length away."""
     name, missing = attribute.cte, attribute.missing_is_value
     place = "2 * p.place" if missing else "p.place"
     line = f"""

@@ -59,7 +59,9 @@ def _of_list(spec: Sensitive, setting: str, place: str) -> Declared:
         return Declared(texts)
     exact = next((found for kind in KINDS if None not in (found := exact_values(texts, kind))), None)
     if exact is None:
-        raise PolicyError("its values have no order: they must all be numbers, or all be dates", place=f"{place}.domain")
+        raise PolicyError(
+            "its values have no order: they must all be numbers, or all be dates", place=f"{place}.domain"
+        )
     known = sorted(zip(cast(list[Fraction], exact), texts, strict=True))
     in_order = tuple(text for _, text in known)
     if implied_by_settings(spec) == "ordered":

@@ -48,7 +48,7 @@ def spelled(query: exp.Expression, dialect: str) -> str:
 
 
 def _quotient(a: exp.Expression, b: exp.Expression, *, dialect: str) -> exp.Expression:
-    """Divide without the remainder. No dialect may divide floats: DuckDB divides decimals so, but not large integers."""
+    """Divide without the remainder and without floats, which is how DuckDB divides decimals, but not integers."""
     if dialect == "duckdb":
         divided = exp.IntDiv(this=exp.cast(a, "INT128"), expression=exp.cast(b, "INT128"))
         return exp.cast(divided, "DECIMAL(38)")

@@ -27,7 +27,7 @@ class Attribute:
 
 
 def keys_of(policy: Policy) -> list[str]:
-    """Return what the query calls the columns that form a class: q1, q2, …"""
+    """Return what the query calls the columns that form a class: q1, q2 and so on."""
     return [f"q{number}" for number in range(1, len(policy.visible) + 1)]
 
 

@@ -48,7 +48,7 @@ def table_named(name: str, dialect: str) -> exp.Table:
     given = {} if table is None else {key: part for key, part in table.args.items() if part}
     parts = [given.get(key) for key in ("this", "db", "catalog") if key in given]
     named = given.keys() <= {"this", "db", "catalog"} and all(isinstance(part, exp.Identifier) for part in parts)
-    if not isinstance(table, exp.Table) or not parts or not named:
+    if not isinstance(table, exp.Table) or not parts or not named or any(node.comments for node in table.walk()):
         raise InputError("the table must be a name, such as visits or clinic.visits, quoted as the dialect quotes it")
     return table
 

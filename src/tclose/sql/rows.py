@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 from sqlglot import exp
 
@@ -37,13 +38,15 @@ def row_ctes(policy: Policy, table: exp.Table) -> Iterator[CTE]:
             k=exp.Literal.number(policy.k),
         ),
     )
-    yield "withheld", fixed("SELECT (SELECT COUNT(*) FROM tclose_input) - (SELECT COUNT(*) FROM judged) AS withheld_rows")
+    yield (
+        "withheld",
+        fixed("SELECT (SELECT COUNT(*) FROM tclose_input) - (SELECT COUNT(*) FROM judged) AS withheld_rows"),
+    )
 
 
 def _input(policy: Policy, table: exp.Table) -> exp.Expression:
     columns = [_column(name).as_(key) for name, key in zip(policy.visible, keys_of(policy), strict=True)]
-    for attribute in attributes_of(policy):
-        columns.append(_present(attribute.name, policy.missing).as_(f"s{attribute.number}"))
+    columns += [_present(each.name, policy.missing).as_(f"s{each.number}") for each in attributes_of(policy)]
     if policy.person is not None:
         person = fixed(
             "CASE WHEN :missing THEN NULL ELSE :person END",
@@ -61,9 +64,7 @@ def _column(name: str) -> exp.Column:
 def _present(name: str, missing: Sequence[str]) -> exp.Expression:
     """Return the text of a cell; NULL where it means that there is no value."""
     cell = exp.cast(_column(name), "TEXT")
-    return fixed(
-        "CASE WHEN :missing THEN NULL ELSE :cell END", missing=_is_missing(_column(name), missing), cell=cell
-    )
+    return fixed("CASE WHEN :missing THEN NULL ELSE :cell END", missing=_is_missing(_column(name), missing), cell=cell)
 
 
 def _is_missing(column: exp.Expression, missing: Sequence[str]) -> exp.Expression:
@@ -73,11 +74,11 @@ def _is_missing(column: exp.Expression, missing: Sequence[str]) -> exp.Expressio
     if "0" in markers:
         markers.append("-0")
     whole = [f"{marker}." for marker in markers if re.fullmatch(r"-?[0-9]+", marker)]
-    found: exp.Expression = exp.or_(exp.Is(this=column, expression=exp.null()), cell.isin(*map(text, markers)))
+    found: exp.Condition = exp.or_(exp.Is(this=column, expression=exp.null()), cell.isin(*map(text, markers)))
     if whole:
         zeros = fixed("TRIM(TRAILING '0' FROM :cell)", cell=cell)
         found = exp.or_(found, exp.and_(zeros.isin(*map(text, whole)), exp.not_(cell.isin(*map(text, whole)))))
-    return found
+    return cast(exp.Expression, found)
 
 
 def _shortest(marker: str) -> str:

@@ -185,7 +185,7 @@ def _codes(attribute: Attribute, declared: Declared | None) -> exp.Expression:
 
 
 def _by_width(attribute: Attribute) -> exp.Expression:
-    """Number the bins (low, high] of equal width from the first that holds a value: a quotient, rounded up."""
+    """Count the bins (low, high] of equal width from the first that holds a value: a quotient, rounded up."""
     width = whole(int(_edges(attribute)[0] * 10 ** _least_decimals(attribute)))
     return fixed(
         f"""

@@ -17,6 +17,8 @@ from tclose.sql.values import MOST_DIGITS as DIGITS_IN_ORDER
 from tclose.sql.values import put_in_order
 
 MOST_ROWS = 10**9  # two different fractions with denominators up to that many rows differ by at least 10^-18
+
+
 def verdict_ctes(policy: Policy, attribute: Attribute, declared: Declared | None) -> Iterator[CTE]:
     """Yield the CTEs that judge one attribute by l and t, and say why it cannot be judged."""
     name, spec = attribute.cte, attribute.spec
@@ -43,10 +45,20 @@ def _problem(attribute: Attribute, declared: Declared | None) -> exp.Expression:
     listed = declared is not None or spec.bins is not None
     if listed:
         where = "bins" if spec.bins is not None else "the policy's list or hierarchy"
-        reasons.append((f"(SELECT SUM(n) FROM {attribute.cte('codes')}) < k.present", f"some values are not in {where}"))
+        reasons.append(
+            (
+                f"(SELECT COALESCE(SUM(n), 0) FROM {attribute.cte('codes')}) < k.present",
+                f"some values are not in {where}",
+            )
+        )
     if spec.t is not None:
         most = 10**MOST_DIGITS // spec.t.denominator
-        reasons.append((f"(SELECT MAX(unit) FROM {attribute.cte('unit')}) > {most}", "the numbers have too many digits"))
+        reasons.append(
+            (
+                f"(SELECT MAX(unit) FROM {attribute.cte('unit')}) > CAST('{most}' AS DECIMAL(38))",
+                "the numbers have too many digits",
+            )
+        )
     cases = exp.Case()
     for condition, sentence in reasons:
         cases = cases.when(fixed(f"SELECT {condition}").expressions[0], text(sentence))
@@ -101,13 +113,18 @@ def _closeness(attribute: Attribute, t: Fraction) -> Iterator[CTE]:
             SELECT
               CASE WHEN p.problem IS NULL THEN w.work END AS numerator,
               CASE WHEN p.problem IS NULL THEN w.whole END AS denominator,
-              CASE WHEN p.problem IS NULL THEN f.failing = 0 ELSE FALSE END AS holds,
+              CASE
+                WHEN p.problem IS NULL AND f.failing = 0 AND f.judged = t.table_classes THEN TRUE
+                ELSE FALSE
+              END AS holds,
               CASE WHEN p.problem IS NULL THEN f.failing END AS failing_classes,
               p.problem
             FROM {name("problem")} AS p
+            CROSS JOIN totals AS t
             CROSS JOIN (SELECT MAX(work) AS work, MAX(whole) AS whole FROM {name("worst")}) AS w
             CROSS JOIN (
-              SELECT SUM(CASE WHEN work * :denominator <= whole * :numerator THEN 0 ELSE 1 END) AS failing
+              SELECT COUNT(*) AS judged,
+                SUM(CASE WHEN work * :denominator <= whole * :numerator THEN 0 ELSE 1 END) AS failing
               FROM {name("distances")}
             ) AS f
             """,
@@ -132,7 +149,7 @@ def _diversity(policy: Policy, attribute: Attribute, least: int) -> Iterator[CTE
             SELECT
               CASE WHEN p.problem IS NULL THEN CAST(f.fewest AS DECIMAL(38)) END AS numerator,
               CAST(1 AS DECIMAL(38)) AS denominator,
-              CASE WHEN p.problem IS NULL THEN f.fewest >= :least ELSE FALSE END AS holds,
+              CASE WHEN p.problem IS NULL AND f.fewest >= :least THEN TRUE ELSE FALSE END AS holds,
               CASE WHEN p.problem IS NULL THEN f.failing END AS failing_classes,
               p.problem
             FROM {name("problem")} AS p CROSS JOIN (
