@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -29,6 +30,8 @@ def test_what_is_printed_can_be_run(process: Callable[..., Any], table: Path) ->
     run = subprocess.run(
         [sys.executable, "-c", RUN], cwd=table.parent, input=outcome.out, capture_output=True, text=True, check=True
     )
+    answer = process("sql", "--policy", "p.toml", "--table", '"visits.csv"', "--dialect", "duckdb", "--json")
+    assert json.loads(answer.out) == {"dialect": "duckdb", "query": outcome.out.rstrip("\n")}
     assert "(1, 'k', None, '2', 2.0, True, 0," in run.stdout
     assert "(2, 't', 'ill', '0.25', 0.1, True, 0, Decimal('1'), Decimal('10')," in run.stdout
 

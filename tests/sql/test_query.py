@@ -44,10 +44,9 @@ def test_a_query_is_parsed_back_as_it_was_written_and_divides_no_floats(dialect:
     assert len(statements) == 1
     again = statements[0]
     assert again is not None
-    body = written[written.index("WITH ") :].rstrip(";")
-    again.comments = None
-    again.args["with_"].comments = None
-    assert again.sql(dialect, pretty=True, max_text_width=100, comments=False) == body
+    body = written[written.index("WITH ") :].rstrip(";").splitlines()
+    uncommented = [line for line in body if not line.lstrip().startswith("/*")]
+    assert again.sql(dialect, pretty=True, max_text_width=100, comments=False).splitlines() == uncommented
     columns = {column.name for column in again.find_all(sqlglot.exp.Column) if column.this.quoted}
     named = {*POLICY["quasi"], *POLICY["keep"], *POLICY["sensitive"], "who"}
     assert columns == named

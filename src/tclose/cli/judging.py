@@ -38,13 +38,18 @@ def check(table: str, as_json: bool, **given: Any) -> int:
 @policy_file
 @click.option("--table", required=True, metavar="NAME", help="The table, as the warehouse calls it: clinic.visits.")
 @click.option("--dialect", required=True, type=click.Choice(steps.DIALECTS), help="The SQL that the warehouse speaks.")
-def sql(policy_file: Path, table: str, dialect: str) -> int:
+@as_json
+def sql(policy_file: Path, table: str, dialect: str, as_json: bool) -> int:
     """Print a query that judges a table of a warehouse as check would, where the data lies.
 
     The policy may ask for k, l and t, with any distance but a matrix. Every line of the query's answer is one
     requirement; the table meets its policy if all lines say holds.
     """
-    echo_lines(steps.sql(policy_file, table=table, dialect=dialect))
+    query = steps.sql(policy_file, table=table, dialect=dialect)
+    if as_json:
+        echo_json({"dialect": dialect, "query": query})
+    else:
+        echo_lines(query)
     return HOLDS
 
 

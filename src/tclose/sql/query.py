@@ -14,6 +14,7 @@ from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.policy.settings import spelled as number
 from tclose.sql.closeness import closeness_ctes
+from tclose.sql.comments import commented
 from tclose.sql.domains import declared_of
 from tclose.sql.expressions import fixed, spelled, text, whole
 from tclose.sql.naming import attributes_of, keys_of
@@ -32,7 +33,9 @@ def query(policy: Policy, table: str, dialect: str) -> str:
     answer = lines[0] if len(lines) == 1 else exp.union(*lines, distinct=False)
     whole_query = exp.select("*").from_(answer.subquery("answer")).order_by("line")
     for name, cte in ctes:
-        whole_query = whole_query.with_(name, as_=cte, copy=False)  # a copy for each CTE would take seconds
+        whole_query = whole_query.with_(
+            name, as_=commented(name, cte), copy=False
+        )  # a copy for each CTE would take seconds
     made = f"{_header(policy, dialect)}\n{spelled(whole_query, dialect)};"
     if any(plain(line) != line for line in made.split("\n")):
         raise PolicyError("a column or a value has invisible characters, which a terminal would not show: rename it")
@@ -143,6 +146,7 @@ def _header(policy: Policy, dialect: str) -> str:
         "",
         f"Rows that show the same {', '.join(f'{legible(name)} ({key})' for key, name in keys)} form a class.",
         *(_sentence(*required[1:]) for required in _required(policy)),
+        *(f"Names that end with _{each.number} are about {legible(each.name)}." for each in attributes_of(policy)),
     ]
     return "\n".join(f"-- {line}".rstrip() for line in lines)
 

@@ -29,6 +29,8 @@ def _of_policy(policy: Policy) -> Iterator[tuple[str, str]]:
         yield "joint", "a query judges k, l and t of single attributes: leave out attributes together"
     if policy.presence is not None:
         yield "presence", "a query judges k, l and t: leave out presence"
+    if len(str(policy.suppress.denominator)) > MOST_DIGITS // 2:
+        yield "suppress", "its denominator has too many digits for numbers of 38 digits: round it"
     if policy.both:
         yield "both", "a query reads one table, and counts of exact values stand in another: leave out both"
 
