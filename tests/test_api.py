@@ -48,6 +48,7 @@ PUBLIC = [
     "detail",
     "explain",
     "read",
+    "sql_check",
     "verify",
 ]
 FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(getattr(tclose, name))]

@@ -17,6 +17,10 @@ def sql_check(policy: PolicyLike, *, table: str, dialect: str) -> str:
 
     `table` is spelled as the dialect spells it, such as `clinic.visits`. Every line of the query's answer is one
     requirement. The policy may ask for k, l and t; anything else is refused.
+
+    >>> query = sql_check({"quasi": ["zone"], "k": 2}, table="clinic.visits", dialect="postgres")
+    >>> print(query.splitlines()[7])
+    -- k: every class has at least 2 members.
     """
     if dialect not in DIALECTS:
         known = f"one of {', '.join(DIALECTS)}"
