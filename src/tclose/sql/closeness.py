@@ -78,7 +78,7 @@ def _nodes(tree: Hierarchy, *, missing: bool) -> exp.Expression:
 
 
 def _line_ctes(attribute: Attribute, declared: Declared | None) -> Iterator[CTE]:
-    name, keys = attribute.cte, attribute.keys
+    name = attribute.cte
     yield name("points"), _points(attribute, declared)
     yield (
         name("span"),
@@ -99,6 +99,12 @@ def _line_ctes(attribute: Attribute, declared: Declared | None) -> Iterator[CTE]
             """
         ),
     )
+    yield from _class_ctes(attribute)
+
+
+def _class_ctes(attribute: Attribute) -> Iterator[CTE]:
+    """Yield the CTEs that walk along the line for every class."""
+    name, keys = attribute.cte, attribute.keys
     yield (
         name("padded"),
         fixed(

@@ -106,10 +106,14 @@ def _closeness(attribute: Attribute, t: Fraction) -> Iterator[CTE]:
         name("worst"),
         fixed(f"SELECT work, whole FROM {name('distances')} ORDER BY first_digits DESC, last_digits DESC LIMIT 1"),
     )
-    yield (
-        name("closeness"),
-        fixed(
-            f"""
+    yield name("closeness"), _compared(attribute, t)
+
+
+def _compared(attribute: Attribute, t: Fraction) -> exp.Expression:
+    """Say whether every class is within t; that none was lost on the way is part of the verdict."""
+    name = attribute.cte
+    return fixed(
+        f"""
             SELECT
               CASE WHEN p.problem IS NULL THEN w.work END AS numerator,
               CASE WHEN p.problem IS NULL THEN w.whole END AS denominator,
@@ -128,9 +132,8 @@ def _closeness(attribute: Attribute, t: Fraction) -> Iterator[CTE]:
               FROM {name("distances")}
             ) AS f
             """,
-            numerator=whole(t.numerator),
-            denominator=whole(t.denominator),
-        ),
+        numerator=whole(t.numerator),
+        denominator=whole(t.denominator),
     )
 
 
