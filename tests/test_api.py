@@ -48,6 +48,7 @@ PUBLIC = [
     "detail",
     "explain",
     "read",
+    "sql_check",
     "verify",
 ]
 FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(getattr(tclose, name))]
@@ -78,7 +79,18 @@ def test_every_public_name_is_there_and_says_what_it_is() -> None:
 
 
 def test_every_public_function_shows_an_example() -> None:
-    assert FUNCTIONS == ["anonymize", "attack", "bound", "check", "compare", "detail", "explain", "read", "verify"]
+    assert FUNCTIONS == [
+        "anonymize",
+        "attack",
+        "bound",
+        "check",
+        "compare",
+        "detail",
+        "explain",
+        "read",
+        "sql_check",
+        "verify",
+    ]
     for name in FUNCTIONS:
         assert ">>> " in str(getattr(tclose, name).__doc__), name
 

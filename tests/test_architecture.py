@@ -28,13 +28,14 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
     "privacy": {*BASE, "policy", "table", "distance"},
     "partition": NUMERICS,
     "recode": {*BASE, "policy", "table"},
+    "sql": {*BASE, "policy", "table"},
     "measure": {*NUMERICS, "recode", "partition"},
     "release": {*NUMERICS, "partition", "recode", "measure"},
     "engine": {*NUMERICS, "partition", "recode", "measure", "release"},
     "compare": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
     "report": {*NUMERICS, "partition", "recode", "measure", "release", "compare"},
     "examples": {*BASE, "table"},
-    "steps": {*NUMERICS, "partition", "recode", "measure", "release"},
+    "steps": {*NUMERICS, "partition", "recode", "measure", "release", "sql"},
     "cli": {*BASE, "policy", "steps"},
 }
 IN_FUNCTIONS = {  # further edges, taken only when somebody asks
@@ -44,7 +45,7 @@ IN_FUNCTIONS = {  # further edges, taken only when somebody asks
 }
 SEES_FRAMES = {"table", "recode", "release", "engine", "cli", "examples"}
 FRAMES = {"polars", "narwhals", "pandas", "pyarrow"}
-HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn"}
+HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn", "sqlglot"}
 LONGEST = 500
 
 

@@ -23,6 +23,7 @@ from tclose.release.lower_bound import LowerBound
 from tclose.release.release import Release
 from tclose.release.verification import Verification
 from tclose.release.verify import verify
+from tclose.sql import sql_check
 from tclose.steps import DetailKept, detail
 from tclose.table import read
 from tclose.types import Progress
@@ -63,5 +64,6 @@ __all__ = [
     "detail",
     "explain",
     "read",
+    "sql_check",
     "verify",
 ]

@@ -17,7 +17,7 @@ from tclose.cli import show
 from tclose.cli.bounding import bound
 from tclose.cli.endings import Ended, clean_up_when_ended
 from tclose.cli.health import doctor
-from tclose.cli.judging import check, explain, verify
+from tclose.cli.judging import check, explain, sql, verify
 from tclose.cli.libraries import contained, shortage
 from tclose.cli.options import BAD, HOLDS
 from tclose.cli.publishing import anonymize, demo, init
@@ -86,5 +86,5 @@ def cli() -> None:
     """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
 
-for command in (anonymize, attack, bound, check, compare, demo, doctor, explain, init, methods, reproduce, verify):
+for command in (anonymize, attack, bound, check, compare, demo, doctor, explain, init, methods, reproduce, sql, verify):
     cli.add_command(command)

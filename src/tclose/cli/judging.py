@@ -1,4 +1,4 @@
-"""Commands that judge a table or a release: check, explain, verify."""
+"""Commands that judge a table or a release: check, explain, sql, verify."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import click
 
 from tclose import steps
 from tclose.cli import show
-from tclose.cli.options import FAILS, FILE, HOLDS, as_json, policy_of, policy_options, show_values
+from tclose.cli.options import FAILS, FILE, HOLDS, as_json, policy_file, policy_of, policy_options, show_values
 from tclose.cli.progress import Bar
-from tclose.cli.terminal import echo_json
+from tclose.cli.terminal import echo_json, echo_lines
 
 
 @click.command(short_help="Say whether a table holds what a policy asks for.")
@@ -32,6 +32,25 @@ def check(table: str, as_json: bool, **given: Any) -> int:
     else:
         show.show_check(result)
     return HOLDS if result.satisfied else FAILS
+
+
+@click.command(short_help="Print the check as a query for a warehouse.")
+@policy_file
+@click.option("--table", required=True, metavar="NAME", help="The table, as the warehouse calls it: clinic.visits.")
+@click.option("--dialect", required=True, type=click.Choice(steps.DIALECTS), help="The SQL that the warehouse speaks.")
+@as_json
+def sql(policy_file: Path, table: str, dialect: str, as_json: bool) -> int:
+    """Print a query that judges a table of a warehouse as check would, where the data lies.
+
+    The policy may ask for k, l and t, with any distance but a matrix. Every line of the query's answer is one
+    requirement; the table meets its policy if all lines say holds.
+    """
+    query = steps.sql(policy_file, table=table, dialect=dialect)
+    if as_json:
+        echo_json({"dialect": dialect, "query": query})
+    else:
+        echo_lines(query)
+    return HOLDS
 
 
 @click.command(short_help="Show why a class is as far from the table as it is.")

@@ -12,7 +12,13 @@ from typing import Any
 from tclose.partition.shared.code_folder import compiled_each_time, writable_folder
 
 NEEDED = ("numpy", "polars", "narwhals", "numba", "click", "rich")
-EXTRAS = {"scipy": "solve", "scikit-learn": "learn", "altair": "report", "vl-convert-python": "report"}
+EXTRAS = {
+    "scipy": "solve",
+    "scikit-learn": "learn",
+    "altair": "report",
+    "vl-convert-python": "report",
+    "sqlglot": "sql",
+}
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from tclose.release.naming import check_clock
 from tclose.release.publication import Demonstration, Publication
 from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
-from tclose.steps.judging import bound, check, explain, verify, verify_bound
+from tclose.sql import DIALECTS
+from tclose.steps.judging import bound, check, explain, sql, verify, verify_bound
 from tclose.steps.preparing import doctor, init, method_options, methods, warm
 from tclose.steps.publishing import anonymize, demo
 from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
@@ -39,6 +40,7 @@ __all__ = [
     "ANONYMIZER",
     "DEFAULT_METHOD",
     "DETAIL_MEASURES",
+    "DIALECTS",
     "MEASURES",
     "METHODS",
     "NO_IDENTITY",
@@ -79,6 +81,7 @@ __all__ = [
     "method_options",
     "methods",
     "reproduce",
+    "sql",
     "trial_figures",
     "verify",
     "verify_bound",

@@ -1,4 +1,4 @@
-"""Check and explain a table, verify a release, search and verify a lower bound."""
+"""Check and explain a table, also as a query; verify a release; search and verify a lower bound."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.targets import sources_of
 from tclose.release.verification import Verification
 from tclose.release.verify import verify as verify_release
+from tclose.sql import sql_check
 from tclose.steps.given import as_frame
 from tclose.types import Progress, silent
 
@@ -26,6 +27,11 @@ def check(table: Any, policy: PolicyLike, *, ignore_others: bool = False, progre
     policy = Policy.of(policy)
     progress(0.0, "reading")
     return memory.check(as_frame(table), policy, ignore_others=ignore_others, progress=progress)
+
+
+def sql(policy: PolicyLike, *, table: str, dialect: str) -> str:
+    """Return the query that judges a table of a warehouse as `check` would."""
+    return sql_check(policy, table=table, dialect=dialect)
 
 
 def explain(
