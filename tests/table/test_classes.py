@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose.table.classes import _joined, classes_of
+from tclose.table.classes import classes_of, joined_keys
 
 
 @given(
@@ -16,7 +16,7 @@ from tclose.table.classes import _joined, classes_of
 )
 def test_pairs_stay_apart_however_little_room_there_is(pairs: list[tuple[int, int]], most: int) -> None:
     key, codes = np.array(pairs, dtype=np.int64).T
-    joined, span = _joined(key, 4, codes, 2**40 + 1, most=most)
+    joined, span = joined_keys(key, 4, codes, 2**40 + 1, most=most)
     assert 0 <= joined.min() <= joined.max() < span < most
     assert len(set(joined.tolist())) == len(set(pairs))
     assert len({(number, pair) for number, pair in zip(joined.tolist(), pairs, strict=True)}) == len(set(pairs))

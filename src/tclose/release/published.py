@@ -13,7 +13,7 @@ import polars as pl
 from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
 from tclose.measure.chosen_loss import chosen_loss
-from tclose.measure.utility import MeasuredPartition, class_sizes, gcp, measured
+from tclose.measure.utility import MeasuredPartition, NumberPlaces, class_sizes, gcp, measured
 from tclose.partition import METHODS, Split, merged
 from tclose.partition.split import join_failing, split, tempered
 from tclose.partition.starts import EQUALITY
@@ -72,7 +72,7 @@ class ReleaseInput:
 
     def _finest_classes(self) -> Ints | None:
         """Return the classes of rows that publish the same values by themselves, if everything holds for them."""
-        rows = recoded(self.table, self.policy, beat=self.recoding)
+        rows = recoded(self.table, self.policy, beat=self.recoding, as_categories=True)
         apart = {name: exact_cells(self.table, self.policy, name) for name in self.policy.both}
         table = replace(encode_quietly(rows, self.own_policy, apart=apart), persons=self.table.persons)
         return table.classes.labels_by_row() if judge(table, self.own_policy).result.satisfied else None
@@ -213,14 +213,15 @@ def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
 def partition_of(given: ReleaseInput, classes: Classes) -> MeasuredPartition:
     """Return a partition as measures see it."""
     columns = list(given.table.quasi.values())
-    numeric = [column.points() for column in columns if isinstance(column, NumberColumn)]
     return MeasuredPartition(
         sizes=classes.sizes,
         losses=[column.loss(classes) for column in columns],
         withheld=given.publishable.withheld,
         k=given.policy.k,
         labels=classes.labels_by_row(),
-        points=np.stack(numeric, axis=1) if numeric else np.zeros((len(classes.rows), 0)),
+        numbers=[
+            NumberPlaces(column.all_places(), column.codes) for column in columns if isinstance(column, NumberColumn)
+        ],
         weights=[float(weight) for weight in given.policy.weights.values()],
     )
 
