@@ -137,14 +137,14 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     labels = split.labels if share is None else given.tempered(split.labels, share, method)
     rows = _recoded(given, with_presence(given, labels))
     given.recoding()
-    frame, order = ordered(rows)
-    given.recoding()
     classes = classes_of(rows[list(given.policy.visible)])
     partition = partition_of(given, classes)
     measures = {**measured(partition), "class_sizes": class_sizes(partition)}
     loss = round(chosen_loss(given.table, given.policy, classes, partition), DIGITS)
     tempering = None if share is None else Tempering.of(share, gcp(_partition(given, split.labels)), gcp(partition))
     presence = presence_judge(given, rows)
+    given.recoding()
+    frame, order = ordered(rows)
     confirming, losses = Judge(given.own_policy, given.persons(order), presence), losses_of(given, partition)
     claim = None if presence is None else presence.claim
     counts = counts_of(rows, given.table, given.policy) if given.policy.both else None
@@ -201,7 +201,7 @@ def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
     """
     table, policy = given.table, given.policy
     while True:
-        rows = recoded(table, policy, Classes.from_labels(labels), given.recoding)
+        rows = recoded(table, policy, Classes.from_labels(labels), given.recoding, as_categories=True)
         if policy.person is None:
             return rows
         seen = classes_of(rows[list(policy.visible)]).labels_by_row()

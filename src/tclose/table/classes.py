@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.types import Ints
+from tclose.types import Ints, SmallInts
 
 SMALL = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)  # these fit into 64 bits, signed
 FEW_KEYS = 4  # keys per row that are counted rather than sorted
@@ -68,8 +68,8 @@ def classes_of(frame: pl.DataFrame) -> Classes:
     return _grouped(key, span)
 
 
-def rows_by_label(labels: Ints, classes: int) -> Ints:
-    """Return the rows label by label, of equal labels the first first; fewer than 2^32 labels from 0 up.
+def rows_by_label(labels: Ints | SmallInts, classes: int) -> Ints:
+    """Return the rows label by label, of equal labels the first first; labels go from 0 up, to less than 2^32.
 
     numpy sorts integers of 16 bits in linear time.
     """
@@ -85,16 +85,24 @@ def joined_keys(key: Ints, span: int, codes: Ints, different: int, *, most: int)
     `most` must be at least the number of rows squared.
     """
     if span * different >= most:
-        distinct, key = np.unique(key, return_inverse=True)
-        span = len(distinct)
+        key, span = ranked(key)
     if span * different >= most:
-        distinct, codes = np.unique(codes, return_inverse=True)
-        different = len(distinct)
+        codes, different = ranked(codes)
     joined, span = key * different + codes, span * different
     if span < most:
         return joined, span
-    distinct, joined = np.unique(joined, return_inverse=True)
-    return joined, len(distinct)
+    return ranked(joined)
+
+
+def ranked(key: Ints) -> tuple[Ints, int]:
+    """Return the rank of each key among the different keys, from 0, and how many of these there are."""
+    low = int(key.min(initial=0))
+    if int(key.max(initial=0)) - low >= FEW_KEYS * len(key):
+        distinct, ranks = np.unique(key, return_inverse=True)
+        return ranks.astype(np.int64), len(distinct)
+    places = key - low if low else key
+    rank_of_key = np.cumsum(np.bincount(places) > 0) - 1
+    return rank_of_key[places], int(rank_of_key[-1]) + 1
 
 
 def _codes(column: pl.Series) -> tuple[Ints, int]:
@@ -152,12 +160,9 @@ def _grouped(key: Ints, span: int) -> Classes:
     rows, starts = rows_by_key(key, span)
     lengths = np.diff(starts, append=len(rows))
 
-    is_first = np.zeros(len(rows), dtype=bool)
-    is_first[rows[starts]] = True
-    number = (np.cumsum(is_first) - 1)[rows[starts]]
-    sizes = np.empty_like(lengths)
-    sizes[number] = lengths
-    shift = (np.cumsum(sizes) - sizes)[number] - starts
-    ordered = np.empty_like(rows)
-    ordered[np.arange(len(rows)) + np.repeat(shift, lengths)] = rows
-    return Classes(ordered, sizes)
+    order = np.argsort(rows[starts])
+    number = np.empty(len(order), dtype=np.int32)
+    number[order] = np.arange(len(order))
+    labels = np.empty(len(rows), dtype=np.int32)
+    labels[rows] = np.repeat(number, lengths)
+    return Classes(rows_by_label(labels, len(order)), lengths[order])

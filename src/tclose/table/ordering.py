@@ -37,7 +37,7 @@ def _ranks(column: pl.Series) -> tuple[Ints, int]:
 def _whole(column: pl.Series) -> pl.Series:
     """Return integers in the order of the cells."""
     dtype = column.dtype
-    if dtype == pl.String:
+    if dtype == pl.String or isinstance(dtype, pl.Categorical):
         return _ranked_texts(column)
     whole = column.to_physical() if dtype.is_temporal() else column
     if dtype == pl.Boolean:
@@ -47,7 +47,7 @@ def _whole(column: pl.Series) -> pl.Series:
 
 def _ranked_texts(column: pl.Series) -> pl.Series:
     """Rank the different texts, and look every row's rank up."""
-    categories = column.cast(pl.Categorical(pl.Categories.random()))
+    categories = column.cast(pl.Categorical(pl.Categories.random())) if column.dtype == pl.String else column
     distinct = categories.unique().drop_nulls()
     numbers = distinct.to_physical().to_numpy()
     rank_of_number = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.uint32)
