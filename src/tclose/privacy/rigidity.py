@@ -96,4 +96,4 @@ def compositions(size: int, most: list[int]) -> Ints:
         before = np.repeat(np.arange(len(ways)), choices)
         number = low[before] + np.arange(len(before)) - (np.cumsum(choices) - choices)[before]
         ways, left = np.column_stack([ways[before], number]), left[before] - number
-    return ways[left == 0]
+    return np.asarray(ways[left == 0])

@@ -39,8 +39,8 @@ def orders_within(orders: SmallInts, groups: Sequence[Ints]) -> list[SmallInts]:
 
 def _centres(labels: Ints, sizes: Ints, table: LossTable) -> Floats:
     columns = (column / max(int(column.max()), 1) for column in table.codes.T)
-    columns = columns if len(table.codes.T) else iter([np.zeros(len(labels))])
-    return np.stack([np.bincount(labels, weights=column) / sizes for column in columns], axis=1)
+    centres = [np.bincount(labels, weights=column) / sizes for column in columns]
+    return np.stack(centres or [np.zeros(len(sizes))], axis=1)
 
 
 def _bisect(centres: Floats, sizes: Ints, most: int, random: np.random.Generator) -> list[Ints]:

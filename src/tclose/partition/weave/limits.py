@@ -22,6 +22,8 @@ from tclose.partition.weave.trees import LimitTree, limit_trees
 from tclose.privacy.rule import Rule
 from tclose.types import Ints, SmallInts
 
+__all__ = ["SAFE", "Limits", "limits_of"]
+
 Records = NDArray[np.void]
 
 ATTRIBUTE = np.dtype(

@@ -30,7 +30,7 @@ def _read_parquet(data: bytes, repeated: Collection[str]) -> pl.DataFrame:
     if not repeated:
         return _read("read_parquet", data, repeated)
     with _refusals():
-        columns = (pl.read_parquet(io.BytesIO(data), columns=[name]).to_series() for name in _names(data))
+        columns = (_columns(data, [place]).to_series() for place in range(len(_names(data))))
         return pl.DataFrame([_categories(column) if column.name in repeated else column for column in columns])
 
 
@@ -40,17 +40,22 @@ def _read_only(data: bytes, only: Collection[str]) -> pl.DataFrame:
         names = _names(data)
         if not set(only) <= set(names):
             return _read("read_parquet", data, ())
-        return pl.read_parquet(io.BytesIO(data), columns=[name for name in names if name in only])
+        return _columns(data, [place for place, name in enumerate(names) if name in only])
 
 
 def _names(data: bytes) -> list[str]:
     return list(pl.read_parquet_schema(io.BytesIO(data)))
 
 
+def _columns(data: bytes, places: list[int]) -> pl.DataFrame:
+    """Read columns by their places: polars takes a name such as ^x$ for a pattern."""
+    return pl.read_parquet(io.BytesIO(data), columns=places)
+
+
 def _categories(column: pl.Series) -> pl.Series:
     if column.dtype != pl.String:
         return column
-    return column.alias("").cast(pl.Categorical(pl.Categories.random())).alias(column.name)  # ^x$ would be a pattern
+    return column.alias("").cast(pl.Categorical(pl.Categories.random())).alias(column.name)
 
 
 @contextmanager
