@@ -9,7 +9,11 @@ import polars as pl
 import pytest
 
 from tclose import Policy, anonymize
-from tclose.measure.utility import MEASURES, MeasuredPartition, class_sizes, discernibility, measured
+from tclose.measure.utility import MEASURES, MeasuredPartition, NumberPlaces, class_sizes, discernibility, measured
+
+
+def at(*places: float) -> NumberPlaces:
+    return NumberPlaces.of_points(np.array(places))
 
 
 def partition(**changes: Any) -> MeasuredPartition:
@@ -20,7 +24,7 @@ def partition(**changes: Any) -> MeasuredPartition:
         "withheld": 1,
         "k": 2,
         "labels": np.array([0, 0, 0, 1]),
-        "points": np.array([[0.0], [0.5], [1.0], [1.0]]),
+        "numbers": [at(0.0, 0.5, 1.0, 1.0)],
     }
     return MeasuredPartition(**{**given, **changes})
 
@@ -66,12 +70,12 @@ def test_squared_error() -> None:
     assert measured(one)["sse"] == 1
     each = partition(sizes=np.ones(4, dtype=int), labels=np.arange(4), losses=[])
     assert str(measured(each)["sse"]) == "0.0"  # not -0.0
-    assert measured(partition(points=np.ones((4, 1))))["sse"] is None
-    assert measured(partition(points=np.ones((4, 0))))["sse"] is None
+    assert measured(partition(numbers=[at(0.1, 0.1, 0.1, 0.1)]))["sse"] is None
+    assert measured(partition(numbers=[]))["sse"] is None
 
 
 def test_squared_error_weighs_columns_alike() -> None:
-    wide = partition(points=np.array([[0.0, 1], [500, 1], [1000, 1], [1000, 1]]))
+    wide = partition(numbers=[at(0, 500, 1000, 1000), at(1, 1, 1, 1)])
     assert measured(wide)["sse"] == near(0.5 / 0.6875)
 
 

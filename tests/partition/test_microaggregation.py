@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, PolicyError, Unsuited
-from tclose.measure.utility import MeasuredPartition, squared_error
+from tclose.measure.utility import MeasuredPartition, NumberPlaces, squared_error
 from tclose.partition.microaggregation import partition, swap
 from tclose.partition.microaggregation.first import strata_needed, strata_of, stratified
 from tclose.partition.microaggregation.mdav import mdav, standardised
@@ -41,7 +41,8 @@ def silent(done: float) -> None:
 
 
 def sse(points: np.ndarray, labels: np.ndarray) -> float:
-    found = squared_error(MeasuredPartition(np.bincount(labels), [], 0, 1, labels, points))
+    numbers = [NumberPlaces.of_points(column) for column in points.T]
+    found = squared_error(MeasuredPartition(np.bincount(labels), [], 0, 1, labels, numbers))
     assert found is not None
     return found
 

@@ -21,7 +21,7 @@ from tclose.recode.spelling import (
     RangeCell,
     SetCell,
     ValueCell,
-    cells_of,
+    different_cells,
     published,
     readings,
     write,
@@ -255,6 +255,6 @@ def test_the_cells_of_a_column_are_among_the_readings_of_its_texts(data: st.Data
     column = read_quasi(pl.Series("q", cells), Quasi(), ("", "NA"))
     labels = data.draw(st.lists(st.integers(0, 2), min_size=len(cells), max_size=len(cells)))
     classes = Classes.from_labels(np.unique(labels, return_inverse=True)[1])
-    for cell in cells_of(column, classes):
+    for cell in different_cells(column, classes)[0]:
         form = SetCell if isinstance(cell, MissingCell) else type(cell)
         assert cell in readings(write(cell), form)

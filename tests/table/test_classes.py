@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose.table.classes import _joined, classes_of
+from tclose.table.classes import classes_of, joined_keys, ranked, rows_by_label
 
 
 @given(
@@ -16,7 +16,7 @@ from tclose.table.classes import _joined, classes_of
 )
 def test_pairs_stay_apart_however_little_room_there_is(pairs: list[tuple[int, int]], most: int) -> None:
     key, codes = np.array(pairs, dtype=np.int64).T
-    joined, span = _joined(key, 4, codes, 2**40 + 1, most=most)
+    joined, span = joined_keys(key, 4, codes, 2**40 + 1, most=most)
     assert 0 <= joined.min() <= joined.max() < span < most
     assert len(set(joined.tolist())) == len(set(pairs))
     assert len({(number, pair) for number, pair in zip(joined.tolist(), pairs, strict=True)}) == len(set(pairs))
@@ -32,3 +32,19 @@ def test_classes_are_numbered_as_the_table_first_shows_them(rows: list[tuple[str
 def test_minus_zero_is_zero() -> None:
     assert len(classes_of(pl.DataFrame({"x": [0.0, -0.0, 1.0]}))) == 2
     assert len(classes_of(pl.DataFrame({"x": [0.0, -0.0, None]}))) == 2
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.sampled_from([1, 2**16, 2**17]))
+def test_rows_by_label(labels: list[int], factor: int) -> None:
+    numbers = np.array(labels) * factor // 3
+    expected = np.argsort(numbers, kind="stable")
+    assert rows_by_label(numbers, int(numbers.max()) + 1).tolist() == expected.tolist()
+    assert rows_by_label(numbers.astype(np.int32), int(numbers.max()) + 1).tolist() == expected.tolist()
+
+
+@given(st.lists(st.one_of(st.integers(-3, 9), st.integers(-(2**62), 2**62)), min_size=1, max_size=20))
+def test_ranks(keys: list[int]) -> None:
+    distinct = sorted(set(keys))
+    ranks, different = ranked(np.array(keys))
+    assert different == len(distinct)
+    assert ranks.tolist() == [distinct.index(key) for key in keys]

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tclose import InputError, read
+from tclose.table.sources import parse
 
 FRAME = pl.DataFrame({"a": ["x", "SECRET"], "n": [1, 2], "f": [0.5, None]})
 
@@ -82,3 +83,21 @@ def test_no_rows_no_file_a_folder(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match="has no files that are read, so there is no table in it"):
         read(tmp_path / "folder")
+
+
+def test_some_columns_of_parquet_in_the_order_of_the_file(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": [1, 2], "^x$": ["a", "b"], "*": [3.5, None], "y": [True, False]})
+    frame.write_parquet(tmp_path / "table.parquet")
+    assert read(tmp_path / "table.parquet", only=["*", "^x$"]).equals(frame[["^x$", "*"]])
+    assert read(tmp_path / "table.parquet", only=["*", "absent"]).equals(frame)
+    assert read(tmp_path, only=["*", "^x$"]).equals(frame[["^x$", "*"]])
+
+
+def test_repeated_text_of_parquet_comes_as_categories() -> None:
+    frame = pl.DataFrame({"^x$": ["a", None, "a"], "n": [1, 2, 3], "x": ["b", "c", "d"]})
+    file = io.BytesIO()
+    frame.write_parquet(file)
+    found = parse(file.getvalue(), repeated=["^x$", "n"], written_here=True)
+    assert [str(dtype.base_type()) for dtype in found.dtypes] == ["Categorical", "Int64", "String"]
+    assert found.columns == frame.columns
+    assert found.rows() == frame.rows()

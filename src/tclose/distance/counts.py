@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from tclose.types import Ints
 
 BLOCK = 100_000  # entries
+FEW_KEYS = 2  # possible pairs of class and value per row, which are counted rather than sorted
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +32,12 @@ class Counts:
     def from_codes(cls, labels: ArrayLike, codes: ArrayLike, domain_size: int) -> Counts:
         """Count the values (`codes`) in each class; `labels` holds 0, 1, 2, … with none left out.
 
-        It is several times faster when the labels come sorted.
+        Where many values are possible, it is several times faster when the labels come sorted.
         """
         key = np.asarray(labels, dtype=np.int64) * domain_size
         key += np.asarray(codes, dtype=np.int64)
-        key.sort(kind="stable")  # a stable sort is fast where the labels are sorted already
-        first = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
-        counts = np.diff(first, append=len(key))
-        classes, values = np.divmod(key[first], domain_size)
+        shown, counts = _counted(key)
+        classes, values = np.divmod(shown, domain_size)
         starts = np.flatnonzero(np.concatenate(([True], classes[1:] != classes[:-1])))
         return cls(starts, values, counts, domain_size)
 
@@ -120,3 +119,14 @@ class Counts:
     def count_of(self, code: int) -> Ints:
         """Return how often each class shows one value."""
         return self.per_class(np.where(self.codes == code, self.counts, 0))
+
+
+def _counted(key: Ints) -> tuple[Ints, Ints]:
+    """Return the different keys, in order, and how often each occurs."""
+    if int(key.max(initial=0)) < FEW_KEYS * len(key):
+        counts = np.bincount(key)
+        shown = np.flatnonzero(counts)
+        return shown, counts[shown]
+    key.sort(kind="stable")  # a stable sort is fast where the labels are sorted already
+    first = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
+    return key[first], np.diff(first, append=len(key))

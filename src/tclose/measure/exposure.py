@@ -239,6 +239,6 @@ def rows_with_own_values(values: Ints, persons: Ints | None) -> int:
     if not present.any():
         return 0
     shown = values[present]
-    own = shared_by(shown, None if persons is None else persons[present])[shown] <= OWN_ROWS
-    rows = int(np.count_nonzero(own))
+    shared, counts = shared_by(shown, None if persons is None else persons[present]), np.bincount(shown)
+    rows = int(counts[shared <= OWN_ROWS].sum())
     return rows if rows >= max(MANY_ROWS, MANY_SHARE * len(shown)) else 0

@@ -15,6 +15,19 @@ from tclose.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
+class NumberPlaces:
+    """A numeric quasi-identifier: where its different values lie, and which of them each published row has."""
+
+    places: Floats
+    codes: Ints  # -1 is the last place
+
+    @classmethod
+    def of_points(cls, points: Floats) -> NumberPlaces:
+        """Take the place of each row."""
+        return cls(points, np.arange(len(points)))
+
+
+@dataclass(frozen=True, eq=False)
 class MeasuredPartition:
     """A partition as measures see it: sizes, losses and places of its classes."""
 
@@ -23,7 +36,7 @@ class MeasuredPartition:
     withheld: int
     k: int
     labels: Ints  # class of every published row
-    points: Floats  # rows × numeric quasi-identifiers; may have no columns
+    numbers: Sequence[NumberPlaces]  # the numeric quasi-identifiers
     weights: Sequence[float] = ()  # of the quasi-identifiers, where the policy gives them different ones
 
     @property
@@ -75,15 +88,17 @@ def average_class(partition: MeasuredPartition) -> float:
 
 def squared_error(partition: MeasuredPartition) -> float | None:
     """Return the squared distance to the class means on z-scores, as a share of that of one class."""
-    points = partition.points
-    deviation = points.std(axis=0) if points.size else np.zeros(0)
-    points = points[:, deviation > 0]
-    if not points.shape[1]:
-        return None
-    scores = (points - points.mean(axis=0)) / deviation[deviation > 0]
-    sums = np.stack([np.bincount(partition.labels, weights=column) for column in scores.T])
-    whole = float((scores**2).sum())
-    return max(1 - float((sums**2 / partition.sizes).sum()) / whole, 0.0)  # rounding may leave less than nothing
+    between = whole = 0.0
+    for column in partition.numbers:
+        counts = np.bincount(column.codes % len(column.places), minlength=len(column.places))
+        if not np.ptp(column.places[counts > 0]):
+            continue
+        away = column.places - float(counts @ column.places) / counts.sum()
+        scores = away / np.sqrt(float(counts @ away**2) / counts.sum())
+        sums = np.bincount(partition.labels, weights=scores[column.codes])
+        between += float((sums**2 / partition.sizes).sum())
+        whole += float(counts @ scores**2)
+    return max(1 - between / whole, 0.0) if whole else None  # rounding may leave less than nothing
 
 
 MEASURES = (

@@ -43,7 +43,7 @@ def _axis(column: QuasiColumn, weight: float, chances: RangeChances | None, *, s
         return LabelAxis(column.codes, column.hierarchy.levels, weight, chances)
     missing = bool((column.codes < 0).any())
     domain = max(column.domain, len(column.values.texts) + missing)
-    return SetAxis(column.codes + missing, domain, weight, chances, missing)
+    return SetAxis(column.codes + 1 if missing else column.codes, domain, weight, chances, missing)
 
 
 def _shown(ends: Ends) -> tuple[Ints, Ints]:

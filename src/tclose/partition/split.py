@@ -70,7 +70,8 @@ def _split(
 ) -> Split:
     """Split the rows with `limits` as further thresholds of every class."""
     table, groups = rows.table, rows.table.groups
-    problem, rival_problem = problem_of(table, policy, method), problem_of(table, policy)
+    problem = problem_of(table, policy, method)
+    rival_problem = problem_of(table, policy, points=problem.points)
     make = partial(partitioned, method, seed=seed, options=options, exact_rows=most_exact_rows(groups.sizes))
     divisions = _divisions(rows, policy, problem, make, stretch(progress, 0.0, 0.0, "splitting"))
     labels, rows_of_start, guards = np.empty(problem.rows, dtype=np.int64), Counter[str](), guards_of(table, policy)
@@ -201,10 +202,9 @@ def _joined_within(members: Ints, table: CodedTable, policy: Policy, labels: Int
 def join_failing(labels: Ints, rows: Publishable, policy: Policy) -> Ints:
     """Merge classes within their groups until every model admits them all."""
     table, undecided = rows.table, rows.undecided_groups
-    groups, points = table.groups.labels_by_row(), _points(table)
     if not undecided.any():
-        return merged(labels, groups, points, lambda labels: _failing(Classes.from_labels(labels), table, policy))
-    joined, classes = np.empty_like(labels), 0
+        return _joined(labels, table, policy)
+    joined, classes, points = np.empty_like(labels), 0, _points(table)
     for group in range(len(table.groups)):
         members = table.groups.members(group)
         parts = np.unique(labels[members], return_inverse=True)[1]
@@ -214,6 +214,17 @@ def join_failing(labels: Ints, rows: Publishable, policy: Policy) -> Ints:
             raise NoPartition(members)
         joined[members], classes = classes + mended, classes + int(mended.max()) + 1
     return joined
+
+
+def _joined(labels: Ints, table: CodedTable, policy: Policy) -> Ints:
+    """Merge classes within their groups, as a rule none, until every model admits them all."""
+
+    def failing(labels: Ints) -> Bools:
+        return _failing(Classes.from_labels(labels), table, policy)
+
+    if not failing(labels).any():
+        return labels
+    return merged(labels, table.groups.labels_by_row(), _points(table), failing)
 
 
 def _admitted(
@@ -233,20 +244,22 @@ def _within_t(problem: Problem) -> bool:
 def _checked(labels: Any, rows: int) -> Ints:
     """Make sure that a method gave every row one class, and left no class out."""
     classes = np.asarray(labels)
-    if classes.shape != (rows,) or classes.dtype.kind not in "iu" or not np.array_equal(*_numbers(classes)):
+    if classes.shape != (rows,) or classes.dtype.kind not in "iu" or not _are_numbered(classes):
         raise InternalError("the method did not put every row into exactly one class, so nothing was released")
     return classes.astype(np.int64)
 
 
-def _numbers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    different = np.unique(labels)
-    return different, np.arange(len(different))
+def _are_numbered(labels: NDArray[Any]) -> bool:
+    return bool(0 <= labels.min() <= labels.max() < len(labels) and np.bincount(labels).all())
 
 
-def problem_of(table: CodedTable, policy: Policy, method: str | None = None) -> Problem:
+def problem_of(
+    table: CodedTable, policy: Policy, method: str | None = None, *, points: Floats | None = None
+) -> Problem:
     """Return what a method is given: codes and losses, no texts; persons only where the method counts them itself.
 
-    Thresholds for groups of persons are attributes of their own, after the others, for a method that knows them.
+    Thresholds for groups of persons are attributes of their own, after the others, for a method that knows them. The
+    points need not be made again where there is another problem of the table.
     """
     by_persons = table.persons is not None and method is not None and method_called(method).counts_persons
     required = policy.required
@@ -255,7 +268,7 @@ def problem_of(table: CodedTable, policy: Policy, method: str | None = None) -> 
     if method is not None and method_called(method).knows_groups:
         sensitive += tuple(_by_group(column, spec.t_by, table) for column, spec in specs if spec.t_by is not None)
     return Problem(
-        points=_points(table),
+        points=_points(table) if points is None else points,
         sensitive=sensitive,
         k=max([policy.k, *(map(_least_persons, sensitive) if by_persons else ())]),
         axes=axes_of(table, policy),

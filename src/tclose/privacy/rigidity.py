@@ -6,7 +6,6 @@ If every class of the smallest size must show the same values, an adversary who 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
 
@@ -17,6 +16,7 @@ from tclose.policy import Policy
 from tclose.privacy.judge import distance_of
 from tclose.privacy.registry import class_models_of
 from tclose.table import CodedTable, SensitiveColumn
+from tclose.types import Ints
 from tclose.words import columns, counted
 
 MOST_WAYS = 20_000  # to make up a class of one size
@@ -71,7 +71,7 @@ def _admitted_ways(column: SensitiveColumn, policy: Policy, size: int) -> int | 
     solved = isinstance(distance.geometry(len(column.labels)), Metric)
     if comb(size + len(present) - 1, size) > (MOST_SOLVED if solved else MOST_WAYS):
         return None
-    ways = np.array(list(compositions(size, column.reference[present].tolist())), dtype=np.int64)
+    ways = compositions(size, column.reference[present].tolist())
     if not len(ways):
         return 0
     which, place = np.nonzero(ways)
@@ -83,17 +83,17 @@ def _admitted_ways(column: SensitiveColumn, policy: Policy, size: int) -> int | 
     return int(admitted.sum())
 
 
-def compositions(size: int, most: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield every way to add up to a size with numbers from 0 to the most of each.
+def compositions(size: int, most: list[int]) -> Ints:
+    """Return every way, one per row, to add up to a size with numbers from 0 to the most of each.
 
-    >>> list(compositions(2, [1, 2]))
-    [(0, 2), (1, 1)]
+    >>> compositions(2, [1, 2]).tolist()
+    [[0, 2], [1, 1]]
     """
-    if not most:
-        if size == 0:
-            yield ()
-        return
-    rest = sum(most[1:])
-    for first in range(max(0, size - rest), min(size, most[0]) + 1):
-        for others in compositions(size - first, most[1:]):
-            yield (first, *others)
+    ways, left = np.zeros((1, 0), dtype=np.int64), np.array([size])
+    for place, limit in enumerate(most):
+        low, high = np.maximum(left - sum(most[place + 1 :]), 0), np.minimum(left, limit)
+        choices = np.maximum(high - low + 1, 0)
+        before = np.repeat(np.arange(len(ways)), choices)
+        number = low[before] + np.arange(len(before)) - (np.cumsum(choices) - choices)[before]
+        ways, left = np.column_stack([ways[before], number]), left[before] - number
+    return np.asarray(ways[left == 0])

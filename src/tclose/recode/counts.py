@@ -30,7 +30,7 @@ def exact_cells(table: CodedTable, policy: Policy, name: str) -> pl.Series:
 
 def counts_of(rows: pl.DataFrame, table: CodedTable, policy: Policy) -> pl.DataFrame:
     """List the values of each column that is both, per class of published `rows`, which stand in the table's order."""
-    visible = rows[list(policy.visible)]
+    visible = rows[list(policy.visible)]  # `ordered` makes texts of categories
     classes = classes_of(visible)
     shown, order = ordered(visible[classes.rows[classes.starts]])
     place = np.argsort(order)[classes.labels_by_row()]

@@ -3,39 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy import Policy
-from tclose.recode.spelling import published
+from tclose.recode.spelling import numbered_texts
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
+from tclose.table.ordering import rows_in_order
 from tclose.table.quasi import QuasiColumn
 from tclose.types import Beat, Ints, still
 
 INLINE = 12  # bytes: polars keeps shorter texts in the column itself, longer ones in memory that columns share
 
 
-def recoded(table: CodedTable, policy: Policy, classes: Classes | None = None, beat: Beat = still) -> pl.DataFrame:
+def recoded(
+    table: CodedTable,
+    policy: Policy,
+    classes: Classes | None = None,
+    beat: Beat = still,
+    *,
+    as_categories: bool = False,
+) -> pl.DataFrame:
     """Return the published cells, with rows and columns still in the table's order.
 
     Without classes, every row publishes its own values, with steps and tails as the policy says. `beat` is called
-    before each column.
+    before each column. With `as_categories`, quasi-identifiers are a quarter as large; `ordered` makes them text.
     """
     public = {*policy.quasi, *policy.keep, *policy.unlinkable, *policy.sensitive}
     columns = {}
     for name in (name for name in table.frame.columns if name in public):
         beat()
-        columns[name] = _published(table, policy, name, classes)
+        if name in table.quasi:
+            columns[name] = _classes_shown(table.quasi[name], classes, as_categories=as_categories)
+        else:
+            columns[name] = _unchanged(table, policy, name)
     return pl.DataFrame(columns)
 
 
-def _published(table: CodedTable, policy: Policy, name: str, classes: Classes | None) -> pl.Series:
-    """Return the cells of one column as they are published."""
-    if name in table.quasi:
-        return _classes_shown(table.quasi[name], classes)
+def _unchanged(table: CodedTable, policy: Policy, name: str) -> pl.Series:
+    """Return the cells of a column that is published as it is, or as its bins."""
     if name in policy.sensitive and policy.sensitive[name].publish == "bin":
         return _bins(table.sensitive[name], table.frame[name])
     return _plain(table.frame[name])
@@ -43,10 +53,13 @@ def _published(table: CodedTable, policy: Policy, name: str, classes: Classes | 
 
 def ordered(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """Return the rows sorted by their published values, and the row of `frame` that stands at each place."""
-    columns = (column.alias(str(i)) for i, column in enumerate(frame.iter_columns()))  # ^x$ would be a pattern
-    ranks = pl.DataFrame([column.rank("dense") for column in columns])
-    order = ranks.select(pl.arg_sort_by(ranks.columns)).to_series()
-    return frame[order], order.to_numpy().astype(np.int64)
+    order = rows_in_order(frame)
+    return pl.DataFrame([as_text(column.gather(order)) for column in frame.iter_columns()]), order
+
+
+def as_text(column: pl.Series) -> pl.Series:
+    """Return categories as text, and any other column as it is."""
+    return column.cast(pl.String) if isinstance(column.dtype, pl.Categorical) else column
 
 
 def new_name(name: str, columns: Iterable[str]) -> str:
@@ -62,20 +75,28 @@ def new_name(name: str, columns: Iterable[str]) -> str:
     return free
 
 
-def _classes_shown(column: QuasiColumn, classes: Classes | None) -> pl.Series:
+def _classes_shown(column: QuasiColumn, classes: Classes | None, *, as_categories: bool) -> pl.Series:
     """Return the text of each row's class; rows with equal values form a class where none are given."""
     if classes is None:
-        classes = Classes.from_labels(np.unique(column.codes, return_inverse=True)[1])
-    return _gathered(published(column, classes), classes.labels_by_row())
+        present = np.flatnonzero(np.bincount(column.codes + 1))
+        each_value = replace(column, codes=present - 1)
+        texts, numbers = numbered_texts(each_value, Classes.from_labels(np.arange(len(present))))
+        of_value = np.empty(int(present[-1]) + 1, dtype=np.int64)
+        of_value[present - 1] = numbers  # that of a missing value comes last
+        numbers = of_value[column.codes]
+    else:
+        texts, numbers = numbered_texts(column, classes)
+        numbers = numbers[classes.labels_by_row()]
+    return _gathered(texts, numbers, pl.Categorical(pl.Categories.random()) if as_categories else pl.String())
 
 
-def _gathered(texts: Iterable[str], codes: Ints) -> pl.Series:
-    return pl.Series(list(texts), dtype=pl.String).gather(codes)
+def _gathered(texts: Iterable[str], codes: Ints, dtype: pl.DataType) -> pl.Series:
+    return pl.Series(list(texts), dtype=dtype).gather(codes)
 
 
 def _bins(column: SensitiveColumn, cells: pl.Series) -> pl.Series:
     """Return the bin of each cell; a missing cell stays as it is."""
-    bins = _gathered(column.labels, column.codes)
+    bins = _gathered(column.labels, column.codes, pl.String())
     missing = pl.Series(column.codes == column.domain.missing_code)
     return pl.select(pl.when(missing).then(_plain(cells).cast(pl.String)).otherwise(bins)).to_series()
 

@@ -22,12 +22,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from tclose.table.builders import spell
 from tclose.table.classes import Classes
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn, SetColumn, extremes_of
+from tclose.types import Bools, Ints
 
 MISSING = "missing"
 OR_MISSING = f" or {MISSING}"
@@ -197,27 +199,39 @@ def readings(text: str, form: Form) -> tuple[Cell, ...]:
 
 def published(column: QuasiColumn, classes: Classes) -> list[str]:
     """Return the text that each class publishes."""
-    return [write(cell) for cell in cells_of(column, classes)]
+    texts, numbers = numbered_texts(column, classes)
+    return [texts[number] for number in numbers.tolist()]
 
 
-def cells_of(column: QuasiColumn, classes: Classes) -> Iterator[Cell]:
-    """Yield what the cell of each class says."""
+def numbered_texts(column: QuasiColumn, classes: Classes) -> tuple[list[str], Ints]:
+    """Return texts, and the number of each class's text: what many classes show is written once."""
+    cells, numbers = different_cells(column, classes)
+    return [write(cell) for cell in cells], numbers
+
+
+def different_cells(column: QuasiColumn, classes: Classes) -> tuple[list[Cell], Ints]:
+    """Return what cells say, and the number of each class's cell; ranges and labels are listed once."""
+    if isinstance(column, SetColumn) or (isinstance(column, NumberColumn) and column.spec.publish == "mean"):
+        cells = _sets(column, classes) if isinstance(column, SetColumn) else _means(column, classes)
+        return list(cells), np.arange(len(classes))
     if isinstance(column, LabelColumn):
-        return _labels(column, classes)
-    if isinstance(column, SetColumn):
-        return _sets(column, classes)
-    return _means(column, classes) if column.spec.publish == "mean" else _ranges(column, classes)
+        (first, second, missing), spelled = column.nodes(classes), partial(_labels, column)
+    else:
+        extremes, spelled = extremes_of(column.codes, classes), partial(_ranges, column)
+        first, second, missing = extremes.low, extremes.high, extremes.missing
+    width = int(second.max()) + 2  # -1 stands for nothing but missing values
+    different, numbers = np.unique(((first + 1) * width + second + 1) * 2 + missing, return_inverse=True)
+    pairs, some_missing = np.divmod(different, 2)
+    return list(spelled(pairs // width - 1, pairs % width - 1, some_missing > 0)), numbers
 
 
-def _ranges(column: NumberColumn, classes: Classes) -> Iterator[Cell]:
-    extremes, ends = extremes_of(column.codes, classes), column.ends()
-    columns = extremes.low.tolist(), extremes.high.tolist(), extremes.missing.tolist()
-    for low, high, missing in zip(*columns, strict=True):
+def _ranges(column: NumberColumn, lows: Ints, highs: Ints, some_missing: Bools) -> Iterator[Cell]:
+    ends = column.ends()
+    for low, high, missing in zip(lows.tolist(), highs.tolist(), some_missing.tolist(), strict=True):
         yield MissingCell() if high < 0 else RangeCell(ends.low_texts[low], ends.high_texts[high], missing)
 
 
-def _labels(column: LabelColumn, classes: Classes) -> Iterator[Cell]:
-    heights, nodes, some_missing = column.nodes(classes)
+def _labels(column: LabelColumn, heights: Ints, nodes: Ints, some_missing: Bools) -> Iterator[Cell]:
     labels = column.hierarchy.labels
     for height, node, missing in zip(heights.tolist(), nodes.tolist(), some_missing.tolist(), strict=True):
         yield MissingCell() if node < 0 else LabelCell(labels[height][node], missing)

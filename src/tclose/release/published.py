@@ -13,7 +13,7 @@ import polars as pl
 from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
 from tclose.measure.chosen_loss import chosen_loss
-from tclose.measure.utility import MeasuredPartition, class_sizes, gcp, measured
+from tclose.measure.utility import MeasuredPartition, NumberPlaces, class_sizes, gcp, measured
 from tclose.partition import METHODS, Split, merged
 from tclose.partition.split import join_failing, split, tempered
 from tclose.partition.starts import EQUALITY
@@ -72,7 +72,7 @@ class ReleaseInput:
 
     def _finest_classes(self) -> Ints | None:
         """Return the classes of rows that publish the same values by themselves, if everything holds for them."""
-        rows = recoded(self.table, self.policy, beat=self.recoding)
+        rows = recoded(self.table, self.policy, beat=self.recoding, as_categories=True)
         apart = {name: exact_cells(self.table, self.policy, name) for name in self.policy.both}
         table = replace(encode_quietly(rows, self.own_policy, apart=apart), persons=self.table.persons)
         return table.classes.labels_by_row() if judge(table, self.own_policy).result.satisfied else None
@@ -137,14 +137,14 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     labels = split.labels if share is None else given.tempered(split.labels, share, method)
     rows = _recoded(given, with_presence(given, labels))
     given.recoding()
-    frame, order = ordered(rows)
-    given.recoding()
     classes = classes_of(rows[list(given.policy.visible)])
     partition = partition_of(given, classes)
     measures = {**measured(partition), "class_sizes": class_sizes(partition)}
     loss = round(chosen_loss(given.table, given.policy, classes, partition), DIGITS)
     tempering = None if share is None else Tempering.of(share, gcp(_partition(given, split.labels)), gcp(partition))
     presence = presence_judge(given, rows)
+    given.recoding()
+    frame, order = ordered(rows)
     confirming, losses = Judge(given.own_policy, given.persons(order), presence), losses_of(given, partition)
     claim = None if presence is None else presence.claim
     counts = counts_of(rows, given.table, given.policy) if given.policy.both else None
@@ -201,7 +201,7 @@ def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
     """
     table, policy = given.table, given.policy
     while True:
-        rows = recoded(table, policy, Classes.from_labels(labels), given.recoding)
+        rows = recoded(table, policy, Classes.from_labels(labels), given.recoding, as_categories=True)
         if policy.person is None:
             return rows
         seen = classes_of(rows[list(policy.visible)]).labels_by_row()
@@ -213,14 +213,15 @@ def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
 def partition_of(given: ReleaseInput, classes: Classes) -> MeasuredPartition:
     """Return a partition as measures see it."""
     columns = list(given.table.quasi.values())
-    numeric = [column.points() for column in columns if isinstance(column, NumberColumn)]
     return MeasuredPartition(
         sizes=classes.sizes,
         losses=[column.loss(classes) for column in columns],
         withheld=given.publishable.withheld,
         k=given.policy.k,
         labels=classes.labels_by_row(),
-        points=np.stack(numeric, axis=1) if numeric else np.zeros((len(classes.rows), 0)),
+        numbers=[
+            NumberPlaces(column.all_places(), column.codes) for column in columns if isinstance(column, NumberColumn)
+        ],
         weights=[float(weight) for weight in given.policy.weights.values()],
     )
 

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     pass
 
 
-def as_frame(table: Any) -> Any:
-    """Return a table as it was given, or read it from its file."""
-    return read(table) if isinstance(table, str | Path) else table
+def as_frame(table: Any, policy: Policy | None = None) -> Any:
+    """Return a table as it was given, or read it from its file; columns that the policy drops may be left out."""
+    if not isinstance(table, str | Path):
+        return table
+    dropping = policy is not None and policy.others == "drop"
+    return read(table, only=dict(policy.columns()) if policy is not None and dropping else ())
 
 
 def as_release(release: Any, policy: Policy) -> Any:

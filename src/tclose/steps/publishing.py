@@ -74,7 +74,7 @@ def anonymize(
         check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
     told(0.0, "reading")
-    kind, original = memory.read_for_release(as_frame(table), asked)
+    kind, original = memory.read_for_release(as_frame(table, asked), asked)
     search = None if seconds is None else bounding.BoundSearch.of(original, asked, seconds)
     split, judged = (0.9, 1.0) if report is None else (PAGE_SPLIT, PAGE_JUDGED)
     formed = split if search is None else (READ + split) / 2

@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.types import Ints
+from tclose.types import Ints, SmallInts
 
 SMALL = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)  # these fit into 64 bits, signed
+FEW_KEYS = 4  # keys per row that are counted rather than sorted
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,8 @@ class Classes:
     @classmethod
     def from_labels(cls, labels: Ints) -> Classes:
         """Take classes 0, 1, 2, … as they are numbered."""
-        return cls(np.argsort(labels, kind="stable"), np.bincount(labels))
+        sizes = np.bincount(labels)
+        return cls(rows_by_label(labels, len(sizes)), sizes)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -62,23 +64,45 @@ def classes_of(frame: pl.DataFrame) -> Classes:
     key, span = np.zeros(frame.height, dtype=np.int64), 1
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for codes, different in pool.map(_codes, frame.iter_columns()):
-            key, span = _joined(key, span, codes, different, most=2 ** (63 - row_bits))
-    return _grouped(key, row_bits)
+            key, span = joined_keys(key, span, codes, different, most=2 ** (63 - row_bits))
+    return _grouped(key, span)
 
 
-def _joined(key: Ints, span: int, codes: Ints, different: int, *, most: int) -> tuple[Ints, int]:
-    """Return one number for each pair of numbers, below `most`, which must be at least the number of rows squared."""
+def rows_by_label(labels: Ints | SmallInts, classes: int) -> Ints:
+    """Return the rows label by label, of equal labels the first first; labels go from 0 up, to less than 2^32.
+
+    numpy sorts integers of 16 bits in linear time.
+    """
+    rows = np.argsort(labels.astype(np.uint16), kind="stable")
+    if classes > 2**16:
+        rows = rows[np.argsort((labels[rows] >> 16).astype(np.uint16), kind="stable")]
+    return rows
+
+
+def joined_keys(key: Ints, span: int, codes: Ints, different: int, *, most: int) -> tuple[Ints, int]:
+    """Return one number for each pair of numbers, in the order of the pairs, and a bound on them below `most`.
+
+    `most` must be at least the number of rows squared.
+    """
     if span * different >= most:
-        distinct, key = np.unique(key, return_inverse=True)
-        span = len(distinct)
+        key, span = ranked(key)
     if span * different >= most:
-        distinct, codes = np.unique(codes, return_inverse=True)
-        different = len(distinct)
+        codes, different = ranked(codes)
     joined, span = key * different + codes, span * different
     if span < most:
         return joined, span
-    distinct, joined = np.unique(joined, return_inverse=True)
-    return joined, len(distinct)
+    return ranked(joined)
+
+
+def ranked(key: Ints) -> tuple[Ints, int]:
+    """Return the rank of each key among the different keys, from 0, and how many of these there are."""
+    low = int(key.min(initial=0))
+    if int(key.max(initial=0)) - low >= FEW_KEYS * len(key):
+        distinct, ranks = np.unique(key, return_inverse=True)
+        return ranks.astype(np.int64), len(distinct)
+    places = key - low if low else key
+    rank_of_key = np.cumsum(np.bincount(places) > 0) - 1
+    return rank_of_key[places], int(rank_of_key[-1]) + 1
 
 
 def _codes(column: pl.Series) -> tuple[Ints, int]:
@@ -93,19 +117,20 @@ def _codes(column: pl.Series) -> tuple[Ints, int]:
     if isinstance(dtype, pl.Categorical):
         return _offset_codes(column.to_physical())
     whole = column.to_physical() if dtype.is_temporal() or dtype == pl.Boolean else column
-    if whole.dtype not in SMALL or _span(whole) >= 2**40:
+    if whole.dtype not in SMALL or span_of(whole) >= 2**40:
         text = column.cast(pl.String).replace("-0.0", "0.0") if dtype.is_float() else column.cast(pl.String)
         whole = text.cast(pl.Categorical(pl.Categories.random())).to_physical()
     return _offset_codes(whole)
 
 
-def _span(column: pl.Series) -> int:
+def span_of(column: pl.Series) -> int:
+    """Return how far the largest integer of a column is from its smallest."""
     return int(column.max() or 0) - int(column.min() or 0)  # type: ignore[arg-type]
 
 
 def _offset_codes(column: pl.Series) -> tuple[Ints, int]:
     """Count integers from their smallest; nulls come last."""
-    low, span = int(column.min() or 0), _span(column)  # type: ignore[arg-type]
+    low, span = int(column.min() or 0), span_of(column)  # type: ignore[arg-type]
     codes = column.fill_null(low).to_numpy()
     if column.dtype != pl.UInt32 or low or column.null_count():
         codes = codes.astype(np.int64) - low
@@ -114,22 +139,30 @@ def _offset_codes(column: pl.Series) -> tuple[Ints, int]:
     return codes, span + 2
 
 
-def _grouped(key: Ints, row_bits: int) -> Classes:
-    """Group rows of equal keys, the classes in the order of their first rows."""
+def rows_by_key(key: Ints, span: int) -> tuple[Ints, Ints]:
+    """Return the rows in the order of their keys below `span`, of equal keys the first first, and where each begins."""
+    if span <= FEW_KEYS * len(key):
+        counts = np.bincount(key)
+        present = counts > 0
+        sizes = counts[present]
+        return rows_by_label((np.cumsum(present) - 1)[key], len(sizes)), np.cumsum(sizes) - sizes
+    row_bits = len(key).bit_length()
     packed = key << row_bits
     packed |= np.arange(len(key))
     packed.sort()
     rows = packed & ((1 << row_bits) - 1)
     packed >>= row_bits
-    starts = np.flatnonzero(np.concatenate(([True], packed[1:] != packed[:-1])))
+    return rows, np.flatnonzero(np.concatenate(([True], packed[1:] != packed[:-1])))
+
+
+def _grouped(key: Ints, span: int) -> Classes:
+    """Group rows of equal keys, the classes in the order of their first rows."""
+    rows, starts = rows_by_key(key, span)
     lengths = np.diff(starts, append=len(rows))
 
-    is_first = np.zeros(len(rows), dtype=bool)
-    is_first[rows[starts]] = True
-    number = (np.cumsum(is_first) - 1)[rows[starts]]
-    sizes = np.empty_like(lengths)
-    sizes[number] = lengths
-    shift = (np.cumsum(sizes) - sizes)[number] - starts
-    ordered = np.empty_like(rows)
-    ordered[np.arange(len(rows)) + np.repeat(shift, lengths)] = rows
-    return Classes(ordered, sizes)
+    order = np.argsort(rows[starts])
+    number = np.empty(len(order), dtype=np.int32)
+    number[order] = np.arange(len(order))
+    labels = np.empty(len(rows), dtype=np.int32)
+    labels[rows] = np.repeat(number, lengths)
+    return Classes(rows_by_label(labels, len(order)), lengths[order])

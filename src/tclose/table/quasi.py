@@ -159,9 +159,13 @@ class NumberColumn:
         width = ends.high[extremes.high] - ends.low[extremes.low]
         return np.where(extremes.high < 0, 0.0, width)
 
+    def all_places(self) -> Floats:
+        """Return the places of the values on the line from 0 to 1, and that of a missing one, in the middle, last."""
+        return np.append(self.places(), 0.5)
+
     def points(self) -> Floats:
-        """Return each row's place on the line from 0 to 1; a missing value lies in the middle."""
-        return np.append(self.places(), 0.5)[self.codes]
+        """Return each row's place on the line from 0 to 1."""
+        return self.all_places()[self.codes]
 
     def only(self, rows: Ints) -> NumberColumn:
         """Return some rows, measured against each other alone."""

@@ -16,7 +16,7 @@ from tclose.compare.papers.base import (
     PaperFigure,
 )
 from tclose.distance import Ordered
-from tclose.measure.utility import MeasuredPartition, squared_error
+from tclose.measure.utility import MeasuredPartition, NumberPlaces, squared_error
 from tclose.partition import Attribute, Problem
 from tclose.partition.microaggregation import Variant, partition
 from tclose.partition.microaggregation.mdav import mdav, standardised
@@ -67,7 +67,8 @@ def _mdav(data: DataFolder, progress: Progress) -> ExperimentPart:
 
 
 def _squared(points: Floats, labels: Ints) -> float:
-    lost = squared_error(MeasuredPartition(np.bincount(labels), [], 0, 1, labels, points))
+    numbers = [NumberPlaces.of_points(column) for column in points.T]
+    lost = squared_error(MeasuredPartition(np.bincount(labels), [], 0, 1, labels, numbers))
     assert lost is not None
     return lost
 

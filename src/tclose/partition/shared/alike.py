@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
+from tclose.table.classes import ranked, rows_by_label
 from tclose.types import Ints
 
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # of SplitMix64 (Steele et al. 2014)
@@ -23,7 +24,8 @@ def merged_alike(axes: tuple[Axis, ...], labels: Ints) -> Ints:
 
     Classes that publish means stay apart unless their rows are equal: their texts are rounded.
     """
-    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
+    sizes = np.bincount(labels)
+    order = rows_by_label(labels, len(sizes))
     starts = np.cumsum(sizes) - sizes
     shown = [key for axis in axes for key in _shown(axis, axis.codes[order], starts)]
     return _numbered(shown, len(sizes))[labels]
@@ -33,8 +35,8 @@ def _numbered(keys: list[Ints], count: int) -> Ints:
     """Return a number from 0 for each tuple of keys, the same for equal ones."""
     number = np.zeros(count, dtype=np.int64)
     for key in keys:
-        dense = np.unique(key, return_inverse=True)[1].astype(np.int64)
-        number = np.unique(number * (dense.max(initial=0) + 1) + dense, return_inverse=True)[1].astype(np.int64)
+        dense, different = ranked(key)
+        number, _ = ranked(number * different + dense)
     return number
 
 

@@ -19,6 +19,7 @@ from tclose.partition.shared.workers import Flag, in_parallel, raised
 from tclose.partition.weave.limits import Limits
 from tclose.partition.weave.persons import enough_persons_on_side
 from tclose.partition.weave.transport import allowed_work, class_work, count_beyond_edges
+from tclose.table.classes import ranked, rows_by_label
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts
 
 DEPTH = 8  # times that the sensitive values are halved into strata, at most
@@ -29,9 +30,21 @@ STRATA_STEP = 2  # halvings that are added when no cut passes
 def orders_of(table: LossTable) -> SmallInts:
     """Return the rows in the order of each quasi-identifier in turn; the quasi-identifiers after it break ties."""
     columns = table.quasi
-    keys = [table.codes[:, q] for q in range(columns)]
-    orders = [np.lexsort([keys[(q + step) % columns] for step in range(columns)][::-1]) for q in range(columns)]
-    return np.array(orders or [np.arange(len(table.codes))], dtype=np.int32)
+    if not columns:
+        return np.arange(len(table.codes), dtype=np.int32)[None, :]
+    orders = np.empty((columns, len(table.codes)), dtype=np.int32)
+    ranks = [ranked(table.codes[:, q].astype(np.int64)) for q in range(columns)]
+    for q, order in enumerate(orders):
+        order[:] = _sorted_by([ranks[(q + step) % columns] for step in range(columns)])
+    return orders
+
+
+def _sorted_by(keys: list[tuple[Ints, int]]) -> Ints:
+    """Return the rows in the order of the first key, then of the second, and so on; each key with a bound."""
+    rows = np.arange(len(keys[0][0]))
+    for key, different in reversed(keys):
+        rows = rows[rows_by_label(key[rows], different)]
+    return rows
 
 
 def ranks_of(orders: SmallInts) -> SmallInts:
@@ -47,7 +60,7 @@ def strata_of(limits: Limits) -> SmallInts:
     strata = np.zeros(rows, dtype=np.int32)
     if not attributes:
         return strata
-    orders = [np.argsort(column, kind="stable") for column in limits.codes.T]
+    orders = [rows_by_label(column, int(column.max()) + 1) for column in limits.codes.T]
     for level in range(DEPTH):
         sizes = np.bincount(strata, minlength=1 << level)
         _halve_strata(strata, orders[level % attributes], sizes, np.zeros(1 << level, dtype=np.int64))

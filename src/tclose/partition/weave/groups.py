@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tclose.partition.shared.loss import LossTable
+from tclose.table.classes import rows_by_label
 from tclose.types import Floats, Ints, SmallInts
 
 
@@ -17,9 +18,9 @@ def groups_of(labels: Ints, table: LossTable, most: int, random: np.random.Gener
     group_of = np.empty(len(sizes), dtype=np.int64)
     for number, classes in enumerate(groups):
         group_of[classes] = number
-    order = np.argsort(group_of[labels], kind="stable")
-    ends = np.cumsum(np.bincount(group_of[labels], minlength=len(groups)))
-    return np.split(order, ends[:-1])
+    of_row = group_of[labels]
+    ends = np.cumsum(np.bincount(of_row, minlength=len(groups)))
+    return np.split(rows_by_label(of_row, len(groups)), ends[:-1])
 
 
 def orders_within(orders: SmallInts, groups: Sequence[Ints]) -> list[SmallInts]:
@@ -29,14 +30,17 @@ def orders_within(orders: SmallInts, groups: Sequence[Ints]) -> list[SmallInts]:
     place = np.zeros(orders.shape[1], dtype=np.int32)
     group_of[np.concatenate(groups)] = np.repeat(np.arange(len(groups), dtype=np.int32), sizes)
     place[np.concatenate(groups)] = np.concatenate([np.arange(size, dtype=np.int32) for size in sizes])
-    by_group = [order[np.argsort(group_of[order], kind="stable")] for order in orders]
-    parts = np.split(place[np.stack(by_group)], np.cumsum(sizes), axis=1)
+    within = np.empty_like(orders)
+    for order, places in zip(orders, within, strict=True):
+        places[:] = place[order[rows_by_label(group_of[order], len(groups) + 1)]]
+    parts = np.split(within, np.cumsum(sizes), axis=1)
     return [np.ascontiguousarray(part) for part in parts[: len(groups)]]
 
 
 def _centres(labels: Ints, sizes: Ints, table: LossTable) -> Floats:
-    columns = [column / max(int(column.max()), 1) for column in table.codes.T] or [np.zeros(len(labels))]
-    return np.stack([np.bincount(labels, weights=column) / sizes for column in columns], axis=1)
+    columns = (column / max(int(column.max()), 1) for column in table.codes.T)
+    centres = [np.bincount(labels, weights=column) / sizes for column in columns]
+    return np.stack(centres or [np.zeros(len(sizes))], axis=1)
 
 
 def _bisect(centres: Floats, sizes: Ints, most: int, random: np.random.Generator) -> list[Ints]:

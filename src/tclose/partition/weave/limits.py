@@ -1,8 +1,8 @@
 """All limits on classes as kernels read them: trees, the counts of the table, and the work that is allowed.
 
-The work of a class on a tree is Σ weight·|N·C − s·R|, an integer. t allows so much work per row of the class, rounded
-down to what 64 bits can hold. A rule allows no work: its work is the number of rows by which a class breaks it. A
-threshold for a group of persons allows work as t does; a class without rows of the group has none.
+The work of a class on a tree is Σ weight·|N·C − s·R|, an integer. t allows so much work per row of the class; what 64
+bits cannot hold is scaled down (`scaling.py`). A rule allows no work: its work is the number of rows by which a class
+breaks it. A threshold for a group of persons allows work as t does; a class without rows of the group has none.
 """
 
 from __future__ import annotations
@@ -11,21 +11,20 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.partition.problem import Attribute
 from tclose.partition.shared.structs import array, kernel_struct
+from tclose.partition.weave.scaling import SAFE, ScaledTree, scaled_tree
 from tclose.partition.weave.trees import LimitTree, limit_trees
 from tclose.privacy.rule import Rule
 from tclose.types import Ints, SmallInts
 
-Records = NDArray[np.void]
+__all__ = ["SAFE", "Limits", "limits_of"]
 
-SAFE = 2**61  # sums and products of two such numbers fit into 64 bits
-LARGEST = 2**63 - 1  # that 64 bits can hold
+Records = NDArray[np.void]
 
 ATTRIBUTE = np.dtype(
     [
@@ -37,7 +36,7 @@ ATTRIBUTE = np.dtype(
         ("values", "i8"),  # how many
         ("above", "i8"),  # where the edges above its first value begin in `above`
         ("depth", "i8"),  # the edges above each value
-        ("total", "i8"),  # rows of the table
+        ("total", "i8"),  # rows of the table, or those that stand for them
         ("allowed", "i8"),  # work allowed per row of a class: allowed / allowed_per
         ("allowed_per", "i8"),
         ("scale", "f8"),  # the work per row of a distance of 1
@@ -79,16 +78,17 @@ class Limits:
 def limits_of(sensitive: tuple[Attribute, ...], rows: int, persons: Ints | None = None, k: int = 1) -> Limits:
     """Lay the limits of all attributes out in arrays; with the persons of the rows, a class must have k of them."""
     trees = limit_trees(sensitive)
+    scaled = [scaled_tree(tree, rows) for tree in trees]
     attributes, above = np.zeros(len(trees), ATTRIBUTE), [np.zeros(0, np.int32)]
     codes = np.empty((rows, len(trees)), dtype=np.int32)
     edge = value = 0
     for a, tree in enumerate(trees):
         codes[:, a] = tree.codes
-        attributes[a] = _attribute(tree, edge, value, sum(map(len, above)), rows)
+        attributes[a] = _attribute(tree, scaled[a], edge, value, sum(map(len, above)), rows)
         above.append((tree.above + edge).astype(np.int32).ravel())
         edge += len(tree.weight)
         value += len(tree.above)
-    edges = [pair for tree in trees for pair in zip(tree.reference, _scaled(tree, rows).weights, strict=True)]
+    edges = [pair for each in scaled for pair in zip(each.reference, each.weights, strict=True)]
     shares = [bounds for tree in trees for bounds in _share_bounds(tree, rows)]
     return Limits(
         attributes,
@@ -101,15 +101,15 @@ def limits_of(sensitive: tuple[Attribute, ...], rows: int, persons: Ints | None 
     )
 
 
-def _attribute(tree: LimitTree, edge: int, value: int, above: int, rows: int) -> tuple[float, ...]:
+def _attribute(tree: LimitTree, scaled: ScaledTree, edge: int, value: int, above: int, rows: int) -> tuple[float, ...]:
     """Return the ATTRIBUTE of a limit whose edges, values and edges above values begin at these places."""
-    scaled, rule = _scaled(tree, rows), tree.rule or Rule()
+    rule = tree.rule or Rule()
     c, l = rule.recursive or (Fraction(1), 0)  # noqa: E741 - the paper's letter
     c = _fitted_c(c, rows)
     return (
         *(tree.kind, edge, edge + tree.path, edge + len(tree.weight)),
         *(value, len(tree.above), above, tree.above.shape[1]),
-        *(tree.total, scaled.level.numerator, scaled.level.denominator, scaled.scale, tree.free_size),
+        *(scaled.total, scaled.level.numerator, scaled.level.denominator, scaled.scale, tree.free_size),
         *(edge + tree.guard, rule.distinct, rule.entropy, rule.divergence, c.numerator, c.denominator, l),
     )
 
@@ -130,23 +130,6 @@ def _fitted_c(c: Fraction, rows: int) -> Fraction:
         last = first + (most - first) // b * b
         nearest = Fraction(1 + last * a, b * last)
     return min(nearest, Fraction(rows + 1))
-
-
-class _Scaled(NamedTuple):
-    weights: list[int]
-    level: Fraction  # work allowed per row of a class
-    scale: float
-
-
-def _scaled(tree: LimitTree, rows: int) -> _Scaled:
-    """Return weights and allowed work that 64 bits can hold; they never allow more than t does."""
-    whole = tree.unit * tree.total
-    shrink = -(-whole * (rows + tree.total) // SAFE)
-    level = tree.t * Fraction(whole, shrink)
-    if level.numerator * rows >= SAFE or level.denominator > LARGEST:
-        finest = max(1, SAFE // (rows * (math.floor(level) + 1)))
-        level = Fraction(math.floor(level * finest), finest)
-    return _Scaled([-(-weight // shrink) for weight in tree.weight], level, max(whole / shrink, 1.0))
 
 
 def _share_bounds(tree: LimitTree, rows: int) -> Iterator[tuple[int, int, int, int, float]]:

@@ -18,6 +18,7 @@ from tclose.partition.shared.loss import (
 from tclose.partition.shared.structs import array, kernel_struct, structure
 from tclose.partition.weave.limits import Limits
 from tclose.partition.weave.transport import class_work, count_exchange, count_row, within_limits
+from tclose.table.classes import rows_by_label
 from tclose.types import Bools, Floats, Ints, SmallInts
 
 
@@ -66,7 +67,7 @@ def beyond_limits(limits: Limits, labels: Ints) -> Bools:
     sizes = np.bincount(labels)
     beyond = np.zeros(len(sizes), dtype=np.bool_)
     counts = np.zeros((1, len(limits.edges)), dtype=np.int32)
-    _mark_beyond(limits, np.argsort(labels, kind="stable"), sizes, counts, beyond)
+    _mark_beyond(limits, rows_by_label(labels, len(sizes)), sizes, counts, beyond)
     return beyond
 
 

@@ -18,8 +18,10 @@ from tclose.table.sources.folder import read_folder
 SOURCES: tuple[Source, ...] = (PARQUET, ARROW_FILE, ARROW_STREAM, CSV)  # the first whose bytes fit reads a file
 
 
-def read(path: str | Path) -> pl.DataFrame:
+def read(path: str | Path, *, only: Collection[str] = ()) -> pl.DataFrame:
     r"""Read a table from a CSV, Parquet or Arrow file, or a folder of Parquet files; `-` is standard input.
+
+    With `only`, other columns than these may be left out, which spares memory.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -27,7 +29,7 @@ def read(path: str | Path) -> pl.DataFrame:
     ...     read(Path(folder, "table.csv")).shape
     (2, 2)
     """
-    frame = read_folder(Path(path), read_bytes) if is_folder(path) else parse(read_bytes(path))
+    frame = read_folder(Path(path), read_bytes, only) if is_folder(path) else parse(read_bytes(path), only=only)
     if frame.height == 0:
         raise InputError("the table has a header but no rows")
     return frame
@@ -59,12 +61,17 @@ def read_bytes(path: str | Path) -> bytes:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def parse(data: bytes, *, repeated: Collection[str] = (), written_here: bool = False) -> pl.DataFrame:
-    """Return the table that these bytes hold; a CSV's columns named in `repeated` come as categories.
+def parse(
+    data: bytes, *, repeated: Collection[str] = (), only: Collection[str] = (), written_here: bool = False
+) -> pl.DataFrame:
+    """Return the table that these bytes hold; columns named in `repeated` may come as categories.
 
-    Bytes that this process wrote itself are read without the check that a stranger's file needs.
+    With `only`, other columns than these may be left out. Bytes that this process wrote itself are read without the
+    check that a stranger's file needs.
     """
     source = next(source for source in SOURCES if data.startswith(source.begins))
     if source.check is not None and not written_here:
         source.check(data)
+    if only and source.read_only is not None:
+        return source.read_only(data, only)
     return source.read(data, repeated)

@@ -20,3 +20,4 @@ class Source:
     begins: bytes  # the first bytes of every such file; empty for the format that takes all the rest
     read: Callable[[bytes, Collection[str]], pl.DataFrame]
     check: Callable[[bytes], None] | None = None
+    read_only: Callable[[bytes, Collection[str]], pl.DataFrame] | None = None  # these columns, if it has them all

@@ -6,7 +6,7 @@ Links are refused, so that nothing outside the folder is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -58,20 +58,21 @@ def _refused(path: Path, why: str) -> InputError:
     )
 
 
-def read_folder(folder: Path, read_bytes: Callable[[Path], bytes]) -> pl.DataFrame:
-    """Read a folder of Parquet files as one table."""
+def read_folder(folder: Path, read_bytes: Callable[[Path], bytes], only: Collection[str] = ()) -> pl.DataFrame:
+    """Read a folder of Parquet files as one table; with `only`, other columns than these may be left out."""
     paths = parts_of(folder)
     with OnTrial("read_parquet") as trial:
-        return joined([path.name for path in paths], (part(path.name, read_bytes(path), trial) for path in paths))
+        frames = (part(path.name, read_bytes(path), trial, only) for path in paths)
+        return joined([path.name for path in paths], frames)
 
 
-def part(name: str, data: bytes, trial: OnTrial) -> pl.DataFrame:
+def part(name: str, data: bytes, trial: OnTrial, only: Collection[str] = ()) -> pl.DataFrame:
     """Return the rows of one part, read on trial first; a refusal names the file."""
     if not data.startswith(PARQUET.begins):
         raise InputError(f"{legible(name)} {NO_PARQUET}")
     try:
         trial(data)
-        return PARQUET.read(data, ())
+        return PARQUET.read_only(data, only) if only and PARQUET.read_only else PARQUET.read(data, ())
     except InputError as error:
         raise InputError(f"{legible(name)}: {error.sentence}") from None
 
