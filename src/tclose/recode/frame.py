@@ -54,7 +54,8 @@ def _unchanged(table: CodedTable, policy: Policy, name: str) -> pl.Series:
 def ordered(frame: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """Return the rows sorted by their published values, and the row of `frame` that stands at each place."""
     order = rows_in_order(frame)
-    return pl.DataFrame([as_text(column.gather(order)) for column in frame.iter_columns()]), order
+    unnamed = ((column.name, column.alias("")) for column in frame.iter_columns())  # ^x$ would be a pattern
+    return pl.DataFrame({name: as_text(column.gather(order)) for name, column in unnamed}), order
 
 
 def as_text(column: pl.Series) -> pl.Series:

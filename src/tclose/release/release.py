@@ -105,7 +105,8 @@ class PreparedRelease:
         self, tables: Sequence[Sequence[FinishedFile]], guard_formulas: bool, progress: Progress
     ) -> WrittenRelease:
         """Judge the finished files of each table from their own bytes, and certify what was found there."""
-        visible = () if guard_formulas else self.policy.visible
+        in_parts = any(len(table) > 1 for table in tables)  # whose categories would not be the same
+        visible = () if guard_formulas or in_parts else self.policy.visible
         read = [[(file.name, *_read(file.path, visible)) for file in table] for table in tables]
         whole = [joined([name for name, *_ in table], (frame for *_, frame in table)) for table in read]
         frames = [GUARDS[NEWEST].unguarded(frame) if guard_formulas else frame for frame in whole]
