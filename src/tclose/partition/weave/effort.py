@@ -55,7 +55,7 @@ def effort_for(name: EffortName, rows: int) -> Effort:
     if name == "balanced":
         plan = _continued(_steps(rows, least=20, shared=1e6, most=220))
     else:
-        plan = replace(_continued(_steps(rows, least=100, shared=2.7e6, most=2000)), drawn=2, axis_heat=AXIS_HEAT)
+        plan = replace(_continued(_steps(rows, least=100, shared=2.7e6, most=2350)), drawn=2, axis_heat=AXIS_HEAT)
     passes = (plan, _again(plan), _again(plan)) if rows <= FEW_ROWS else (plan,)
     return Effort(SHARES, 16_000, passes, starts=4 if rows <= VERY_FEW_ROWS else 1)
 
@@ -67,7 +67,7 @@ def _pass_over_many(name: EffortName, rows: int) -> Pass:
     elif name == "balanced":
         plan = replace(_steps(rows, least=10, shared=1e6, most=220), drawn=2)
     else:
-        plan = replace(_steps(rows, least=25, shared=2.7e6, most=2000), price=(10.0, 1000.0))
+        plan = replace(_steps(rows, least=25, shared=2.7e6, most=2350), price=(10.0, 1000.0))
     return replace(plan, heat=(0.03 if name == "best" else 0.1, 0.001), rounds=0.0)
 
 
