@@ -55,6 +55,8 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         check_files(experiments("soria-comas"), tmp_path)
     assert str(refused.value).startswith(f"soria-comas: put tarragona.csv, eia.csv into {tmp_path}, or name")
+    with pytest.raises(InputError, match=r"^li-2007, weber, soria-comas: put "):  # liang-yuan needs no files
+        check_files(experiments("all"), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -232,3 +233,12 @@ def test_a_population_with_other_values_and_columns(folder: Path) -> None:
     assert (claim.least, claim.population_rows) == ("0/1", 430)
     with pytest.raises(tclose.Infeasible, match="no partition was found"):
         released(folder, "mondrian", min=0.01, max=0.9)
+
+
+def test_rows_of_a_population_are_a_number(folder: Path) -> None:
+    claim = released(folder, max=0.4).certificate.presence
+    assert claim is not None
+    assert claim.problems() == []
+    for rows in ("x", 0, -3, True, 2.5, None):
+        problems = replace(claim, population_rows=rows).problems()
+        assert problems == ["what the certificate says about presence is not readable"]

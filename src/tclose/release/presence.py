@@ -20,6 +20,7 @@ from tclose.types import Beat, still
 from tclose.words import counted, number
 
 BELONGS = "the release does not belong to the table: "
+UNREADABLE = "what the certificate says about presence is not readable"
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,9 @@ class PresenceClaim:
         try:
             levels = [exact(level) for level in (0, self.min, self.least, self.largest, self.max, 1)]
         except (ValueError, ArithmeticError):
-            return ["what the certificate says about presence is not readable"]
+            return [UNREADABLE]
+        if type(self.population_rows) is not int or self.population_rows < 1:
+            return [UNREADABLE]
         within = levels == sorted(levels)
         return [] if within else ["what the certificate says about presence is not within what it asks for"]
 

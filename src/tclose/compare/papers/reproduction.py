@@ -56,7 +56,7 @@ def check_files(chosen: Sequence[Experiment], data: Path) -> DataFolder:
     """Say which files are needed and not there, before any work."""
     folder, needed = DataFolder(data), dict.fromkeys(name for experiment in chosen for name in experiment.files)
     if absent := folder.missing([*needed]):
-        names = ", ".join(experiment.name for experiment in chosen)
+        names = ", ".join(experiment.name for experiment in chosen if folder.missing(experiment.files))
         raise InputError(
             f"{names}: put {', '.join(absent)} into {data}, or name their folder with --data "
             "(docs/papers.md says where they come from)"
