@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from tclose.distance import Ordered
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import NumberAxis
+from tclose.partition.weave import own as own_classes
+from tclose.partition.weave import pilot
 from tclose.partition.weave.bisection import orders_of
 from tclose.partition.weave.effort import effort_for
 from tclose.partition.weave.groups import orders_within
@@ -98,3 +100,27 @@ def test_best_begins_hotter_with_many_quasi_identifiers() -> None:
     assert few.heat[0] == 0.1
     assert many.heat[0] == pytest.approx(0.21)
     assert many.heat[1] == few.heat[1]
+
+
+@pytest.mark.parametrize(("losses", "share"), [((1.0, 0.9), 0.9), ((1.0, 0.98), 1.0), ((1.0, 1.2), 1.0)])
+def test_another_share_is_chosen_where_it_is_clearly_better(
+    losses: tuple[float, float], share: float, table: WeaveTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    formed: list[tuple[int, float]] = []
+
+    def form(part: WeaveTable, share: float, progress: object) -> float:
+        formed.append((len(part), share))
+        return share
+
+    monkeypatch.setattr(WeaveTable, "form_classes", form)
+    monkeypatch.setattr(WeaveTable, "loss", lambda part, share: dict(zip((1.0, 0.9), losses, strict=True))[share])
+    monkeypatch.setattr(pilot, "SAMPLE_ROWS", 50)
+    assert pilot.chosen_share(table, (1.0, 0.9), silent) == share
+    assert formed == [(50, 1.0), (50, 0.9)] * pilot.SAMPLES
+
+
+def test_a_large_table_is_formed_with_the_chosen_share_only(table: WeaveTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_classes, "chosen_share", lambda table, shares, progress: shares[1])
+    own, effort = OwnClasses(table), replace(effort_for("fast", ROWS), shares=(1.0, 0.7), piloted=True)
+    list(own.improved(effort, 1, silent))
+    assert [*table.formed] == [0.7]

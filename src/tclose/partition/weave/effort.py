@@ -10,9 +10,9 @@ EFFORTS: tuple[EffortName, ...] = get_args(EffortName)
 
 FEW_ROWS = 500  # of a table on which further passes cost almost nothing
 VERY_FEW_ROWS = 100  # of a table on which several starts cost almost nothing
-MANY_ROWS = 200_000  # from which on steps per row are few, and cells hardly need slack below t
+MANY_ROWS = 200_000  # from which on steps per row are few, and classes are formed with one share of t
 SHARES = (0.4, 0.55, 0.7, 0.85)  # of t that a cell may use up, in every effort
-LARGE_SHARE = 0.9  # the only one for many rows
+LARGE_SHARES = (1.0, 0.9)  # of which one is chosen for many rows
 SLICE, SLICE_STEPS = 8, 5e4  # steps of one slice, per row and in all, at least
 MOST_SLICES = 6  # of a pass
 STEPS_AT_ONE = 34  # per row, of a pass whose first price is one
@@ -38,18 +38,20 @@ class Pass:
 class Effort:
     """How many starts are improved, and for how long. The first start of an effort is what a smaller one made."""
 
-    shares: tuple[float, ...]  # of t that a cell may use up; classes are formed with each
+    shares: tuple[float, ...]  # of t that a cell may use up; classes are formed with each, or with one of them
     group: int  # rows of a group, within which classes exchange rows
     passes: tuple[Pass, ...]  # the first improves every start, the others the best of them
     starts: int = 1
     joined: int = 4  # classes carved again together
+    piloted: bool = False  # whether one share is chosen, on samples
     formed: float = 0.0  # progress when classes have been formed
 
 
 def effort_for(name: EffortName, rows: int) -> Effort:
     """Return what an effort means for a table of so many rows; a large table gets fewer steps for each of its rows."""
     if rows >= MANY_ROWS:
-        return Effort((LARGE_SHARE,), 8000, (_pass_over_many(name, rows),), formed=0.4 if name == "fast" else 0.0)
+        formed = 0.4 if name == "fast" else 0.0
+        return Effort(LARGE_SHARES, 8000, (_pass_over_many(name, rows),), piloted=True, formed=formed)
     if name == "fast":
         return Effort(SHARES, 8000, (_steps(rows, least=2.5, shared=4e5, most=20),), formed=0.4)
     if name == "balanced":

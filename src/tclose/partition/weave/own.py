@@ -9,8 +9,11 @@ from itertools import pairwise
 import numpy as np
 
 from tclose.partition.weave.effort import Effort, Pass
+from tclose.partition.weave.pilot import chosen_share
 from tclose.partition.weave.table import WeaveTable
 from tclose.types import Ints, Progress, stretch
+
+PILOTED = 0.2  # of the progress of choosing a start, when a share of t is chosen
 
 
 @dataclass(eq=False)
@@ -51,8 +54,12 @@ class OwnClasses:
         starts = [] if self.best is None else [self.best]
         if len(starts) == effort.starts:
             return starts
-        formed, bounds = {}, np.linspace(0.0, 1.0, len(effort.shares) + 1).tolist()
-        for share, part in zip(effort.shares, pairwise(bounds), strict=True):
+        shares = effort.shares
+        if effort.piloted:
+            shares = (chosen_share(self.table, shares, stretch(progress, 0.0, PILOTED)),)
+            progress = stretch(progress, PILOTED, 1.0)
+        formed, bounds = {}, np.linspace(0.0, 1.0, len(shares) + 1).tolist()
+        for share, part in zip(shares, pairwise(bounds), strict=True):
             labels = self.table.form_classes(share, stretch(progress, *part))
             formed[self.table.loss(labels)] = labels
         chosen = sorted(formed.keys() - self.used)[: effort.starts - len(starts)]
