@@ -235,6 +235,17 @@ def test_every_class_is_admitted_and_lies_in_one_part(problem: Problem, effort: 
         assert len(np.unique(np.stack([labels, parts]), axis=1).T) == labels.max() + 1
 
 
+def test_progress_rises_through_all_steps() -> None:
+    told: list[tuple[float, str]] = []
+    problem = table_of(6, 300, Fraction(1, 3))
+    asked = {"part_rows": 40, "sampled": 10, "effort": "fast", "restarts": (60,)}
+    partition_in_parts(problem, **asked, progress=lambda share, phase="": told.append((share, phase)))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert {"cutting the table", "forming cells", "restarting"} <= {phase for _, phase in told}
+
+
 def test_every_part_has_k_persons() -> None:
     persons, places = np.repeat(np.arange(50), 6), np.arange(50) / 49
     problem = replace(table_of(2, 300, Fraction(1), k=15), axes=(NumberAxis(persons, places, places),))

@@ -71,7 +71,10 @@ def partition_in_parts(
         made = partition(problem.part(members), **common, progress=stretch(progress, low, high))
         labels[members] = classes + made
         classes, done = classes + int(made.max()) + 1, done + len(members)
-    return restarted(problem, labels, restarts, seed=seed, progress=stretch(progress, woven, 1.0))
+    if restarts:
+        labels = restarted(problem, labels, restarts, seed=seed, progress=stretch(progress, woven, 1.0))
+    progress(1.0)
+    return labels
 
 
 def cut_into_parts(

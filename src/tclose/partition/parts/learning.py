@@ -22,7 +22,7 @@ from tclose.partition.weave.bisection import DEPTH, Sides, cut_in_two, divide, o
 from tclose.partition.weave.table import WeaveTable
 from tclose.partition.weave.trees import DISTANCE, GUARDED, RULE, limit_trees
 from tclose.partition.weave.tuples import with_leeway
-from tclose.types import Bools, Ints, Progress, SmallInts, silent
+from tclose.types import Bools, Ints, Progress, SmallInts, silent, stretch
 
 SAMPLED = 4000  # rows of the sample in a part, at least
 MARGIN = 0.97  # of the share of t that a part may use up: the table differs a little from its sample
@@ -84,7 +84,7 @@ class _Learner:
         random = np.random.default_rng(seed).integers(2**64, size=sample.rows, dtype=np.uint64)
         order = np.argsort(halves_of(random)[1], kind="stable")
         sample, random = _in_order(sample, order), random[order]
-        table = WeaveTable.of(sample, progress)
+        table = WeaveTable.of(sample, stretch(progress, 0.0, 0.0))
         axes = np.stack([axis.codes for axis in sample.axes], axis=1)
         codes = sensitive_codes(sample)
         return cls(table, axes, codes, random, _cut_into_strata(table, sample, axes.shape[1], halves_of(random)[0]))
@@ -93,9 +93,11 @@ class _Learner:
         """Cut every part that is large enough; tell whether there was one that could be cut."""
         sides = Sides(*np.zeros((2, len(self._table)), dtype=np.bool_))
         largest = max((leaf.orders.shape[1] for leaf in self._leaves), default=0)
-        still = partial(_stay, progress, 1.0 - min(1.0, largest / len(self._table)))
+        done = 1.0 - largest / len(self._table)
         leaves = [leaf for leaf in self._leaves if leaf.orders.shape[1] >= 2 * least]
-        found = in_parallel(partial(self._cut_leaf, share, sides), leaves, still, self._table.stop)
+        found = in_parallel(
+            partial(self._cut_leaf, share, sides), leaves, stretch(progress, done, done), self._table.stop
+        )
         chosen = [(leaf, *how) for leaf, how in zip(leaves, found, strict=True) if how[0] >= 0]
         chosen = [each for each in chosen if _smaller_side(each[0].orders, sides.chosen) >= least]
         first = len(self.cut.part)
@@ -137,11 +139,6 @@ def _in_order(sample: Problem, order: Ints) -> Problem:
 def _smaller_side(orders: SmallInts, right: Bools) -> int:
     count = int(np.count_nonzero(right[orders[0]]))
     return min(count, int(orders.shape[1]) - count)
-
-
-def _stay(progress: Progress, done: float, share: float, phase: str = "") -> None:
-    """Report the progress of all parts, whatever their share."""
-    progress(done, phase)
 
 
 def sensitive_codes(problem: Problem) -> Ints:
