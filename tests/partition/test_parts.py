@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.distance import Distance, Equal, Ordered
+from tclose.distance import Distance, DomainFacts, Equal, Ordered
 from tclose.errors import Cancelled, Infeasible, InternalError
 from tclose.partition import parts as parts_module
 from tclose.partition import weave
@@ -29,12 +29,14 @@ from tclose.partition.parts import (
     sample_size,
 )
 from tclose.partition.parts.cut import HIGHEST, LOWEST, halves_of
-from tclose.partition.parts.learning import MARGIN, sensitive_codes, separators
+from tclose.partition.parts.learning import MARGIN, _limits, sensitive_codes, separators
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
 from tclose.partition.weave.bisection import DEPTH
+from tclose.partition.weave.limits import limits_of
 from tclose.partition.weave.table import WeaveTable
-from tclose.privacy import DeltaDisclosure, DistinctL
+from tclose.policy import ByGroup
+from tclose.privacy import DeltaDisclosure, DistinctL, TClosenessByGroup
 from tclose.types import Ints, silent
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.int64))
@@ -150,6 +152,23 @@ def test_every_stratum_is_halved(problem: Problem) -> None:
         halves = np.bincount(strata >> (DEPTH - level - 1), minlength=2 ** (level + 1)).reshape(-1, 2)
         assert np.isin(halves[:, 0] - halves[:, 1], (0, 1)).all()
     assert limits or not strata.any()
+
+
+def test_the_limits_of_a_cut_are_those_of_weave() -> None:
+    """A value has the same place in the same limit, also where an attribute has several limits."""
+    random = np.random.default_rng(2)
+    codes = random.integers(0, VALUES, size=90)
+    by_group = TClosenessByGroup(ByGroup("age", {"old": Fraction(1, 5)}), Ordered(VALUES // 2))
+    sensitive = (
+        attribute(codes, Equal(), Fraction(1, 2), models=(DistinctL(2),)),
+        attribute(random.permutation(codes), Ordered(VALUES), None, models=(by_group,)),
+        attribute(random.permutation(codes), DomainFacts(VALUES, missing=True).make("ordered"), Fraction(1, 3)),
+    )
+    limits = limits_of(sensitive, 90)
+    found = _limits(sensitive)
+    assert [number for number, _ in found] == [0, 2, 1, 0]
+    for column, (number, places) in zip(limits.codes.T, found, strict=True):
+        assert column.tolist() == places[sensitive[number].codes].tolist()
 
 
 def test_large_tables_are_cut_with_strata_and_by_every_quasi_identifier() -> None:

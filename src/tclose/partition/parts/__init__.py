@@ -44,8 +44,8 @@ CUT, WOVEN = 0.05, 0.8  # of the progress, when the rows are cut, and when every
 
 
 def share_of(effort: EffortName, total_rows: int) -> float:
-    """Return the share of t that a part may use up: the largest that weave's cells use up in such a table."""
-    return max(effort_for(effort, total_rows).shares)
+    """Return the share of t that a part may use up: the smallest that weave's cells may use up in such a table."""
+    return min(effort_for(effort, total_rows).shares)
 
 
 def partition_in_parts(

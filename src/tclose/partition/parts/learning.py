@@ -92,12 +92,10 @@ class _Learner:
     def grow(self, share: float, least: int, progress: Progress) -> bool:
         """Cut every part that is large enough; tell whether there was one that could be cut."""
         sides = Sides(*np.zeros((2, len(self._table)), dtype=np.bool_))
-        largest = max((leaf.orders.shape[1] for leaf in self._leaves), default=0)
-        done = 1.0 - largest / len(self._table)
+        done = 1.0 - max(leaf.orders.shape[1] for leaf in self._leaves) / len(self._table)
         leaves = [leaf for leaf in self._leaves if leaf.orders.shape[1] >= 2 * least]
-        found = in_parallel(
-            partial(self._cut_leaf, share, sides), leaves, stretch(progress, done, done), self._table.stop
-        )
+        cut, still = partial(self._cut_leaf, share, sides), stretch(progress, done, done)
+        found = in_parallel(cut, leaves, still, self._table.stop)
         chosen = [(leaf, *how) for leaf, how in zip(leaves, found, strict=True) if how[0] >= 0]
         chosen = [each for each in chosen if _smaller_side(each[0].orders, sides.chosen) >= least]
         first = len(self.cut.part)
@@ -123,10 +121,10 @@ class _Learner:
     def _halves(self, chosen: list[tuple[_Leaf, int, int]], first: int) -> Iterator[_Leaf]:
         """Yield both sides of every new cut, as the rules divide the sample."""
         nodes, _ = self.cut.placed(*self._rows)
+        right = (nodes - first) % 2 == 1  # new nodes come in pairs
         for number, (leaf, bits, _) in enumerate(chosen):
-            left = first + 2 * number
-            for side, orders in enumerate(divide(leaf.orders, nodes == left + 1)):
-                yield _Leaf(left + side, orders, bits)
+            for side, orders in enumerate(divide(leaf.orders, right)):
+                yield _Leaf(first + 2 * number + side, orders, bits)
 
 
 def _in_order(sample: Problem, order: Ints) -> Problem:
