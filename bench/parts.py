@@ -90,7 +90,7 @@ def figures(problem: Problem, seed: int, asked: dict[str, str]) -> Figures:
     clock.lap("parts")
     after, again = [], labels
     for number, group in enumerate(GROUPS):
-        again = restarted(problem, again, (group,), seed=seed + number)
+        again = restarted(problem, again, (group,), effort=effort, seed=seed + number)
         after.append(gcp(again))
         clock.lap(f"restart {group}")
     one = partition(problem, effort=effort, seed=seed)
@@ -107,7 +107,7 @@ def main() -> None:
     for name in chosen:
         frame, policy = TABLES[name]()
         problem = problem_of(encode_quietly(frame, policy), policy, "weave")
-        cut_into_parts(problem.part(np.arange(1000)), part_rows=500, share=1.0)  # loads the kernels
+        cut_into_parts(problem.part(np.arange(1000)), part_rows=200, sampled=200, share=1.0)  # loads the kernels
         found = []
         for seed in range(1, int(asked["seeds"]) + 1):
             found.append(figures(problem, seed, asked))

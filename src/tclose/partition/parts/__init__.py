@@ -72,7 +72,8 @@ def partition_in_parts(
         labels[members] = classes + made
         classes, done = classes + int(made.max()) + 1, done + len(members)
     if restarts:
-        labels = restarted(problem, labels, restarts, seed=seed, progress=stretch(progress, woven, 1.0))
+        last = stretch(progress, woven, 1.0)
+        labels = restarted(problem, labels, restarts, effort=effort, seed=seed, progress=last)
     progress(1.0)
     return labels
 
