@@ -11,6 +11,7 @@ import numpy as np
 
 from tclose.distance import Distance, DomainFacts, Equal, Matrix, Ordered
 from tclose.partition import Attribute, Problem, method_named, tempering_of
+from tclose.partition.parts import cut_into_parts
 from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.shared.kernels import KERNELS, is_ready, seconds_to_compile
 from tclose.privacy import BetaLikeness
@@ -34,6 +35,7 @@ class Run:
     t: Fraction = Fraction(1, 2)
     beta: bool = False  # whether the table asks for β-likeness instead of t
     temper: bool = False  # whether the classes are tempered
+    parts: bool = False  # whether the table is cut into parts first
     squared: bool = False  # whether the loss is the squared distance to the class's mean
 
     def __call__(self) -> None:
@@ -41,6 +43,8 @@ class Run:
         labels = method_named(self.method)(self.problem, seed=0, progress=silent, **self.options)
         if self.temper:
             tempering_of(self.method)(self.problem, labels, 0.2, 0, silent)
+        if self.parts:
+            cut_into_parts(self.problem, part_rows=self.rows // 2, share=1.0)
 
     @property
     def problem(self) -> Problem:
@@ -56,7 +60,7 @@ class Run:
 
 
 RUNS = (  # together they use every kernel
-    Run("weave", {"effort": "fast"}, rows=240, temper=True),
+    Run("weave", {"effort": "fast"}, rows=240, temper=True, parts=True),
     Run("weave", {"effort": "fast"}, squared=True),
     Run("fragmentation"),
     Run("fragmentation", {"bound": "published", "sizing": "gcd"}),

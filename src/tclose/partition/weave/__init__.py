@@ -17,16 +17,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from tclose.distance import TupleMetric
 from tclose.errors import InternalError, PolicyError, did_you_mean
-from tclose.partition.problem import Attribute, Problem
+from tclose.partition.problem import Problem
 from tclose.partition.shared.start import STARTED, Finish, Split, Start
 from tclose.partition.weave.candidates import OWN, Candidates
-from tclose.partition.weave.effort import EFFORTS, EffortName, Pass, colder, effort_for
+from tclose.partition.weave.effort import EFFORTS, Effort, EffortName, Pass, colder, effort_for
 from tclose.partition.weave.finishing import finisher
 from tclose.partition.weave.own import OwnClasses, improved
 from tclose.partition.weave.table import WeaveTable
-from tclose.partition.weave.tuples import leeway
+from tclose.partition.weave.tuples import are_tuples, with_leeway
 from tclose.types import Beat, Ints, Progress, silent, stretch
 
 __all__ = ["EffortName", "best_partition", "partition"]
@@ -38,9 +37,16 @@ WORK = {"fast": 1.0, "balanced": 3.0, "best": 12.0}  # by effort; each goes on f
 FEW_PERSON_ROWS = 5000  # of a table in which a person has several rows
 
 
-def partition(problem: Problem, *, effort: EffortName = "balanced", seed: int = 0, progress: Progress = silent) -> Ints:
+def partition(
+    problem: Problem,
+    *,
+    effort: EffortName = "balanced",
+    seed: int = 0,
+    total_rows: int | None = None,
+    progress: Progress = silent,
+) -> Ints:
     """Return a class label per row: 0, 1, 2, …; every class is within every t and has at least k rows."""
-    best = best_partition(problem, (), effort=effort, seed=seed, progress=progress)
+    best = best_partition(problem, (), effort=effort, seed=seed, total_rows=total_rows, progress=progress)
     assert best is not None
     return best.labels
 
@@ -52,13 +58,15 @@ def best_partition(
     effort: EffortName = "balanced",
     seed: int = 0,
     finish: Finish | None = None,
+    total_rows: int | None = None,
     progress: Progress = silent,
 ) -> Split | None:
     """Return the best of weave's own classes, all starts, and the best start refined.
 
     Every effort considers whatever the smaller efforts consider, so a larger effort never loses more on the same seed.
     `finish` merges classes for models that the problem does not know; the losses of what it returns are compared.
-    Nothing is returned where it finishes none of them.
+    Nothing is returned where it finishes none of them. Where the problem is a part of a table, the effort is that of
+    all `total_rows`.
     """
     if effort not in EFFORTS:
         raise PolicyError(f"there is no effort '{effort}'{did_you_mean(effort, EFFORTS)}")
@@ -77,7 +85,7 @@ def best_partition(
     ends = np.cumsum([0.0, *(WORK[name] for name in efforts)])
     for name, part in zip(efforts, pairwise((STARTED + (1 - STARTED) * ends / ends[-1]).tolist()), strict=True):
         new = [start for start in considered if name == ("fast" if start.fast else "balanced")]
-        _consider(candidates, tables, new, name, seed, stretch(progress, *part))
+        _consider(candidates, tables, new, effort_for(name, total_rows or problem.rows), seed, stretch(progress, *part))
     progress(1.0, "merging classes")
     if (best := candidates.best) is None:
         return None
@@ -87,7 +95,7 @@ def best_partition(
 
 def _within_t_first(problem: Problem, finish: Finish, beat: Beat) -> Finish:
     """Return what brings tuples of values, which have leeway, within t before it merges classes; merging keeps t."""
-    tuples = tuple(replace(attribute, models=()) for attribute in problem.sensitive if _are_tuples(attribute))
+    tuples = tuple(replace(attribute, models=()) for attribute in problem.sensitive if are_tuples(attribute))
     if not tuples:
         return finish
     within_t = finisher(replace(problem, sensitive=tuples, k=1, persons=None), beat)
@@ -99,31 +107,23 @@ def _within_t_first(problem: Problem, finish: Finish, beat: Beat) -> Finish:
     return finished
 
 
-def _are_tuples(attribute: Attribute) -> bool:
-    return attribute.t is not None and isinstance(attribute.geometry, TupleMetric)
-
-
 def _views(problem: Problem) -> list[Problem]:
     """Return the problem, and the same without persons: where hardly a class holds a person twice, it may do better.
 
     Tuples of values, which are measured in a tree that is too strict, get leeway.
     """
-    if any(map(_are_tuples, problem.sensitive)):
-        problem = replace(problem, sensitive=tuple(map(_with_leeway, problem.sensitive)))
+    if any(map(are_tuples, problem.sensitive)):
+        problem = replace(problem, sensitive=tuple(map(with_leeway, problem.sensitive)))
     if problem.repeated_persons is None or problem.rows > FEW_PERSON_ROWS:
         return [problem]
     return [problem, replace(problem, persons=None)]
-
-
-def _with_leeway(attribute: Attribute) -> Attribute:
-    return replace(attribute, leeway=leeway(attribute)) if _are_tuples(attribute) else attribute
 
 
 def _consider(
     candidates: Candidates,
     views: Sequence[OwnClasses],
     starts: Sequence[Start],
-    name: EffortName,
+    effort: Effort,
     seed: int,
     progress: Progress,
 ) -> None:
@@ -132,7 +132,7 @@ def _consider(
         candidates.add(start.name, start.labels, is_start=True)
     if candidates.lose_nothing:
         return
-    table, effort = candidates.table, effort_for(name, len(candidates.table))
+    table = candidates.table
     for own, part in zip(views, pairwise(np.linspace(0.0, WOVEN, len(views) + 1).tolist()), strict=True):
         for labels in own.improved(effort, seed, stretch(progress, *part)):
             candidates.add(OWN, labels)

@@ -134,8 +134,8 @@ def cells_of(
         orders, depth = part
         if orders.shape[1] <= largest:
             return [part]
-        depth = _cut(table, limits, orders, strata, depth, k, share, sides, _cut_room(table, limits), stop)
-        return [part] if depth < 0 else [(half, depth) for half in _divide(orders, sides.chosen)]
+        depth, _ = cut_in_two(table, limits, orders, strata, depth, k, share, sides, stop)
+        return [part] if depth < 0 else [(half, depth) for half in divide(orders, sides.chosen)]
 
     def all_halves(batch: list[_Part]) -> list[list[_Part]]:
         return [halves(part) for part in batch]
@@ -156,7 +156,22 @@ def _stay(progress: Progress, done: float, share: float, phase: str = "") -> Non
     progress(done, phase)
 
 
-def _divide(orders: SmallInts, right: Bools) -> tuple[SmallInts, SmallInts]:
+def cut_in_two(
+    table: LossTable,
+    limits: Limits,
+    orders: SmallInts,
+    strata: SmallInts,
+    depth: int,
+    k: int,
+    share: float,
+    sides: Sides,
+    stop: Flag,
+) -> tuple[int, int]:
+    """Choose the rows of a part that go right; return the halvings that it took, -1 if no cut passes, and the order."""
+    return _cut(table, limits, orders, strata, depth, k, share, sides, _cut_room(table, limits), stop)
+
+
+def divide(orders: SmallInts, right: Bools) -> tuple[SmallInts, SmallInts]:
     """Return the left and the right rows in every order."""
     views, rows = orders.shape
     count = int(np.count_nonzero(right[orders[0]]))
@@ -190,23 +205,26 @@ def _cut(
     sides: Sides,
     room: CutRoom,
     stop: Flag,
-) -> int:
-    """Choose the rows that go right; return the halvings of the sensitive values that it took, -1 if no cut passes."""
-    least = np.inf
+) -> tuple[int, int]:
+    """Choose the rows that go right; return the halvings of the sensitive values that it took, and the order.
+
+    If no cut passes, there were -1 halvings.
+    """
+    least, best = np.inf, 0
     for bits in range(depth, DEPTH + 1, STRATA_STEP):
         for q in range(len(orders)):
             if raised(stop):
-                return -1
+                return -1, best
             _send(table, orders, q, strata, bits, sides.tried, room.strata)
             if _passes(limits, orders, sides.tried, k, share, room):
                 scatter = _scatter(table, orders, sides.tried, room)
                 if scatter < least:
-                    least = scatter
+                    least, best = scatter, q
                     for i in range(orders.shape[1]):
                         sides.chosen[orders[0, i]] = sides.tried[orders[0, i]]
         if least < np.inf:
-            return bits
-    return -1
+            return bits, best
+    return -1, best
 
 
 @part

@@ -8,7 +8,7 @@ tree by a factor that random classes show (`leeway`); the distance itself decide
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -76,6 +76,16 @@ def _halves(costs: Ints, part: Ints, reference: Ints) -> Iterator[Ints]:
     cut = int(np.clip(np.searchsorted(2 * below, below[-1]) + 1, 1, len(part) - 1))
     yield order[:cut]
     yield order[cut:]
+
+
+def are_tuples(attribute: Attribute) -> bool:
+    """Tell whether an attribute's values are tuples that must be close."""
+    return attribute.t is not None and isinstance(attribute.geometry, TupleMetric)
+
+
+def with_leeway(attribute: Attribute) -> Attribute:
+    """Return the attribute with its leeway, if its values are tuples."""
+    return replace(attribute, leeway=leeway(attribute)) if are_tuples(attribute) else attribute
 
 
 def leeway(attribute: Attribute) -> Fraction:
