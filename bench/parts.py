@@ -22,7 +22,7 @@ import polars as pl
 import cases
 from measure import at_most, machine, table
 from tclose.partition import Problem
-from tclose.partition.parts import GROUPS, cut_into_parts, partition_in_parts, restarted, share_of
+from tclose.partition.parts import GROUPS, cut_into_parts, partition_in_parts, restarted, sample_of, share_of, whole_of
 from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.split import problem_of
 from tclose.partition.weave import partition
@@ -83,7 +83,9 @@ def figures(problem: Problem, seed: int, asked: dict[str, str]) -> Figures:
         return total_loss(losses, labels) / (problem.rows * len(losses.columns))
 
     clock = Clock()
-    share = share_of(effort, problem.rows)
+    sample = sample_of(problem, part_rows=rows, sampled=sampled, seed=seed)
+    share = share_of(effort, whole_of(sample, effort, problem.rows))
+    clock.lap("share")
     sizes = cut_into_parts(problem, part_rows=rows, sampled=sampled, share=share, seed=seed).sizes
     clock.lap("cut")
     labels = partition_in_parts(problem, part_rows=rows, sampled=sampled, effort=effort, seed=seed)

@@ -32,7 +32,9 @@ from tclose.partition.parts.cut import HIGHEST, LOWEST, halves_of
 from tclose.partition.parts.learning import MARGIN, _limits, sensitive_codes, separators
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
+from tclose.partition.weave import effort, own
 from tclose.partition.weave.bisection import DEPTH
+from tclose.partition.weave.effort import Whole
 from tclose.partition.weave.limits import limits_of
 from tclose.partition.weave.table import WeaveTable
 from tclose.policy import ByGroup
@@ -250,7 +252,9 @@ def test_every_class_is_admitted_and_lies_in_one_part(problem: Problem, effort: 
     assert problem.admitted(labels).all()
     assert labels.tolist() == partition_in_parts(problem, effort=effort, restarts=restarts, **asked).tolist()
     if not restarts:
-        parts = cut_into_parts(problem, share=parts_module.share_of(effort, problem.rows), **asked).labels_by_row()
+        parts = cut_into_parts(
+            problem, share=parts_module.share_of(effort, Whole(problem.rows)), **asked
+        ).labels_by_row()
         assert len(np.unique(np.stack([labels, parts]), axis=1).T) == labels.max() + 1
 
 
@@ -298,20 +302,20 @@ def test_a_restart_improves_classes_that_are_far_too_large() -> None:
 
 
 def test_a_part_gets_the_effort_of_the_whole_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, effort_for = [], weave.effort_for
+    asked, effort_for = [], effort.effort_for
 
     def noted(name: Any, rows: int) -> Any:
         asked.append(rows)
         return effort_for(name, rows)
 
-    monkeypatch.setattr(weave, "effort_for", noted)
+    monkeypatch.setattr(effort, "effort_for", noted)
     problem = table_of(6, 300, Fraction(1, 3))
     partition_in_parts(problem, part_rows=40, sampled=10, effort="balanced")
     assert len(asked) >= 4
     assert set(asked) == {300}
     alone = weave.partition(problem, effort="fast")
     assert asked[-1] == 300
-    assert alone.tolist() == weave.partition(problem, effort="fast", total_rows=300).tolist()
+    assert alone.tolist() == weave.partition(problem, effort="fast", whole=Whole(300)).tolist()
 
 
 def test_a_threshold_says_no_more_than_it_must() -> None:
@@ -368,3 +372,19 @@ def test_cancelling_stops_the_learning_and_the_restart() -> None:
         learn_cut(problem, total_rows=400, part_rows=20, share=0.9, sampled=10, progress=cancel)
     with pytest.raises(Cancelled):
         restarted(problem, np.zeros(400, dtype=np.int64), (100,), progress=cancel)
+
+
+def test_the_share_of_a_large_table_is_chosen_once_for_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[int] = []
+
+    def noted(table: WeaveTable, shares: Any, progress: Any) -> float:
+        chosen.append(len(table))
+        return float(shares[1])
+
+    monkeypatch.setattr(effort, "MANY_ROWS", 200)
+    monkeypatch.setattr(parts_module, "chosen_share", noted)
+    monkeypatch.setattr(own, "chosen_share", None)  # no part may choose its own
+    problem = table_of(6, 300, Fraction(1, 3))
+    labels = partition_in_parts(problem, part_rows=40, sampled=10, effort="fast")
+    assert chosen == [75]  # rows of the sample
+    assert problem.admitted(labels).all()

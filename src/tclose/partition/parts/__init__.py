@@ -21,7 +21,10 @@ from tclose.partition.parts.learning import SAMPLED, learn_cut, sample_size, sen
 from tclose.partition.parts.restart import GROUPS, restarted
 from tclose.partition.problem import Problem
 from tclose.partition.weave import EffortName, partition
-from tclose.partition.weave.effort import effort_for
+from tclose.partition.weave.effort import Whole, effort_for
+from tclose.partition.weave.pilot import chosen_share
+from tclose.partition.weave.table import WeaveTable
+from tclose.partition.weave.tuples import with_leeway
 from tclose.table.classes import Classes
 from tclose.types import Bools, Ints, Progress, silent, stretch
 
@@ -35,17 +38,30 @@ __all__ = [
     "random_of_rows",
     "repaired",
     "restarted",
+    "sample_of",
     "sample_size",
     "share_of",
+    "whole_of",
 ]
 
 PART_ROWS = 60_000  # at least
 CUT, WOVEN = 0.05, 0.8  # of the progress, when the rows are cut, and when every part is split
 
 
-def share_of(effort: EffortName, total_rows: int) -> float:
+def whole_of(sample: Problem, effort: EffortName, total_rows: int, progress: Progress = silent) -> Whole:
+    """Choose, once for all parts and on a sample, the share of t where weave would choose one for the whole table."""
+    progress(0.0)
+    plan = effort_for(effort, total_rows)
+    if not plan.piloted:
+        return Whole(total_rows)
+    sensitive = tuple(map(with_leeway, sample.sensitive))
+    table = WeaveTable.of(replace(sample, sensitive=sensitive), stretch(progress, 0.0, 0.0))
+    return Whole(total_rows, chosen_share(table, plan.shares, progress))
+
+
+def share_of(effort: EffortName, whole: Whole) -> float:
     """Return the share of t that a part may use up: the smallest that weave's cells may use up in such a table."""
-    return min(effort_for(effort, total_rows).shares)
+    return min(whole.effort(effort).shares)
 
 
 def partition_in_parts(
@@ -60,14 +76,15 @@ def partition_in_parts(
 ) -> Ints:
     """Return a class label per row: weave's classes of each part, then one restart pass for each size of groups."""
     problem.check_feasible()
-    share = share_of(effort, problem.rows)
-    cutting = stretch(progress, 0.0, CUT, "cutting the table")
-    parts = cut_into_parts(problem, part_rows=part_rows, sampled=sampled, share=share, seed=seed, progress=cutting)
+    choosing, cutting = (stretch(progress, *ends, "cutting the table") for ends in ((0.0, CUT / 2), (CUT / 2, CUT)))
+    asked: Any = {"part_rows": part_rows, "sampled": sampled, "seed": seed}
+    whole = whole_of(sample_of(problem, **asked), effort, problem.rows, choosing)
+    parts = cut_into_parts(problem, **asked, share=share_of(effort, whole), progress=cutting)
     labels, classes, done, woven = np.empty(problem.rows, dtype=np.int64), 0, 0, WOVEN if restarts else 1.0
     for number in range(len(parts)):
         members = parts.members(number)
         low, high = (CUT + (woven - CUT) * rows / problem.rows for rows in (done, done + len(members)))
-        common: Any = {"effort": effort, "seed": seed + number, "total_rows": problem.rows}
+        common: Any = {"effort": effort, "seed": seed + number, "whole": whole}
         made = partition(problem.part(members), **common, progress=stretch(progress, low, high))
         labels[members] = classes + made
         classes, done = classes + int(made.max()) + 1, done + len(members)
@@ -89,16 +106,21 @@ def cut_into_parts(
 ) -> Classes:
     """Return the rows of each part; every part is admitted, within a share of t, unless all rows are one part."""
     problem = replace(problem, axes=problem.all_axes)
-    size = sample_size(problem.rows, part_rows, sampled)
-    chosen = np.sort(np.random.default_rng(seed).choice(problem.rows, size, replace=False))
+    sample = sample_of(problem, part_rows=part_rows, sampled=sampled, seed=seed)
     asked: dict[str, Any] = {"total_rows": problem.rows, "part_rows": part_rows, "sampled": sampled, "share": share}
-    cut = learn_cut(problem.part(chosen), **asked, seed=seed, progress=progress)
+    cut = learn_cut(sample, **asked, seed=seed, progress=progress)
     codes = sensitive_codes(problem)
     axes = np.stack([axis.codes for axis in problem.axes], axis=1)
     parts = cut.parts_of(axes, codes, random_of_rows(seed, 0, problem.rows))
     counts = PartCounts.of(parts, cut.parts, codes, [len(each.reference) for each in problem.sensitive])
     joined = repaired(cut, counts, problem.sensitive, problem.k, share, _have_persons(problem, cut, parts))
     return Classes.from_labels(cut.parts_in(joined)[parts])
+
+
+def sample_of(problem: Problem, *, part_rows: int, sampled: int = SAMPLED, seed: int = 0) -> Problem:
+    """Return random rows of a table, as many as it takes to cut it into parts of so many rows."""
+    size = sample_size(problem.rows, part_rows, sampled)
+    return problem.part(np.sort(np.random.default_rng(seed).choice(problem.rows, size, replace=False)))
 
 
 def _have_persons(problem: Problem, cut: Cut, parts: Ints) -> Bools | None:

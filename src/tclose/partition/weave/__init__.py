@@ -21,7 +21,7 @@ from tclose.errors import InternalError, PolicyError, did_you_mean
 from tclose.partition.problem import Problem
 from tclose.partition.shared.start import STARTED, Finish, Split, Start
 from tclose.partition.weave.candidates import OWN, Candidates
-from tclose.partition.weave.effort import EFFORTS, Effort, EffortName, Pass, colder, effort_for
+from tclose.partition.weave.effort import EFFORTS, Effort, EffortName, Pass, Whole, colder
 from tclose.partition.weave.finishing import finisher
 from tclose.partition.weave.own import OwnClasses, improved
 from tclose.partition.weave.table import WeaveTable
@@ -42,11 +42,11 @@ def partition(
     *,
     effort: EffortName = "balanced",
     seed: int = 0,
-    total_rows: int | None = None,
+    whole: Whole | None = None,
     progress: Progress = silent,
 ) -> Ints:
     """Return a class label per row: 0, 1, 2, …; every class is within every t and has at least k rows."""
-    best = best_partition(problem, (), effort=effort, seed=seed, total_rows=total_rows, progress=progress)
+    best = best_partition(problem, (), effort=effort, seed=seed, whole=whole, progress=progress)
     assert best is not None
     return best.labels
 
@@ -58,7 +58,7 @@ def best_partition(
     effort: EffortName = "balanced",
     seed: int = 0,
     finish: Finish | None = None,
-    total_rows: int | None = None,
+    whole: Whole | None = None,
     progress: Progress = silent,
 ) -> Split | None:
     """Return the best of weave's own classes, all starts, and the best start refined.
@@ -66,7 +66,7 @@ def best_partition(
     Every effort considers whatever the smaller efforts consider, so a larger effort never loses more on the same seed.
     `finish` merges classes for models that the problem does not know; the losses of what it returns are compared.
     Nothing is returned where it finishes none of them. Where the problem is a part of a table, the effort is that of
-    all `total_rows`.
+    the whole table.
     """
     if effort not in EFFORTS:
         raise PolicyError(f"there is no effort '{effort}'{did_you_mean(effort, EFFORTS)}")
@@ -81,11 +81,11 @@ def best_partition(
     forming = stretch(progress, STARTED, STARTED, "forming cells")
     tables = [OwnClasses(WeaveTable.of(each, forming)) for each in _views(problem)]
     candidates = Candidates(problem, tables[0].table, finished)
-    efforts = EFFORTS[: EFFORTS.index(effort) + 1]
+    efforts, whole = EFFORTS[: EFFORTS.index(effort) + 1], whole or Whole(problem.rows)
     ends = np.cumsum([0.0, *(WORK[name] for name in efforts)])
     for name, part in zip(efforts, pairwise((STARTED + (1 - STARTED) * ends / ends[-1]).tolist()), strict=True):
         new = [start for start in considered if name == ("fast" if start.fast else "balanced")]
-        _consider(candidates, tables, new, effort_for(name, total_rows or problem.rows), seed, stretch(progress, *part))
+        _consider(candidates, tables, new, whole.effort(name), seed, stretch(progress, *part))
     progress(1.0, "merging classes")
     if (best := candidates.best) is None:
         return None

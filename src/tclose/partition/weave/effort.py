@@ -47,6 +47,19 @@ class Effort:
     formed: float = 0.0  # progress when classes have been formed
 
 
+@dataclass(frozen=True)
+class Whole:
+    """The table that a problem is a part of: how many rows it has, and the share of t, if one was chosen for it."""
+
+    rows: int
+    share: float | None = None
+
+    def effort(self, name: EffortName) -> Effort:
+        """Return what an effort means for a part of the table: the same as for all of it."""
+        effort = effort_for(name, self.rows)
+        return effort if self.share is None else replace(effort, shares=(self.share,), piloted=False)
+
+
 def effort_for(name: EffortName, rows: int) -> Effort:
     """Return what an effort means for a table of so many rows; a large table gets fewer steps for each of its rows."""
     if rows >= MANY_ROWS:
