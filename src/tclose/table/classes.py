@@ -105,12 +105,18 @@ def ranked(key: Ints) -> tuple[Ints, int]:
     return rank_of_key[places], int(rank_of_key[-1]) + 1
 
 
-def _codes(column: pl.Series) -> tuple[Ints, int]:
-    """Return an integer for each cell, equal for equal cells, and a bound on these integers."""
+def check_cells(column: pl.Series) -> pl.Series:
+    """Return a column without its name; refuse a type whose cells form no classes."""
     dtype = column.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration:
         raise InputError(f"column '{column.name}' is of type {dtype.base_type()}: make it text, a number or a date")
-    column = column.alias("")  # polars takes names such as ^x$ for patterns
+    return column.alias("")  # polars takes names such as ^x$ for patterns
+
+
+def _codes(column: pl.Series) -> tuple[Ints, int]:
+    """Return an integer for each cell, equal for equal cells, and a bound on these integers."""
+    column = check_cells(column)
+    dtype = column.dtype
     if dtype.is_float() and not column.null_count():
         distinct, codes = np.unique(column.to_numpy(), return_inverse=True)
         return codes, len(distinct)

@@ -39,6 +39,14 @@ class Tally:
         nulls = plain.null_count()
         return cls(column.name, known[""], known["rows"].cast(pl.Int64).to_numpy(), nulls, plain, rows)
 
+    @classmethod
+    def of_counts(cls, name: str, cells: pl.Series, counts: Ints) -> Tally:
+        """Count the cells of a column of which each stands for so many rows; all can be compared."""
+        sums = pl.DataFrame({"": cells.alias(""), "rows": counts}).group_by("").agg(pl.col("rows").sum())
+        known = sums.filter(sums[""].is_not_null())
+        nulls = int(sums["rows"].sum()) - int(known["rows"].sum())
+        return cls(name, known[""], known["rows"].to_numpy(), nulls)
+
     def __add__(self, other: Tally) -> Tally:
         """Count two parts of one column together."""
         if (self.name, self.cells.dtype) != (other.name, other.cells.dtype):
