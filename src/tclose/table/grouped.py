@@ -200,4 +200,3 @@ def _alike(cells: pl.Series) -> pl.Series:
     if cells.dtype.is_float():
         return cells.fill_nan(None)
     return without_minus(cells) if cells.dtype == pl.String else cells
-

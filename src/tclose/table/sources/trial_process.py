@@ -2,18 +2,22 @@
 
 `trial_reading` starts it with `python -c` and the text of this module, so it imports nothing of tclose. Its arguments
 are the name of polars' reader and the folders of `sys.path`; its exit status is the answer. Where the name is followed
-by `MANY`, files come one after the other, each after its length; a byte answers each that can be read.
+by `MANY`, files come one after the other, each after its length; a byte answers each that can be read. Where it is
+followed by `BATCHES`, each line asks for a file or for some of its columns, which are answered batch by batch.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-MANY, LENGTH = ":many", 8  # files; bytes of a length
+MANY, BATCHES, LENGTH = ":many", ":batches", 8  # files; tables in batches; bytes of a length
 READ, DAMAGED, REPEATED_NAME, NO_MEMORY = 0, 3, 4, 5  # exit statuses
 RESERVED, RESERVED_PER_CORE = 2 << 30, 128 << 20  # bytes of addresses that libraries and threads hardly use
 
@@ -22,6 +26,8 @@ def main() -> None:
     """Answer with an exit status; skip the clean-up of libraries, which takes time."""
     _, reader, *sys.path[:] = sys.argv
     limit_memory()
+    if reader.endswith(BATCHES):
+        os._exit(outcome_of_batches(reader.removesuffix(BATCHES)))
     many = reader.endswith(MANY)
     os._exit(outcome_of_many(reader.removesuffix(MANY)) if many else outcome(reader, sys.stdin.buffer.read()))
 
@@ -63,12 +69,50 @@ def outcome_of_many(reader: str) -> int:
 
 def outcome(reader: str, data: bytes) -> int:
     """Read a table as `columnar` will."""
+
+    def read(pl: Any) -> None:
+        pl.DataFrame(getattr(pl, reader)(io.BytesIO(data)))
+
+    return outcome_of(read)
+
+
+def outcome_of_batches(reader: str) -> int:
+    """Answer requests for tables that are too large to be read at once, until there are no more."""
+
+    def answer(pl: Any) -> None:
+        table = pl.LazyFrame()
+        for line in sys.stdin.buffer:
+            asked = json.loads(line)
+            if "path" in asked:
+                table = getattr(pl, reader)(asked["path"], glob=False, hive_partitioning=False)
+                sys.stdout.buffer.write(table.select(pl.len()).collect().item().to_bytes(LENGTH, "big"))
+                send(pl.DataFrame(schema=table.collect_schema()))
+            else:
+                chosen = table.select(pl.nth(asked["places"]))
+                for batch in chosen.collect_batches(chunk_size=asked["rows"], maintain_order=True):
+                    send(batch)
+                sys.stdout.buffer.write(bytes(LENGTH))
+            sys.stdout.buffer.flush()
+
+    return outcome_of(answer)
+
+
+def send(frame: Any) -> None:
+    """Write a frame to standard output, as an Arrow stream after its length."""
+    data = io.BytesIO()
+    frame.write_ipc_stream(data)
+    sys.stdout.buffer.write(len(data.getbuffer()).to_bytes(LENGTH, "big"))
+    sys.stdout.buffer.write(data.getbuffer())
+
+
+def outcome_of(work: Callable[[Any], None]) -> int:
+    """Do some work with polars, and return the exit status that says how it ended."""
     try:
         import polars as pl
     except (ImportError, MemoryError):  # there is not even room for the library
         return NO_MEMORY
     try:
-        pl.DataFrame(getattr(pl, reader)(io.BytesIO(data)))
+        work(pl)
     except MemoryError:
         return NO_MEMORY
     except pl.exceptions.DuplicateError:

@@ -1,0 +1,129 @@
+"""The check of tables that are too large for memory: read once, in batches, and judged by counts.
+
+Memory grows with the number of classes and of different values in them, not with the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from tclose.errors import InputError, PolicyError
+from tclose.policy import Policy
+from tclose.privacy.counted import judge_counted, needs_all_classes
+from tclose.privacy.group_counts import counted_by_person
+from tclose.privacy.judge import check_groups
+from tclose.privacy.results import CheckResult
+from tclose.privacy.rigidity import rigid_attributes
+from tclose.release.certificate import Certificate, CertifiedFile
+from tclose.release.published_files import FilesOf
+from tclose.release.verification import Verification, Verified, not_judged, table_problems
+from tclose.release.verify import verify_with
+from tclose.table import CountedTable
+from tclose.table.batches import Part, TableOnDisk, table_on_disk
+from tclose.table.coded import check_columns, warn_of_leaks
+from tclose.table.counted import grouping_of
+from tclose.table.grouped import BUDGET, GroupedRows
+from tclose.table.sources import is_folder
+from tclose.table.spill import NoSpace
+from tclose.types import Beat, Progress, Repeating, silent, stretch
+
+READ = 0.9  # share of the work after which the table is read
+
+
+def check(path: str | Path, policy: Policy, *, ignore_others: bool = False, progress: Progress = silent) -> CheckResult:
+    """Say whether a table on disk holds what a policy asks for, as `memory.check` does."""
+    if (why := refusal(policy)) is not None:
+        raise InputError(why)
+    return check_table(table_on_disk(path), policy, ignore_others=ignore_others, progress=progress)
+
+
+def check_table(table: TableOnDisk, policy: Policy, *, ignore_others: bool, progress: Progress) -> CheckResult:
+    """Say whether a table holds what a policy asks for."""
+    with counted(table, policy, ignore_others=ignore_others, progress=stretch(progress, 0.0, READ)) as found:
+        check_groups(found.domain, policy)
+        result = judge_counted(found, policy, stretch(progress, READ, 1.0)).result
+        notes = tuple(rigidity.sentence for rigidity in rigid_attributes(found, policy))
+    return replace(result, notes=notes)
+
+
+def verify(
+    release: str | Path, certificate: str | Path, *, digest: str | None = None, progress: Progress = silent
+) -> Verification:
+    """Judge a release of one table again and compare with its certificate, as `verify` in memory does."""
+    told = Repeating(progress)
+    if not is_folder(release):
+        table_on_disk(release)  # refuses what cannot be read in batches
+    judge = partial(_verified, beat=told.beat)
+    return verify_with(judge, release, certificate, digest=digest, population=None, progress=told)
+
+
+def _verified(promised: Certificate, files: FilesOf, progress: Progress, *, beat: Beat) -> Verified:
+    if files.guard:
+        raise InputError(
+            "a release that is guarded against formulas is not verified out of core: use the engine memory"
+        )
+    parts = [Part(str(file.name), _size(files, file), partial(files.copied, file, beat)) for file in promised.files]
+    rows: Counter[str] = Counter()
+    try:
+        policy = promised.policy
+        with counted(
+            TableOnDisk(parts, files.folder), policy, progress=stretch(progress, 0.0, READ), rows=rows
+        ) as found:
+            for file in promised.files:
+                files.note_rows(file, rows[str(file.name)])
+            judged = judge_counted(found, policy, stretch(progress, READ, 1.0))
+    except NoSpace:
+        raise
+    except (InputError, PolicyError) as error:
+        return not_judged(error)
+    return Verified(table_problems(judged, promised.claims, promised.measures, promised), judged.result)
+
+
+def _size(files: FilesOf, file: CertifiedFile) -> int:
+    path = files.data[file.name]
+    return path.stat().st_size if isinstance(path, Path) and path.exists() else 0
+
+
+def refusal(policy: Policy) -> str | None:
+    """Say why a policy cannot be judged by counts; None where it can."""
+    if policy.presence is not None:
+        return "presence is judged against the rows of a population, which the engine disk does not read: use memory"
+    return None
+
+
+@contextmanager
+def counted(
+    table: TableOnDisk,
+    policy: Policy,
+    *,
+    ignore_others: bool = False,
+    progress: Progress = silent,
+    rows: Counter[str] | None = None,
+) -> Iterator[CountedTable]:
+    """Read a table once and count its rows; what had to be written to a temporary file goes in the end.
+
+    `rows` is told how many rows each file has.
+    """
+    budget = None if needs_all_classes(policy) else BUDGET
+    groups = GroupedRows(grouping_of(policy, counted_by_person(policy)), budget=budget)
+
+    def wanted(columns: pl.DataFrame) -> tuple[str, ...]:
+        check_columns(columns, policy, ignore_others=ignore_others)
+        warn_of_leaks(columns, policy)
+        return groups.grouping.columns
+
+    try:
+        for name, batch in table.batches(wanted, progress):
+            groups.add(batch)
+            if rows is not None:
+                rows[name] += batch.height
+        yield CountedTable.of(groups, policy)
+    finally:
+        groups.close()
