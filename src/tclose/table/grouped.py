@@ -71,7 +71,7 @@ class GroupedRows:
         first = pl.int_range(self.read, self.read + batch.height, dtype=pl.Int64, eager=True)
         every = pl.DataFrame({**cells, FIRST: first})
         groups = every.group_by(list(cells)).agg(pl.len().cast(pl.Int64).alias(ROWS), pl.col(FIRST).first())
-        self._note_zeros(groups)
+        self._note_zeros(groups, [name for name in self.grouping.columns if batch[name].dtype == pl.String])
         kept = self._with_one_unknown(groups.filter(pl.Series(self._kept(groups))))
         number = int(kept[ROWS].sum())
         self.rows, self.withheld = self.rows + number, self.withheld + batch.height - number
@@ -140,13 +140,13 @@ class GroupedRows:
         unknown = pl.Series(lacking(groups[key], self.grouping.missing))
         return groups.with_columns(pl.when(unknown).then(None).otherwise(pl.col(key)).alias(key))
 
-    def _note_zeros(self, groups: pl.DataFrame) -> None:
+    def _note_zeros(self, groups: pl.DataFrame, texts: Sequence[str]) -> None:
         """Find out whether -0 is 0, which holds where all cells of a column of text are numbers."""
-        for column in groups.iter_columns():
-            minus, numeric = self._zeros.get(column.name, (False, True))
-            if column.dtype == pl.String and numeric:
-                numeric = all_numbers(column, self.grouping.missing)
-                self._zeros[column.name] = (minus or has_minus_zero(column), numeric)
+        for key in map(self.grouping.key, texts):
+            minus, numeric = self._zeros.get(key, (False, True))
+            if numeric:
+                numeric = all_numbers(groups[key], self.grouping.missing)
+                self._zeros[key] = (minus or has_minus_zero(groups[key]), numeric)
 
     def _one_zero(self, frames: Sequence[pl.DataFrame], extra: Extra) -> pl.DataFrame:
         """Add frames up, with one spelling of zero."""

@@ -58,7 +58,8 @@ def _cut(data: bytes, least: int) -> int:
     cut = int(ends[-1]) + 1
     while cut and data.endswith((b"\n\n", b"\n\r\n"), 0, cut):
         cut -= 2 if data.endswith(b"\r\n", 0, cut) else 1
-    return cut if np.searchsorted(ends, cut) >= least else 0
+    blank = data[:cut] in (b"\n", b"\r\n")  # behind another record
+    return cut if not blank and np.searchsorted(ends, cut) >= least else 0
 
 
 def _ends_of_records(data: bytes) -> Ints:
