@@ -27,8 +27,9 @@ from tclose.release.verification import Verification, Verified, not_judged, tabl
 from tclose.release.verify import verify_with
 from tclose.table import CountedTable
 from tclose.table.batches import Part, TableOnDisk, table_on_disk
-from tclose.table.coded import check_columns, warn_of_leaks
-from tclose.table.counted import grouping_of
+from tclose.table.classes import forms_classes
+from tclose.table.coded import check_columns, warn_of_leaks, warn_of_repeats
+from tclose.table.counted import grouping_of, repeats_of
 from tclose.table.grouped import BUDGET, GroupedRows
 from tclose.table.sources import is_folder
 from tclose.table.spill import NoSpace
@@ -113,17 +114,26 @@ def counted(
     """
     budget = None if needs_all_classes(policy) else BUDGET
     groups = GroupedRows(grouping_of(policy, counted_by_person(policy)), budget=budget)
+    repeats: dict[str, GroupedRows] = {}
 
-    def wanted(columns: pl.DataFrame) -> tuple[str, ...]:
+    def wanted(columns: pl.DataFrame) -> list[str]:
         check_columns(columns, policy, ignore_others=ignore_others)
         warn_of_leaks(columns, policy)
-        return groups.grouping.columns
+        present = {column.name for column in columns.iter_columns() if forms_classes(column.dtype)}
+        identifiers = [] if policy.person is not None else [name for name in policy.identifiers if name in present]
+        repeats.update({name: GroupedRows(repeats_of(name, policy), budget=BUDGET) for name in identifiers})
+        return [*groups.grouping.columns, *identifiers]
 
     try:
         for name, batch in table.batches(wanted, progress):
-            groups.add(batch)
+            for each in (groups, *repeats.values()):
+                each.add(batch)
             if rows is not None:
                 rows[name] += batch.height
-        yield CountedTable.of(groups, policy)
+        found = CountedTable.of(groups, policy)
+        for name, counted_cells in repeats.items():
+            warn_of_repeats(name, counted_cells.repeated())
+        yield found
     finally:
-        groups.close()
+        for each in (groups, *repeats.values()):
+            each.close()

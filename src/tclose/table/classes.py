@@ -105,11 +105,16 @@ def ranked(key: Ints) -> tuple[Ints, int]:
     return rank_of_key[places], int(rank_of_key[-1]) + 1
 
 
+def forms_classes(dtype: pl.DataType) -> bool:
+    """Tell whether cells of a type can be compared, so that equal ones form a class."""
+    return not (dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration)
+
+
 def check_cells(column: pl.Series) -> pl.Series:
     """Return a column without its name; refuse a type whose cells form no classes."""
-    dtype = column.dtype
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration:
-        raise InputError(f"column '{column.name}' is of type {dtype.base_type()}: make it text, a number or a date")
+    if not forms_classes(column.dtype):
+        kind = column.dtype.base_type()
+        raise InputError(f"column '{column.name}' is of type {kind}: make it text, a number or a date")
     return column.alias("")  # polars takes names such as ^x$ for patterns
 
 

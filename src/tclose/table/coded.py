@@ -253,13 +253,19 @@ def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
     if policy.person is None:
         present = set(frame.columns)
         for column in policy.identifiers:
-            if column in present and (repeated := _repeated(frame[column], policy)):
-                warnings.warn(
-                    f"identifier '{column}' repeats in {repeated:,} rows: if they are rows of one person, "
-                    f'say person = "{column}", or k and l count rows, not persons',
-                    LeakWarning,
-                    stacklevel=2,
-                )
+            if column in present:
+                warn_of_repeats(column, _repeated(frame[column], policy))
+
+
+def warn_of_repeats(identifier: str, rows: int) -> None:
+    """Warn about an identifier whose values several rows show; `rows` is how many rows do so."""
+    if rows:
+        warnings.warn(
+            f"identifier '{identifier}' repeats in {rows:,} rows: if they are rows of one person, "
+            f'say person = "{identifier}", or k and l count rows, not persons',
+            LeakWarning,
+            stacklevel=3,
+        )
 
 
 def _repeated(column: pl.Series, policy: Policy) -> int:

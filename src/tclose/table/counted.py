@@ -182,3 +182,8 @@ def grouping_of(policy: Policy, by_person: Sequence[str]) -> Grouping:
         person=policy.person,
         missing=policy.missing,
     )
+
+
+def repeats_of(identifier: str, policy: Policy) -> Grouping:
+    """Return how the values of an identifier are counted, to warn where they repeat."""
+    return Grouping((identifier,), ((),), frozenset(), (), None, policy.missing)

@@ -111,6 +111,17 @@ class GroupedRows:
                 tallies[name] = tallies[name] + part if name in tallies else part
         return tallies
 
+    def repeated(self) -> int:
+        """Return how many rows share their visible cells with another row; where a cell is missing, none does."""
+        rows = 0
+        for groups in self.buckets():
+            several = groups[()].filter(pl.col(ROWS) > 1)
+            known = np.ones(several.height, dtype=bool)
+            for key in self.grouping.keys():
+                known &= ~lacking(several[key], self.grouping.missing)
+            rows += int(several[ROWS].to_numpy()[known].sum())
+        return rows
+
     def close(self) -> None:
         """Give back the space on disk."""
         self._spilled.close()
