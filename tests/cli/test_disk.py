@@ -74,10 +74,10 @@ def test_bad_input_is_one_sentence(folder: Path, process: Callable[..., Outcome]
 @pytest.mark.parametrize(
     "asked", [("check", "t.parquet", "--policy", "p.toml"), ("verify", "r", "--certificate", "c.json")]
 )
-def test_an_ended_process_leaves_nothing(folder: Path, asked: tuple[str, ...], last: int) -> None:
+def test_an_ended_process_leaves_nothing(folder: Path, asked: str, last: int) -> None:
     temporary = folder / "temporary"
     temporary.mkdir()
-    command = [sys.executable, "-c", ENDED, str(last), *asked, "--engine", "disk"]
+    command = [sys.executable, "-c", ENDED, str(last), *asked.split(), "--engine", "disk"]
     done = subprocess.run(
         command, capture_output=True, cwd=folder, env={**os.environ, "TMPDIR": str(temporary)}, check=False
     )

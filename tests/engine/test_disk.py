@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -124,12 +125,12 @@ def test_parts_that_are_not_those_certified(made: Path, tmp_path: Path) -> None:
 
 def test_what_is_judged_is_what_the_fingerprint_was_taken_of(made: Path, tmp_path: Path) -> None:
     """A file that is exchanged while it is read is judged as it was, or it does not fit its fingerprint."""
-    path, moments = tmp_path / "r.parquet", iter(range(1000))
+    path = tmp_path / "r.parquet"
     for last in range(12):
         shutil.copy(made / "r.parquet", path)
-        moments = iter(range(1000))
+        moments = count()
 
-        def exchange(share: float, phase: str = "", last: int = last) -> None:
+        def exchange(share: float, phase: str = "", last: int = last, moments: Iterator[int] = moments) -> None:
             if next(moments) == last:
                 pl.read_parquet(made / "r.parquet").head(9).write_parquet(path)
 
@@ -170,7 +171,7 @@ def test_cancelled_work_leaves_nothing(made: Path, tmp_path: Path, monkeypatch: 
 @pytest.mark.usefixtures("spilling")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_disk_is_no_answer(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spill.tempfile, "TemporaryFile", lambda **_: open("/dev/full", "r+b", buffering=0))
+    monkeypatch.setattr(spill.tempfile, "TemporaryFile", lambda **_: Path("/dev/full").open("r+b", buffering=0))
     for work in (
         lambda: steps.check(made / "t.parquet", POLICY, engine="disk"),
         lambda: steps.verify(made / "parts", made / "parts.json", engine="disk"),

@@ -112,28 +112,49 @@ def counted(
 
     `rows` is told how many rows each file has.
     """
-    budget = None if needs_all_classes(policy) else BUDGET
-    groups = GroupedRows(grouping_of(policy, counted_by_person(policy)), budget=budget)
-    repeats: dict[str, GroupedRows] = {}
-
-    def wanted(columns: pl.DataFrame) -> list[str]:
-        check_columns(columns, policy, ignore_others=ignore_others)
-        warn_of_leaks(columns, policy)
-        present = {column.name for column in columns.iter_columns() if forms_classes(column.dtype)}
-        identifiers = [] if policy.person is not None else [name for name in policy.identifiers if name in present]
-        repeats.update({name: GroupedRows(repeats_of(name, policy), budget=BUDGET) for name in identifiers})
-        return [*groups.grouping.columns, *identifiers]
-
+    counting = Counting(policy, ignore_others)
     try:
-        for name, batch in table.batches(wanted, progress):
-            for each in (groups, *repeats.values()):
-                each.add(batch)
+        for name, batch in table.batches(counting.wanted, progress):
+            counting.add(batch)
             if rows is not None:
                 rows[name] += batch.height
-        found = CountedTable.of(groups, policy)
-        for name, counted_cells in repeats.items():
-            warn_of_repeats(name, counted_cells.repeated())
+        found = CountedTable.of(counting.groups, policy)
+        counting.warn()
         yield found
     finally:
-        for each in (groups, *repeats.values()):
-            each.close()
+        counting.close()
+
+
+class Counting:
+    """Everything that is counted while a table is read: its groups of rows, and how often identifiers repeat."""
+
+    def __init__(self, policy: Policy, ignore_others: bool) -> None:
+        budget = None if needs_all_classes(policy) else BUDGET
+        self.policy, self.ignore_others = policy, ignore_others
+        self.groups = GroupedRows(grouping_of(policy, counted_by_person(policy)), budget=budget)
+        self.identifiers: dict[str, GroupedRows] = {}
+
+    def wanted(self, columns: pl.DataFrame) -> list[str]:
+        """Return the columns that have to be read; a table that does not fit the policy is refused."""
+        check_columns(columns, self.policy, ignore_others=self.ignore_others)
+        warn_of_leaks(columns, self.policy)
+        if self.policy.person is None:
+            present = {column.name for column in columns.iter_columns() if forms_classes(column.dtype)}
+            for name in present.intersection(self.policy.identifiers):
+                self.identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET)
+        return [*self.groups.grouping.columns, *self.identifiers]
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Count the rows of a batch."""
+        for groups in (self.groups, *self.identifiers.values()):
+            groups.add(batch)
+
+    def warn(self) -> None:
+        """Warn about identifiers that repeat."""
+        for name, groups in self.identifiers.items():
+            warn_of_repeats(name, groups.repeated())
+
+    def close(self) -> None:
+        """Give back the space on disk."""
+        for groups in (self.groups, *self.identifiers.values()):
+            groups.close()

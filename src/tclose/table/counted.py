@@ -144,7 +144,7 @@ class CountedClasses:
         return self._groups[extra][self._grouping.key(name)]
 
     def _shown(self, extra: Extra) -> pl.DataFrame:
-        return self._groups[extra].select(self._grouping.keys())
+        return self._groups[extra].select(self._grouping.keys_of())
 
     @cached_property
     def _grouping(self) -> Grouping:

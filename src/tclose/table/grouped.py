@@ -44,7 +44,7 @@ class Grouping:
         """The columns that are read, each once."""
         return tuple(dict.fromkeys([*self.visible, *(name for extra in self.extras for name in extra)]))
 
-    def keys(self, extra: Extra = ()) -> list[str]:
+    def keys_of(self, extra: Extra = ()) -> list[str]:
         """Return what columns are called in a frame of groups: polars takes names such as ^x$ for patterns."""
         return [self.key(name) for name in dict.fromkeys((*self.visible, *extra))]
 
@@ -76,7 +76,7 @@ class GroupedRows:
         number = int(kept[ROWS].sum())
         self.rows, self.withheld = self.rows + number, self.withheld + batch.height - number
         for extra in self.grouping.extras:
-            keys = self.grouping.keys(extra)
+            keys = self.grouping.keys_of(extra)
             some = summed(kept.select(*keys, ROWS, *([] if extra else [FIRST])), keys)
             self._pending[extra].append(some)
             self._waiting += some.height
@@ -117,7 +117,7 @@ class GroupedRows:
         for groups in self.buckets():
             several = groups[()].filter(pl.col(ROWS) > 1)
             known = np.ones(several.height, dtype=bool)
-            for key in self.grouping.keys():
+            for key in self.grouping.keys_of():
                 known &= ~lacking(several[key], self.grouping.missing)
             rows += int(several[ROWS].to_numpy()[known].sum())
         return rows
@@ -161,7 +161,7 @@ class GroupedRows:
 
     def _one_zero(self, frames: Sequence[pl.DataFrame], extra: Extra) -> pl.DataFrame:
         """Add frames up, with one spelling of zero."""
-        keys = self.grouping.keys(extra)
+        keys = self.grouping.keys_of(extra)
         folded = [key for key in keys if self._zeros.get(key) == (True, True)]
         groups = pl.concat(frames) if len(frames) > 1 else frames[0]
         for key in folded:
@@ -172,7 +172,7 @@ class GroupedRows:
         """Add up what the batches have counted; write it to the temporary file where it is too much."""
         for extra, frames in self._pending.items():
             if len(frames) > 1:
-                self._pending[extra] = [summed(pl.concat(frames), self.grouping.keys(extra))]
+                self._pending[extra] = [summed(pl.concat(frames), self.grouping.keys_of(extra))]
         self._waiting, self._added = 0, sum(frame.height for frames in self._pending.values() for frame in frames)
         size = sum(frame.estimated_size() for frames in self._pending.values() for frame in frames)
         if self.budget is not None and size > self.budget:
@@ -192,7 +192,7 @@ class GroupedRows:
 
     def _bucket_of(self, groups: pl.DataFrame) -> pl.Series:
         """Return the bucket of each group; cells that may turn out to be equal must have the same one."""
-        cells = [_alike(groups[key]).alias(str(place)) for place, key in enumerate(self.grouping.keys())]
+        cells = [_alike(groups[key]).alias(str(place)) for place, key in enumerate(self.grouping.keys_of())]
         return (pl.DataFrame(cells).hash_rows() % BUCKETS).cast(pl.Int64).alias("bucket")
 
 
