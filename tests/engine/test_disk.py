@@ -171,7 +171,8 @@ def test_cancelled_work_leaves_nothing(made: Path, tmp_path: Path, monkeypatch: 
 @pytest.mark.usefixtures("spilling")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_disk_is_no_answer(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spill.tempfile, "TemporaryFile", lambda **_: Path("/dev/full").open("r+b", buffering=0))
+    full = Path("/dev/full")
+    monkeypatch.setattr(spill.tempfile, "TemporaryFile", lambda **_: full.open("r+b", buffering=0))
     for work in (
         lambda: steps.check(made / "t.parquet", POLICY, engine="disk"),
         lambda: steps.verify(made / "parts", made / "parts.json", engine="disk"),
