@@ -202,7 +202,7 @@ def test_auto_goes_by_the_size_of_the_file(made: Path, tmp_path: Path, monkeypat
     table, parts = made / "t.parquet", made / "parts"
     present = replace(POLICY, presence={"population": "nowhere.csv", "max": 0.5})
     assert not choosing.on_disk("auto", table, POLICY)
-    monkeypatch.setattr(choosing, "LARGE", 1)
+    monkeypatch.setattr(choosing, "LARGE", dict.fromkeys(choosing.LARGE, 1))
     assert choosing.on_disk("auto", table, POLICY)
     assert choosing.on_disk("auto", parts, POLICY)
     assert not choosing.on_disk("auto", table, present)

@@ -10,9 +10,11 @@ from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.release.certificate import load
 from tclose.release.layouts.one_table import ENTRY
-from tclose.table.batches import table_on_disk
+from tclose.table.batches import source_of, table_on_disk
+from tclose.table.sources.columnar import PARQUET
+from tclose.table.sources.csv import CSV
 
-LARGE = 64 << 20  # bytes of a table on disk from which on `auto` chooses `disk` (decision 096)
+LARGE = {PARQUET.name: 16 << 20, CSV.name: 128 << 20}  # bytes from which on `auto` chooses `disk` (decision 096)
 
 
 def on_disk(engine: str, table: Any, policy: Policy | None = None) -> bool:
@@ -39,6 +41,7 @@ def verified_on_disk(engine: str, release: str | Path, certificate: str | Path) 
 
 def _is_large(path: str | Path) -> bool:
     try:
-        return table_on_disk(path).size >= LARGE
+        table = table_on_disk(path)
+        return table.size >= LARGE[PARQUET.name if table.folder else source_of(Path(path))]
     except InputError:  # the engine memory can read it, or says why not
         return False
