@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import polars as pl
@@ -54,7 +54,7 @@ class Slices:
     def __init__(self, frame: pl.DataFrame, rows: int) -> None:
         self.frame, self.rows = frame, rows
 
-    def batches(self, wanted: Any, progress: Progress) -> Iterator[tuple[str, pl.DataFrame]]:
+    def batches(self, wanted: Any, progress: Progress) -> Generator[tuple[str, pl.DataFrame]]:
         names = wanted(self.frame.clear())
         yield from (("", part.select([pl.col(f"^{_escaped(name)}$") for name in names])) for part in self.parts)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tclose import InputError, read
+from tclose import InputError, read, steps
 from tclose.table.batches import TableOnDisk, table_on_disk
 from tclose.table.sources.csv import parse
 from tclose.types import silent
@@ -76,6 +76,14 @@ def test_parquet_in_batches(tmp_path: Path, parts: Path) -> None:
     for path in (file, parts):
         assert whole(replace(table_on_disk(path), batch_rows=4)).equals(read(path))
         assert whole(table_on_disk(path), ["pay", "^age$"]).equals(FRAME.select("pay", pl.nth(0)))
+
+
+def test_a_part_may_be_empty(tmp_path: Path, parts: Path) -> None:
+    FRAME.clear().write_parquet(parts / "part-1a.parquet")
+    assert whole(table_on_disk(parts)).equals(FRAME)
+    FRAME.clear().write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="a header but no rows"):
+        steps.check(tmp_path / "t.parquet", {"quasi": ["ward"], "k": 2, "others": "drop"}, engine="disk")
 
 
 def test_progress_grows_to_the_whole(parts: Path) -> None:

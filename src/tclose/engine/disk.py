@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -112,12 +112,14 @@ def counted(
 
     `rows` is told how many rows each file has.
     """
-    counting = Counting(policy, ignore_others)
+    told = Repeating(progress)
+    counting = Counting(policy, ignore_others, told.beat)
     try:
-        for name, batch in table.batches(counting.wanted, progress):
-            counting.add(batch)
-            if rows is not None:
-                rows[name] += batch.height
+        with closing(table.batches(counting.wanted, told)) as batches:
+            for name, batch in batches:
+                counting.add(batch)
+                if rows is not None:
+                    rows[name] += batch.height
         found = CountedTable.of(counting.groups, policy)
         counting.warn()
         yield found
@@ -128,10 +130,10 @@ def counted(
 class Counting:
     """Everything that is counted while a table is read: its groups of rows, and how often identifiers repeat."""
 
-    def __init__(self, policy: Policy, ignore_others: bool) -> None:
+    def __init__(self, policy: Policy, ignore_others: bool, beat: Beat) -> None:
         budget = None if needs_all_classes(policy) else BUDGET
-        self.policy, self.ignore_others = policy, ignore_others
-        self.groups = GroupedRows(grouping_of(policy, counted_by_person(policy)), budget=budget)
+        self.policy, self.ignore_others, self.beat = policy, ignore_others, beat
+        self.groups = GroupedRows(grouping_of(policy, counted_by_person(policy)), budget=budget, beat=beat)
         self.identifiers: dict[str, GroupedRows] = {}
 
     def wanted(self, columns: pl.DataFrame) -> list[str]:
@@ -141,7 +143,7 @@ class Counting:
         if self.policy.person is None:
             present = {column.name for column in columns.iter_columns() if forms_classes(column.dtype)}
             for name in present.intersection(self.policy.identifiers):
-                self.identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET)
+                self.identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET, beat=self.beat)
         return [*self.groups.grouping.columns, *self.identifiers]
 
     def add(self, batch: pl.DataFrame) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 
@@ -66,12 +65,10 @@ def needs_all_classes(policy: Policy) -> bool:
 
 def judge_counted(table: CountedTable, policy: Policy, progress: Progress = silent) -> JudgedCounts:
     """Judge the classes of a counted table."""
-    buckets = table.classes()
-    first, second = next(buckets), next(buckets, None)
-    if second is None:
-        return _judged_at_once(first, policy, progress)
+    if not table.groups.spilled:
+        return _judged_at_once(next(table.classes()), policy, progress)
     done, judged = 0, []
-    for classes in chain((first, second), buckets):
+    for classes in table.classes():
         judged.append(_judged_bucket(classes, policy))
         done += int(judged[-1].sizes.sum())
         progress(done / len(table), "judging")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -69,7 +69,7 @@ class TableOnDisk:
         """The number of bytes of all files."""
         return sum(part.size for part in self.parts)
 
-    def batches(self, wanted: Wanted, progress: Progress) -> Iterator[tuple[str, pl.DataFrame]]:
+    def batches(self, wanted: Wanted, progress: Progress) -> Generator[tuple[str, pl.DataFrame]]:
         """Yield the wanted columns of all files, batch by batch, with the name of the file."""
         done, known = 0, Known(wanted)
         with BatchReader() as reader:
@@ -92,7 +92,7 @@ class TableOnDisk:
         read, places = 0, [columns.columns.index(wanted) for wanted in known.wanted_of(name, columns)]
         for frame in reader.batches(places, self.batch_rows):
             read += frame.height
-            share(read / rows)
+            share(read / max(rows, 1))
             yield frame
         if read != rows:
             raise InputError(DAMAGED)

@@ -17,7 +17,7 @@ from tclose.table.classes import check_cells
 from tclose.table.spill import SpillFile
 from tclose.table.tally import Tally, comparable, marked_missing
 from tclose.table.values import all_numbers, has_minus_zero, with_one_float_zero, without_minus
-from tclose.types import Bools
+from tclose.types import Beat, Bools, still
 
 ROWS, FIRST = "rows", "first"
 BUDGET = 256 << 20  # bytes of groups in memory; more are written to the temporary file
@@ -56,8 +56,9 @@ class Grouping:
 class GroupedRows:
     """The groups of all batches so far."""
 
-    def __init__(self, grouping: Grouping, *, budget: int | None) -> None:
+    def __init__(self, grouping: Grouping, *, budget: int | None, beat: Beat = still) -> None:
         self.grouping, self.budget = grouping, budget  # without a budget, everything stays in memory
+        self._beat = beat
         self.rows = self.withheld = 0
         self._pending: dict[Extra, list[pl.DataFrame]] = {extra: [] for extra in grouping.extras}
         self._added = 0  # groups that were added up last time
@@ -88,6 +89,11 @@ class GroupedRows:
         """How many rows were read."""
         return self.rows + self.withheld
 
+    @property
+    def spilled(self) -> bool:
+        """Whether groups had to be written to a temporary file; certain once `buckets` were looked at."""
+        return bool(self._spilled)
+
     def buckets(self) -> Iterator[Groups]:
         """Yield the groups of all rows; the rows of a class are never in two buckets."""
         self._add_up()
@@ -96,6 +102,7 @@ class GroupedRows:
             return
         self._spill()
         for bucket in range(BUCKETS):
+            self._beat()
             found = {extra: self._spilled.frames((extra, bucket)) for extra in self.grouping.extras}
             if found[()]:
                 yield {extra: self._one_zero(frames, extra) for extra, frames in found.items()}
@@ -186,6 +193,7 @@ class GroupedRows:
                     "bucket", as_dict=True, include_key=False
                 )
                 for (bucket,), part in by_bucket.items():
+                    self._beat()
                     self._spilled.append((extra, bucket), part)
             self._pending[extra] = []
         self._added = 0
