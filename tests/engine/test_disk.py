@@ -55,6 +55,25 @@ def test_a_file_is_checked_as_in_memory(made: Path) -> None:
     assert not found.satisfied
 
 
+@pytest.mark.parametrize("spilled", [False, True])
+def test_hierarchies_and_columns_of_two_roles(tmp_path: Path, request: pytest.FixtureRequest, spilled: bool) -> None:
+    if spilled:
+        request.getfixturevalue("spilling")
+    FRAME.write_csv(tmp_path / "t.csv")
+    diagnoses = FRAME["diagnosis"].unique().sort().to_list()
+    rows = "".join(f"{name};{'odd' if place % 2 else 'even'};*\n" for place, name in enumerate(diagnoses))
+    (tmp_path / "diagnosis.csv").write_text(rows)
+    (tmp_path / "sex.csv").write_text("".join(f"{sex};*\n" for sex in FRAME["sex"].unique().sort()))
+    sensitive = {"diagnosis": {"t": 0.5, "hierarchy": "diagnosis.csv"}, "age": {"t": 0.4, "bins": {"quantiles": 4}}}
+    quasi = {"age": {}, "sex": {"hierarchy": "sex.csv"}, "zip": {"hierarchy": {"prefix": [3]}}}
+    asked = {"quasi": quasi, "sensitive": sensitive, "both": ["age"], "others": "drop"}
+    policy = Policy.from_dict(asked, folder=tmp_path)
+    assert steps.check(tmp_path / "t.csv", policy, engine="disk") == steps.check(tmp_path / "t.csv", policy)
+    (tmp_path / "sex.csv").write_text("x;*\n")
+    with pytest.raises(InputError, match="the hierarchy sex.csv misses"):
+        steps.check(tmp_path / "t.csv", policy, engine="disk")
+
+
 @pytest.mark.parametrize("name", ["r.csv", "r.parquet", "parts"])
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_release_is_verified_as_in_memory(made: Path, tmp_path: Path, name: str, wrong: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Generator, Sequence
@@ -22,7 +23,7 @@ COLUMNS = ["zone", "^sex$", "ward", "ranked", "measured", "named", "who"]
 ROW = st.tuples(
     st.sampled_from(["-0", "0", "1", "0.0", None]) | st.sampled_from(["a", "b", "", "-0"]),
     st.sampled_from(["f", "m", None]),
-    st.sampled_from([0.0, -0.0, 1.5, None]),
+    st.sampled_from([0.0, -0.0, 1.5, None]) | st.just(math.nan),
     st.integers(1, 5) | st.just(99),
     st.sampled_from([0.5, 1.25, 7.0, 100.0]) | st.just(-0.0) | st.none(),
     st.sampled_from(["flu", "cold", "Flu", "-0"]) | st.sampled_from(["", "?"]),

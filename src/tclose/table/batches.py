@@ -22,7 +22,7 @@ from tclose.table.sources.trial_reading import DAMAGED
 from tclose.types import Progress
 from tclose.words import legible
 
-BATCH_ROWS = 1 << 19
+BATCH_ROWS = 1 << 18
 BLOCK = 1 << 25  # bytes of a CSV file
 READING = "reading"
 

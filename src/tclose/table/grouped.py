@@ -71,7 +71,7 @@ class GroupedRows:
         cells = {self.grouping.key(name): self._cells(batch[name]) for name in self.grouping.columns}
         first = pl.int_range(self.read, self.read + batch.height, dtype=pl.Int64, eager=True)
         every = pl.DataFrame({**cells, FIRST: first})
-        groups = every.group_by(list(cells)).agg(pl.len().cast(pl.Int64).alias(ROWS), pl.col(FIRST).first())
+        groups = every.group_by(list(cells)).agg(pl.len().cast(pl.Int64).alias(ROWS), pl.col(FIRST).min())
         self._note_zeros(groups, [name for name in self.grouping.columns if batch[name].dtype == pl.String])
         kept = self._with_one_unknown(groups.filter(pl.Series(self._kept(groups))))
         number = int(kept[ROWS].sum())
