@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,6 +19,8 @@ from tclose.engine import choosing, disk
 from tclose.examples import hospital
 from tclose.release.certificate import digest_of
 from tclose.table import grouped, spill
+from tclose.table.batches import table_on_disk
+from tclose.types import silent
 
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
 FRAME = hospital(200, seed=3)
@@ -70,7 +73,7 @@ def test_hierarchies_and_columns_of_two_roles(tmp_path: Path, request: pytest.Fi
     policy = Policy.from_dict(asked, folder=tmp_path)
     assert steps.check(tmp_path / "t.csv", policy, engine="disk") == steps.check(tmp_path / "t.csv", policy)
     (tmp_path / "sex.csv").write_text("x;*\n")
-    with pytest.raises(InputError, match="the hierarchy sex.csv misses"):
+    with pytest.raises(InputError, match=r"the hierarchy sex\.csv misses"):
         steps.check(tmp_path / "t.csv", policy, engine="disk")
 
 
@@ -111,6 +114,23 @@ def test_the_same_warnings_are_given(made: Path, request: pytest.FixtureRequest,
         steps.check(made / "t.parquet", policy, engine="memory")
     assert sorted(str(each.message) for each in found) == sorted(str(each.message) for each in expected)
     assert any("identifier 'zip' repeats" in str(each.message) for each in found)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "sentence"),
+    [
+        ("s", [1.0, 2.0, math.nan, 3.0, math.nan, math.inf], "'s' has NaN or infinity in 1 row, first in row 3: "),
+        ("s", [[1], [2], [1], [1], [2], [1]], "'s' is of type List"),
+        ("q", [[1], [2], [1], [1], [2], [1]], "'q' is of type List"),
+    ],
+)
+def test_columns_that_cannot_be_judged(tmp_path: Path, column: str, cells: list[Any], sentence: str) -> None:
+    frame = pl.DataFrame({"q": [1, 1, 2, 2, 3, 3], "s": [1, 2, 3, 4, 5, 6]}).with_columns(pl.Series(column, cells))
+    frame.write_parquet(tmp_path / "t.parquet")
+    table = replace(table_on_disk(tmp_path / "t.parquet"), batch_rows=4)
+    policy = Policy.from_dict({"quasi": ["q"], "sensitive": {"s": {"t": 0.5}}})
+    with pytest.raises(InputError, match=sentence):
+        disk.check_table(table, policy, ignore_others=False, progress=silent)
 
 
 def altered(made: Path, tmp_path: Path, change: Callable[[Path], object]) -> Verification:

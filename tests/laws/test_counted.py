@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from typing import Any
 
 import polars as pl
@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from tclose import CheckResult, Policy, Progress, TcloseError, check
 from tclose.engine import disk
 from tclose.table import grouped
+from tclose.table.batches import Batch
+from tclose.table.grouped import cell_groups
 from tclose.types import silent
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
@@ -55,17 +57,10 @@ class Slices:
     def __init__(self, frame: pl.DataFrame, rows: int) -> None:
         self.frame, self.rows = frame, rows
 
-    def batches(self, wanted: Any, progress: Progress) -> Generator[tuple[str, pl.DataFrame]]:
-        names = wanted(self.frame.clear())
-        yield from (("", part.select([pl.col(f"^{_escaped(name)}$") for name in names])) for part in self.parts)
-
-    @property
-    def parts(self) -> Sequence[pl.DataFrame]:
-        return list(self.frame.iter_slices(self.rows))
-
-
-def _escaped(name: str) -> str:
-    return name.replace("^", r"\^").replace("$", r"\$")
+    def batches(self, wanted: Any, progress: Progress) -> Generator[Batch]:
+        columns = wanted(self.frame.clear())
+        for part in self.frame.iter_slices(self.rows):
+            yield Batch("", part.height, [cell_groups(part, names) for names in columns])
 
 
 @st.composite

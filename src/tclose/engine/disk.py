@@ -26,7 +26,7 @@ from tclose.release.published_files import FilesOf
 from tclose.release.verification import Verification, Verified, not_judged, table_problems
 from tclose.release.verify import verify_with
 from tclose.table import CountedTable
-from tclose.table.batches import Part, TableOnDisk, table_on_disk
+from tclose.table.batches import Batch, Part, TableOnDisk, table_on_disk
 from tclose.table.classes import forms_classes
 from tclose.table.coded import check_columns, warn_of_leaks, warn_of_repeats
 from tclose.table.counted import grouping_of, repeats_of
@@ -116,10 +116,10 @@ def counted(
     counting = Counting(policy, ignore_others, told.beat)
     try:
         with closing(table.batches(counting.wanted, told)) as batches:
-            for name, batch in batches:
+            for batch in batches:
                 counting.add(batch)
                 if rows is not None:
-                    rows[name] += batch.height
+                    rows[batch.file] += batch.rows
         found = CountedTable.of(counting.groups, policy)
         counting.warn()
         yield found
@@ -136,20 +136,21 @@ class Counting:
         self.groups = GroupedRows(grouping_of(policy, counted_by_person(policy)), budget=budget, beat=beat)
         self.identifiers: dict[str, GroupedRows] = {}
 
-    def wanted(self, columns: pl.DataFrame) -> list[str]:
-        """Return the columns that have to be read; a table that does not fit the policy is refused."""
+    def wanted(self, columns: pl.DataFrame) -> list[tuple[str, ...]]:
+        """Return the columns that have to be counted; a table that does not fit the policy is refused."""
         check_columns(columns, self.policy, ignore_others=self.ignore_others)
         warn_of_leaks(columns, self.policy)
+        self.groups.check(columns)
         if self.policy.person is None:
             present = {column.name for column in columns.iter_columns() if forms_classes(column.dtype)}
             for name in present.intersection(self.policy.identifiers):
                 self.identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET, beat=self.beat)
-        return [*self.groups.grouping.columns, *self.identifiers]
+        return [groups.grouping.columns for groups in (self.groups, *self.identifiers.values())]
 
-    def add(self, batch: pl.DataFrame) -> None:
+    def add(self, batch: Batch) -> None:
         """Count the rows of a batch."""
-        for groups in (self.groups, *self.identifiers.values()):
-            groups.add(batch)
+        for counted_groups, groups in zip((self.groups, *self.identifiers.values()), batch.groups, strict=True):
+            counted_groups.add(groups, batch.rows)
 
     def warn(self) -> None:
         """Warn about identifiers that repeat."""

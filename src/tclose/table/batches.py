@@ -12,6 +12,7 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy.paths import check_name, check_readable
+from tclose.table.grouped import ROWS, cell_groups
 from tclose.table.sources import SOURCES, is_folder
 from tclose.table.sources.batch_reading import BatchReader
 from tclose.table.sources.columnar import PARQUET
@@ -22,11 +23,13 @@ from tclose.table.sources.trial_reading import DAMAGED
 from tclose.types import Progress
 from tclose.words import legible
 
-BATCH_ROWS = 1 << 18
+BATCH_ROWS = 1 << 20
 BLOCK = 1 << 25  # bytes of a CSV file
 READING = "reading"
 
-Wanted = Callable[[pl.DataFrame], Sequence[str]]  # from a frame without rows to the columns that are read
+Wanted = Callable[
+    [pl.DataFrame], Sequence[Sequence[str]]
+]  # from a frame without rows to columns to be counted together
 Share = Callable[[float], None]  # is told which share of a file is read
 
 
@@ -39,15 +42,24 @@ class Part:
     open: Callable[[], AbstractContextManager[Path]]  # gives a file that stays as it is while it is read
 
 
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a file: for each list of wanted columns, their different cells, counted (`cell_groups`)."""
+
+    file: str
+    rows: int
+    groups: Sequence[pl.DataFrame]
+
+
 class Known:
     """The columns of the first file, and those that are wanted: other files must have the same."""
 
     def __init__(self, wanted: Wanted) -> None:
-        self._wanted, self._names = wanted, list[str]()
+        self._wanted, self._names = wanted, list[Sequence[str]]()
         self._first: tuple[str, pl.DataFrame] | None = None
 
-    def wanted_of(self, name: str, columns: pl.DataFrame) -> list[str]:
-        """Return the columns that are read of a file."""
+    def wanted_of(self, name: str, columns: pl.DataFrame) -> list[Sequence[str]]:
+        """Return the columns that are counted of a file."""
         if self._first is None:
             self._first, self._names = (name, columns), list(self._wanted(columns))
         else:
@@ -69,8 +81,8 @@ class TableOnDisk:
         """The number of bytes of all files."""
         return sum(part.size for part in self.parts)
 
-    def batches(self, wanted: Wanted, progress: Progress) -> Generator[tuple[str, pl.DataFrame]]:
-        """Yield the wanted columns of all files, batch by batch, with the name of the file."""
+    def batches(self, wanted: Wanted, progress: Progress) -> Generator[Batch]:
+        """Yield what is wanted of all files, batch by batch."""
         done, known = 0, Known(wanted)
         with BatchReader() as reader:
             for part in self.parts:
@@ -81,21 +93,28 @@ class TableOnDisk:
                     elif self.folder:
                         raise InputError(f"{legible(part.name)} {NO_PARQUET}")
                     else:
-                        found = csv_batches(path, wanted, self.block, share)
-                    yield from ((part.name, frame) for frame in found)
+                        found = self._csv(path, part.name, known, share)
+                    yield from found
                 done += part.size
 
-    def _parquet(
-        self, reader: BatchReader, path: Path, name: str, known: Known, share: Share
-    ) -> Iterator[pl.DataFrame]:
+    def _parquet(self, reader: BatchReader, path: Path, name: str, known: Known, share: Share) -> Iterator[Batch]:
         columns, rows = reader.open(path)
-        read, places = 0, [columns.columns.index(wanted) for wanted in known.wanted_of(name, columns)]
-        for frame in reader.batches(places, self.batch_rows):
-            read += frame.height
-            share(read / max(rows, 1))
-            yield frame
+        place_of = {column: place for place, column in enumerate(columns.columns)}
+        places = [[place_of[column] for column in some] for some in known.wanted_of(name, columns)]
+        read = 0
+        for groups in reader.groups(rows, places, self.batch_rows):
+            number = int(groups[0][ROWS].sum())
+            read += number
+            share(read / rows)
+            yield Batch(name, number, groups)
         if read != rows:
             raise InputError(DAMAGED)
+
+    def _csv(self, path: Path, name: str, known: Known, share: Share) -> Iterator[Batch]:
+        wanted: list[Sequence[str]] = []
+        for frame in csv_batches(path, self.block, share):
+            wanted = wanted or known.wanted_of(name, frame.clear())
+            yield Batch(name, frame.height, [cell_groups(frame, some) for some in wanted])
 
     def _report(self, progress: Progress, done: int, size: int, share: float) -> None:
         progress(min(1.0, (done + share * size) / max(self.size, 1)), READING)

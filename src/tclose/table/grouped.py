@@ -13,13 +13,14 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from tclose.errors import InputError
 from tclose.table.classes import check_cells
+from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.table.spill import SpillFile
 from tclose.table.tally import Tally, comparable, marked_missing
 from tclose.table.values import all_numbers, has_minus_zero, with_one_float_zero, without_minus
 from tclose.types import Beat, Bools, still
 
-ROWS, FIRST = "rows", "first"
 BUDGET = 256 << 20  # bytes of groups in memory; more are written to the temporary file
 PENDING = 1 << 20  # groups of batches that wait to be added up, at least
 BUCKETS = 64
@@ -44,6 +45,11 @@ class Grouping:
         """The columns that are read, each once."""
         return tuple(dict.fromkeys([*self.visible, *(name for extra in self.extras for name in extra)]))
 
+    @property
+    def keys_of_all(self) -> list[str]:
+        """What all columns are called in a frame of groups: by their places."""
+        return [str(place) for place in range(len(self.columns))]
+
     def keys_of(self, extra: Extra = ()) -> list[str]:
         """Return what columns are called in a frame of groups: polars takes names such as ^x$ for patterns."""
         return [self.key(name) for name in dict.fromkeys((*self.visible, *extra))]
@@ -66,16 +72,21 @@ class GroupedRows:
         self._spilled = SpillFile()
         self._zeros: dict[str, tuple[bool, bool]] = {}  # has a column of text a -0; is all of it numbers
 
-    def add(self, batch: pl.DataFrame) -> None:
-        """Count the rows of one more batch, which has all columns of the grouping."""
-        cells = {self.grouping.key(name): self._cells(batch[name]) for name in self.grouping.columns}
-        first = pl.int_range(self.read, self.read + batch.height, dtype=pl.Int64, eager=True)
-        every = pl.DataFrame({**cells, FIRST: first})
-        groups = every.group_by(list(cells)).agg(pl.len().cast(pl.Int64).alias(ROWS), pl.col(FIRST).min())
-        self._note_zeros(groups, [name for name in self.grouping.columns if batch[name].dtype == pl.String])
+    def check(self, columns: pl.DataFrame) -> None:
+        """Refuse columns, given without rows, whose cells cannot be counted."""
+        for name in self.grouping.columns:
+            (comparable if name in self.grouping.compared else check_cells)(columns[name])
+
+    def add(self, batch: pl.DataFrame, rows: int) -> None:
+        """Count one more batch of so many rows, whose different cells were counted (`cell_groups`)."""
+        texts = [key for key in self.grouping.keys_of_all if batch[key].dtype == pl.String]
+        cells = {self.grouping.key(name): self._cells(batch, name) for name in self.grouping.columns}
+        first = batch[FIRST].cast(pl.Int64) + self.read
+        groups = pl.DataFrame({**cells, ROWS: batch[ROWS].cast(pl.Int64), FIRST: first})
+        self._note_zeros(groups, texts)
         kept = self._with_one_unknown(groups.filter(pl.Series(self._kept(groups))))
         number = int(kept[ROWS].sum())
-        self.rows, self.withheld = self.rows + number, self.withheld + batch.height - number
+        self.rows, self.withheld = self.rows + number, self.withheld + rows - number
         for extra in self.grouping.extras:
             keys = self.grouping.keys_of(extra)
             some = summed(kept.select(*keys, ROWS, *([] if extra else [FIRST])), keys)
@@ -133,12 +144,16 @@ class GroupedRows:
         """Give back the space on disk."""
         self._spilled.close()
 
-    def _cells(self, column: pl.Series) -> pl.Series:
+    def _cells(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """Return a column of a batch as it is compared."""
-        if column.name in self.grouping.compared:
-            column = comparable(column, np.arange(self.read, self.read + len(column)))
-        else:
-            column = check_cells(column)
+        column = check_cells(batch[self.grouping.key(name)])
+        if name in self.grouping.compared:
+            try:
+                column = comparable(column)
+            except InputError:  # say in which rows
+                ordered, rows = batch.sort(FIRST), batch[FIRST].sort().cast(pl.Int64) + self.read
+                column = ordered[self.grouping.key(name)].alias(name)
+                comparable(column, rows.to_numpy(), ordered[ROWS].cast(pl.Int64).to_numpy())
         if isinstance(column.dtype, pl.Categorical | pl.Enum | pl.Null):
             column = column.cast(pl.String)
         return with_one_float_zero(column) if column.dtype.is_float() else column
@@ -160,7 +175,7 @@ class GroupedRows:
 
     def _note_zeros(self, groups: pl.DataFrame, texts: Sequence[str]) -> None:
         """Find out whether -0 is 0, which holds where all cells of a column of text are numbers."""
-        for key in map(self.grouping.key, texts):
+        for key in texts:
             minus, numeric = self._zeros.get(key, (False, True))
             if numeric:
                 numeric = all_numbers(groups[key], self.grouping.missing)
@@ -202,6 +217,13 @@ class GroupedRows:
         """Return the bucket of each group; cells that may turn out to be equal must have the same one."""
         cells = [_alike(groups[key]).alias(str(place)) for place, key in enumerate(self.grouping.keys_of())]
         return (pl.DataFrame(cells).hash_rows() % BUCKETS).cast(pl.Int64).alias("bucket")
+
+
+def cell_groups(batch: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Count the different cells of some columns of a batch, which get their places as names."""
+    keys = [str(place) for place in range(len(names))]
+    cells = pl.DataFrame({key: batch[name] for key, name in zip(keys, names, strict=True)})
+    return cells.with_row_index(FIRST).group_by(keys).agg(pl.len().alias(ROWS), pl.col(FIRST).min())
 
 
 def summed(groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

@@ -1,7 +1,7 @@
-"""Parquet files in batches of some of their columns, read by another process.
+"""Parquet files in batches, of which another process counts the different cells.
 
-A damaged file can end the process that reads it (decision 051). Here, that process hands over what it reads, so nothing
-is read twice, and no more than a few batches are in memory.
+A damaged file can end the process that reads it (decision 051). Here, that process hands over what it has counted, so
+nothing is read twice, and no more than a few batches are in memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.table.sources.trial_process import BATCHES, LENGTH
+from tclose.table.sources.trial_process import GROUPS, LENGTH
 from tclose.table.sources.trial_reading import DAMAGED, ReadingProcess
 
 
@@ -22,7 +22,7 @@ class BatchReader(ReadingProcess):
     """A process that reads Parquet files in batches, one file after the other."""
 
     def __init__(self) -> None:
-        super().__init__("scan_parquet" + BATCHES)
+        super().__init__("scan_parquet" + GROUPS)
 
     def open(self, path: Path) -> tuple[pl.DataFrame, int]:
         """Return the columns of a file, as a frame without rows, and how many rows it has."""
@@ -30,11 +30,11 @@ class BatchReader(ReadingProcess):
         rows = self._number()
         return self._frame(self._number()), rows
 
-    def batches(self, places: Sequence[int], rows: int) -> Iterator[pl.DataFrame]:
-        """Yield some columns of the file that was opened last."""
-        self._send({"places": list(places), "rows": rows})
-        while length := self._number():
-            yield self._frame(length)
+    def groups(self, rows: int, places: Sequence[Sequence[int]], batch_rows: int) -> Iterator[list[pl.DataFrame]]:
+        """Yield the groups of each batch of the file that was opened last, for each list of places of columns."""
+        self._send({"places": [list(some) for some in places], "rows": batch_rows})
+        for _ in range(0, rows, batch_rows):
+            yield [self._frame(self._number()) for _ in places]
 
     def _send(self, asked: dict[str, object]) -> None:
         self.ask(json.dumps(asked).encode() + b"\n")

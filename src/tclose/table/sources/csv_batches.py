@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +12,9 @@ from tclose.table.sources.csv import FIRST, NEWLINE, Before, outside_quotes, par
 from tclose.types import Ints
 
 
-def csv_batches(
-    path: Path, wanted: Callable[[pl.DataFrame], Sequence[str]], block: int, share: Callable[[float], None]
-) -> Iterator[pl.DataFrame]:
-    """Yield the wanted columns of a CSV file; `share` is told which share of the file is read."""
+def csv_batches(path: Path, block: int, share: Callable[[float], None]) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a CSV file; `share` is told which share of the file is read."""
     size, read, header, before = max(path.stat().st_size, 1), 0, b"", FIRST
-    names: list[str] = []
     for piece in _pieces(path, block):
         data = header + piece
         read += len(piece)
@@ -27,11 +24,10 @@ def csv_batches(
         if not header:
             data = trimmed(data)
             header = data[: int(_ends_of_records(data)[0]) + 1]
-            names = list(wanted(frame.clear()))
         lines = data.count(b"\n") - header.count(b"\n")
         before = Before(before.records + frame.height, before.lines + lines)
         share(read / size)
-        yield frame.select(pl.nth([frame.columns.index(name) for name in names]))
+        yield frame
 
 
 def _pieces(path: Path, block: int) -> Iterator[bytes]:

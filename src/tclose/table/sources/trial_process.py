@@ -3,7 +3,7 @@
 `trial_reading` starts it with `python -c` and the text of this module, so it imports nothing of tclose. Its arguments
 are the name of polars' reader and the folders of `sys.path`; its exit status is the answer. Where the name is followed
 by `MANY`, files come one after the other, each after its length; a byte answers each that can be read. Where it is
-followed by `BATCHES`, each line asks for a file or for some of its columns, which are answered batch by batch.
+followed by `GROUPS`, each line asks for a file, or for the different cells of some of its columns, batch by batch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-MANY, BATCHES, LENGTH = ":many", ":batches", 8  # files; tables in batches; bytes of a length
+MANY, GROUPS, LENGTH = ":many", ":groups", 8  # files; tables as groups of rows; bytes of a length
+ROWS, FIRST = "rows", "first"  # of a group
 READ, DAMAGED, REPEATED_NAME, NO_MEMORY = 0, 3, 4, 5  # exit statuses
 RESERVED, RESERVED_PER_CORE = 2 << 30, 128 << 20  # bytes of addresses that libraries and threads hardly use
 
@@ -26,8 +27,8 @@ def main() -> None:
     """Answer with an exit status; skip the clean-up of libraries, which takes time."""
     _, reader, *sys.path[:] = sys.argv
     limit_memory()
-    if reader.endswith(BATCHES):
-        os._exit(outcome_of_batches(reader.removesuffix(BATCHES)))
+    if reader.endswith(GROUPS):
+        os._exit(outcome_of_groups(reader.removesuffix(GROUPS)))
     many = reader.endswith(MANY)
     os._exit(outcome_of_many(reader.removesuffix(MANY)) if many else outcome(reader, sys.stdin.buffer.read()))
 
@@ -76,25 +77,34 @@ def outcome(reader: str, data: bytes) -> int:
     return outcome_of(read)
 
 
-def outcome_of_batches(reader: str) -> int:
+def outcome_of_groups(reader: str) -> int:
     """Answer requests for tables that are too large to be read at once, until there are no more."""
 
     def answer(pl: Any) -> None:
-        table = pl.LazyFrame()
+        table, rows = pl.LazyFrame(), 0
         for line in sys.stdin.buffer:
             asked = json.loads(line)
             if "path" in asked:
                 table = getattr(pl, reader)(asked["path"], glob=False, hive_partitioning=False)
-                sys.stdout.buffer.write(table.select(pl.len()).collect().item().to_bytes(LENGTH, "big"))
+                rows = table.select(pl.len()).collect().item()
+                sys.stdout.buffer.write(rows.to_bytes(LENGTH, "big"))
                 send(pl.DataFrame(schema=table.collect_schema()))
             else:
-                chosen = table.select(pl.nth(asked["places"]))
-                for batch in chosen.collect_batches(chunk_size=asked["rows"], maintain_order=True):
-                    send(batch)
-                sys.stdout.buffer.write(bytes(LENGTH))
+                for start in range(0, rows, asked["rows"]):
+                    for places in asked["places"]:
+                        send(groups(pl, table.slice(start, asked["rows"]), places))
+                        sys.stdout.buffer.flush()
             sys.stdout.buffer.flush()
 
     return outcome_of(answer)
+
+
+def groups(pl: Any, rows: Any, places: list[int]) -> Any:
+    """Count the different cells of some columns, which get their places in the request as names."""
+    keys = [str(key) for key in range(len(places))]
+    cells = rows.select(pl.nth(place).alias(key) for key, place in zip(keys, places, strict=True))
+    counted = cells.with_row_index(FIRST).group_by(keys).agg(pl.len().alias(ROWS), pl.col(FIRST).min())
+    return counted.collect(engine="streaming")
 
 
 def send(frame: Any) -> None:
