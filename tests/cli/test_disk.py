@@ -71,9 +71,7 @@ def test_bad_input_is_one_sentence(folder: Path, process: Callable[..., Outcome]
 @pytest.mark.usefixtures("files")
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
 @pytest.mark.parametrize("last", [2, 5])
-@pytest.mark.parametrize(
-    "asked", [("check", "t.parquet", "--policy", "p.toml"), ("verify", "r", "--certificate", "c.json")]
-)
+@pytest.mark.parametrize("asked", ["check t.parquet --policy p.toml", "verify r --certificate c.json"])
 def test_an_ended_process_leaves_nothing(folder: Path, asked: str, last: int) -> None:
     temporary = folder / "temporary"
     temporary.mkdir()

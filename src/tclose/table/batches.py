@@ -27,9 +27,8 @@ BATCH_ROWS = 1 << 20
 BLOCK = 1 << 25  # bytes of a CSV file
 READING = "reading"
 
-Wanted = Callable[
-    [pl.DataFrame], Sequence[Sequence[str]]
-]  # from a frame without rows to columns to be counted together
+# from the columns of a file, without rows, to those whose cells are counted, each list by itself
+Wanted = Callable[[pl.DataFrame], Sequence[Sequence[str]]]
 Share = Callable[[float], None]  # is told which share of a file is read
 
 
