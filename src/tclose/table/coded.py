@@ -13,21 +13,22 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError, LeakWarning, Mistakes, PolicyError, nearest
-from tclose.policy import MODELS, Policy
+from tclose.policy import MODELS, Policy, Sensitive
 from tclose.policy.settings import join
-from tclose.table import quasi
+from tclose.table import quasi, sensitive
 from tclose.table.classes import Classes, classes_of
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.joint import JointColumn, joint_columns
 from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
-from tclose.table.sensitive import MISSING, SensitiveColumn, SensitiveDomain
+from tclose.table.sensitive import MISSING, SensitiveColumn
 from tclose.table.tally import marked_missing
 from tclose.table.values import ValueDomain, Values, pairs_of_like_texts, values_of, with_one_zero
 from tclose.types import Ints
 from tclose.words import counted
 
 DomainOf = Callable[[str], ValueDomain]  # the different values of a column, by its name
+MakeColumn = Callable[[str, Sensitive], SensitiveColumn]  # from the name and the settings of a column
 
 MOST_SUPERSETS = 1024
 MOST_COMPARED = 20_000  # names that are compared, about, to suggest similar ones for missing columns
@@ -144,14 +145,14 @@ def encode(
         table = _encoded(frame, policy, np.arange(frame.height), apart=apart or {})
     else:
         table = replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
-    warn_of_like_values({name: column.domain for name, column in table.sensitive.items()})
+    warn_of_like_values(table.sensitive)
     return table
 
 
-def warn_of_like_values(sensitive: Mapping[str, SensitiveDomain]) -> None:
+def warn_of_like_values(columns: Mapping[str, SensitiveColumn]) -> None:
     """Warn about spellings such as HIV and hiv: a class that shows both looks more diverse than it is."""
-    for name, domain in sensitive.items():
-        values = domain.values
+    for name, column in columns.items():
+        values = column.domain.values
         if values.kind in ("text", "mixed") and (pairs := pairs_of_like_texts(values.texts)):
             warnings.warn(
                 f"sensitive '{name}' has {counted(pairs, 'pair')} of values that differ only in case, spaces, "
@@ -188,9 +189,8 @@ def _encoded(
     """Code rows, all of which have their sensitive values; of the `whole` table, files need not be read again."""
     table, mistakes = CodedTable(frame, policy, {}, None, rows, 0, {}, apart or {}), Mistakes()
     hierarchies = checked_hierarchies(policy, table.domain, mistakes) if whole is None else whole.hierarchies
-    domains = sensitive_domains(policy, table.domain, mistakes)
+    columns = sensitive_columns(policy, lambda name, spec: sensitive.coded(table.values(name), spec), mistakes)
     mistakes.report()
-    columns = {name: SensitiveColumn(each, each.codes_of(table.values(name).codes)) for name, each in domains.items()}
     persons = None if policy.person is None else _persons(frame[policy.person], policy)
     withheld = 0 if whole is None else whole.withheld
     joint = joint_columns(policy.joint, columns)
@@ -302,13 +302,13 @@ def checked_hierarchies(policy: Policy, domain_of: DomainOf, mistakes: Mistakes)
     return hierarchies
 
 
-def sensitive_domains(policy: Policy, domain_of: DomainOf, mistakes: Mistakes) -> dict[str, SensitiveDomain]:
-    """Learn the domain of every sensitive column; an error in its settings says where in the policy they stand."""
-    domains = {}
+def sensitive_columns(policy: Policy, make: MakeColumn, mistakes: Mistakes) -> dict[str, SensitiveColumn]:
+    """Make every sensitive column; an error in its settings says where in the policy they stand."""
+    columns = {}
     for name, spec in policy.sensitive.items():
         with mistakes.collected():
             try:
-                domains[name] = SensitiveDomain.of_values(domain_of(name), spec)
+                columns[name] = make(name, spec)
             except PolicyError as error:
                 raise error.within(join("sensitive", name)) from None
-    return domains
+    return columns

@@ -17,12 +17,12 @@ from tclose.table.coded import (
     NOTHING_LEFT,
     checked_hierarchies,
     groupings_of,
-    sensitive_domains,
+    sensitive_columns,
     warn_of_like_values,
 )
 from tclose.table.grouped import FIRST, ROWS, Extra, GroupedRows, Grouping, Groups
 from tclose.table.joint import JointColumn, asked_by
-from tclose.table.sensitive import SensitiveColumn
+from tclose.table.sensitive import SensitiveColumn, SensitiveDomain
 from tclose.table.values import ValueDomain
 from tclose.types import Ints
 
@@ -47,10 +47,13 @@ class CountedTable:
         domains = {name: ValueDomain.of(tally, policy.missing) for name, tally in tallies.items()}
         mistakes = Mistakes()
         checked_hierarchies(policy, domains.__getitem__, mistakes)
-        learned = sensitive_domains(policy, domains.__getitem__, mistakes)
+        sensitive = sensitive_columns(
+            policy,
+            lambda name, spec: SensitiveColumn(SensitiveDomain.of_values(domains[name], spec), _NO_CODES),
+            mistakes,
+        )
         mistakes.report()
-        warn_of_like_values(learned)
-        sensitive = {name: SensitiveColumn(domain, _NO_CODES) for name, domain in learned.items()}
+        warn_of_like_values(sensitive)
         table = cls(groups, domains, sensitive, {})
         joint = {}
         for number, each in enumerate(policy.joint, start=1):

@@ -6,7 +6,7 @@ written to a temporary file, in buckets: equal visible cells lie in the same buc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,7 +21,7 @@ from tclose.table.tally import Tally, comparable, marked_missing
 from tclose.table.values import all_numbers, has_minus_zero, with_one_float_zero, without_minus
 from tclose.types import Beat, Bools, still
 
-BUDGET = 256 << 20  # bytes of groups in memory; more are written to the temporary file
+BUDGET = 128 << 20  # bytes of groups in memory; if adding up leaves more than half, they go to the temporary file
 PENDING = 1 << 20  # groups of batches that wait to be added up, at least
 BUCKETS = 64
 
@@ -69,6 +69,7 @@ class GroupedRows:
         self._pending: dict[Extra, list[pl.DataFrame]] = {extra: [] for extra in grouping.extras}
         self._added = 0  # groups that were added up last time
         self._waiting = 0  # groups of batches since then
+        self._size = 0  # bytes of all groups in memory
         self._spilled = SpillFile()
         self._zeros: dict[str, tuple[bool, bool]] = {}  # has a column of text a -0; is all of it numbers
 
@@ -84,16 +85,27 @@ class GroupedRows:
         first = batch[FIRST].cast(pl.Int64) + self.read
         groups = pl.DataFrame({**cells, ROWS: batch[ROWS].cast(pl.Int64), FIRST: first})
         self._note_zeros(groups, texts)
+        self._check(groups, self.grouping.suppressed)
         kept = self._with_one_unknown(groups.filter(pl.Series(self._kept(groups))))
+        self._check(kept, self.grouping.compared)
         number = int(kept[ROWS].sum())
         self.rows, self.withheld = self.rows + number, self.withheld + rows - number
         for extra in self.grouping.extras:
             keys = self.grouping.keys_of(extra)
-            some = summed(kept.select(*keys, ROWS, *([] if extra else [FIRST])), keys)
+            some = kept.select(*keys, ROWS, *([] if extra else [FIRST]))
+            if not self._counts_rows(extra):
+                some = summed(some, keys)
             self._pending[extra].append(some)
             self._waiting += some.height
-        if self._waiting > max(PENDING, self._added):
+            self._size += some.estimated_size()
+        full = self.budget is not None and self._size > self.budget
+        if full or (self._waiting > max(PENDING, self._added) and not self._spilled):
             self._add_up()
+
+    def _counts_rows(self, extra: Extra) -> bool:
+        """Tell whether groups of a batch are counted already: rows may come in two equal groups, classes may not."""
+        every = len(self.grouping.keys_of(extra)) == len(self.grouping.columns)
+        return every and bool(extra) and self.grouping.person is None
 
     @property
     def read(self) -> int:
@@ -111,7 +123,6 @@ class GroupedRows:
         if not self._spilled:
             yield {extra: self._one_zero(frames, extra) for extra, frames in self._pending.items()}
             return
-        self._spill()
         for bucket in range(BUCKETS):
             self._beat()
             found = {extra: self._spilled.frames((extra, bucket)) for extra in self.grouping.extras}
@@ -147,16 +158,18 @@ class GroupedRows:
     def _cells(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """Return a column of a batch as it is compared."""
         column = check_cells(batch[self.grouping.key(name)])
-        if name in self.grouping.compared:
-            try:
-                column = comparable(column)
-            except InputError:  # say in which rows
-                ordered, rows = batch.sort(FIRST), batch[FIRST].sort().cast(pl.Int64) + self.read
-                column = ordered[self.grouping.key(name)].alias(name)
-                comparable(column, rows.to_numpy(), ordered[ROWS].cast(pl.Int64).to_numpy())
         if isinstance(column.dtype, pl.Categorical | pl.Enum | pl.Null):
             column = column.cast(pl.String)
         return with_one_float_zero(column) if column.dtype.is_float() else column
+
+    def _check(self, groups: pl.DataFrame, names: Iterable[str]) -> None:
+        """Refuse cells that are neither text nor numbers nor dates, and say in which rows."""
+        for key, name in ((self.grouping.key(name), name) for name in names):
+            try:
+                comparable(groups[key])
+            except InputError:
+                ordered = groups.sort(FIRST)
+                comparable(ordered[key].alias(name), ordered[FIRST].to_numpy(), ordered[ROWS].to_numpy())
 
     def _kept(self, groups: pl.DataFrame) -> Bools:
         """Tell which groups have all values that they must have."""
@@ -192,12 +205,15 @@ class GroupedRows:
 
     def _add_up(self) -> None:
         """Add up what the batches have counted; write it to the temporary file where it is too much."""
+        if self._spilled:  # groups of a bucket are added up when they are read
+            self._spill()
+            return
         for extra, frames in self._pending.items():
             if len(frames) > 1:
                 self._pending[extra] = [summed(pl.concat(frames), self.grouping.keys_of(extra))]
         self._waiting, self._added = 0, sum(frame.height for frames in self._pending.values() for frame in frames)
-        size = sum(frame.estimated_size() for frames in self._pending.values() for frame in frames)
-        if self.budget is not None and size > self.budget:
+        self._size = sum(frame.estimated_size() for frames in self._pending.values() for frame in frames)
+        if self.budget is not None and self._size > self.budget // 2:
             self._spill()
 
     def _spill(self) -> None:
@@ -211,7 +227,7 @@ class GroupedRows:
                     self._beat()
                     self._spilled.append((extra, bucket), part)
             self._pending[extra] = []
-        self._added = 0
+        self._waiting = self._added = self._size = 0
 
     def _bucket_of(self, groups: pl.DataFrame) -> pl.Series:
         """Return the bucket of each group; cells that may turn out to be equal must have the same one."""

@@ -25,7 +25,7 @@ from tclose.table.costs import Costs
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import places_in
 from tclose.table.tally import Tally
-from tclose.table.values import Kind, ValueDomain, exact_values
+from tclose.table.values import Kind, ValueDomain, Values, exact_values
 from tclose.types import Ints
 
 MISSING = "(missing)"
@@ -162,6 +162,12 @@ class SensitiveColumn:
     def reference(self) -> Ints:
         """How often the whole table shows each value of the domain."""
         return self.domain.reference
+
+
+def coded(values: Values, spec: Sensitive) -> SensitiveColumn:
+    """Learn the domain of a whole column whose values have been read, and code its rows."""
+    domain = SensitiveDomain.of_values(values.domain, spec)
+    return SensitiveColumn(domain, domain.codes_of(values.codes))
 
 
 def _distance(values: ValueDomain, spec: Sensitive) -> str:
