@@ -84,17 +84,18 @@ def policies(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def outcome(work: Any) -> CheckResult | type[TcloseError]:
+def outcome(work: Any) -> CheckResult | str:
+    """Return a result, or say that there is none; of several mistakes, each engine may report another one first."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             result: CheckResult = work()
-        except TcloseError as error:
-            return type(error)
+        except TcloseError:
+            return "refused"
     return result
 
 
-@settings(max_examples=60 * TIMES)
+@settings(max_examples=45 * TIMES)
 @given(rows=st.lists(ROW, min_size=1, max_size=40), asked=policies(), batch=st.integers(1, 7), spilled=st.booleans())
 def test_counts_are_judged_as_rows_are(rows: list[Any], asked: dict[str, Any], batch: int, spilled: bool) -> None:
     frame = pl.DataFrame([*rows, *GROUPS], schema=COLUMNS, orient="row", strict=False)
