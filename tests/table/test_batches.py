@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tclose import InputError, read, steps
 from tclose.table.batches import TableOnDisk, table_on_disk
-from tclose.table.grouped import FIRST, ROWS
 from tclose.table.sources.csv import parse
 from tclose.table.sources.csv_batches import csv_batches
+from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.types import silent
 
 FRAME = pl.DataFrame({"^age$": list(range(20)), "ward": ["a", None] * 10, "pay": [x / 4 for x in range(20)]})

@@ -12,13 +12,14 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy.paths import check_name, check_readable
-from tclose.table.grouped import ROWS, cell_groups
+from tclose.table.grouped import cell_groups
 from tclose.table.sources import SOURCES, is_folder
 from tclose.table.sources.batch_reading import BatchReader
 from tclose.table.sources.columnar import PARQUET
 from tclose.table.sources.csv import CSV
 from tclose.table.sources.csv_batches import csv_batches
 from tclose.table.sources.folder import NO_PARQUET, check_alike, parts_of
+from tclose.table.sources.trial_process import ROWS
 from tclose.table.sources.trial_reading import DAMAGED
 from tclose.types import Progress
 from tclose.words import legible

@@ -20,9 +20,10 @@ from tclose.table.coded import (
     sensitive_columns,
     warn_of_like_values,
 )
-from tclose.table.grouped import FIRST, ROWS, Extra, GroupedRows, Grouping, Groups
+from tclose.table.grouped import Extra, GroupedRows, Grouping, Groups
 from tclose.table.joint import JointColumn, asked_by
 from tclose.table.sensitive import SensitiveColumn, SensitiveDomain
+from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.table.values import ValueDomain
 from tclose.types import Ints
 

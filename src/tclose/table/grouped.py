@@ -97,7 +97,7 @@ class GroupedRows:
                 some = summed(some, keys)
             self._pending[extra].append(some)
             self._waiting += some.height
-            self._size += some.estimated_size()
+            self._size += int(some.estimated_size())
         full = self.budget is not None and self._size > self.budget
         if full or (self._waiting > max(PENDING, self._added) and not self._spilled):
             self._add_up()
@@ -212,7 +212,7 @@ class GroupedRows:
             if len(frames) > 1:
                 self._pending[extra] = [summed(pl.concat(frames), self.grouping.keys_of(extra))]
         self._waiting, self._added = 0, sum(frame.height for frames in self._pending.values() for frame in frames)
-        self._size = sum(frame.estimated_size() for frames in self._pending.values() for frame in frames)
+        self._size = sum(int(frame.estimated_size()) for frames in self._pending.values() for frame in frames)
         if self.budget is not None and self._size > self.budget // 2:
             self._spill()
 
