@@ -2,18 +2,21 @@
 
     python bench/scale.py phases [copies] [labels.npy]    CPU seconds and peak memory of every phase
     python bench/scale.py memory [copies] [labels.npy]    peak memory alone, measured without a look at the phases
+    python bench/scale.py check [copies]                  the check, out of core and in memory (20 copies by default)
 
 The table is census_sal500k, repeated (2 copies by default: a million rows), as a Parquet file; the release is Parquet,
 too. The denominator is polars reading, sorting and writing the same file, in the same run. Every figure comes from a
 process of its own. Kernels are compiled already; CPU seconds are counted after a small release has loaded them, while
 memory holds only what this release needs. With a file of labels, which is made if there
 is none, the classes of one copy are taken from it and repeated, so that tables of any size can be looked at.
+The denominator of the check is polars' streaming group_by of the same columns.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -24,7 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -53,6 +56,7 @@ PHASES = {  # phase: the functions that do its work, each as (module, name)
     "exposed": [("tclose.release.release", "exposed_rows")],
 }
 MOST_CPU, MOST_MEGABYTES = 2.0, 300.0  # times polars; above the interpreter
+MOST_CHECK_CPU = 4.0  # times polars
 
 
 def cpu_seconds() -> float:
@@ -168,6 +172,47 @@ def run_polars(folder: Path) -> dict[str, float]:
     return {"seconds": cpu_seconds() - before, "peak": megabytes("VmHWM") - idle}
 
 
+def run_group_by(folder: Path) -> dict[str, float]:
+    """Count the groups of rows that a check has to count, and return the figures."""
+    idle, before = megabytes("VmRSS"), cpu_seconds()
+    columns = [*POLICY["quasi"], *POLICY["sensitive"]]
+    pl.scan_parquet(folder / "table.parquet").group_by(columns).len().collect(engine="streaming")
+    return {"seconds": cpu_seconds() - before, "peak": megabytes("VmHWM") - idle}
+
+
+def run_check(engine: Literal["memory", "disk"], folder: Path) -> dict[str, Any]:
+    """Check the table, and return the figures and the answer; the process that reads the file counts, too."""
+    from tclose.engine import disk  # noqa: F401
+    from tclose.steps import check
+
+    idle, before = megabytes("VmRSS"), cpu_seconds()
+    answer = check(folder / "table.parquet", POLICY, engine=engine).to_dict()
+    seconds, peak = cpu_seconds() - before, megabytes("VmHWM") - idle
+    reader = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {"seconds": seconds, "peak": peak, "idle": idle, "reader": reader, "answer": answer}
+
+
+def main_check(copies: int) -> None:
+    """Measure the check of a large table."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, one = Path(name), pl.read_csv(DATA)
+        pl.concat([one] * copies, rechunk=True).write_parquet(folder / "table.parquet")
+        size = (folder / "table.parquet").stat().st_size / 2**20
+        del one
+        theirs, ours, memory = apart("group by", folder), apart("only disk", folder), apart("only in memory", folder)
+    assert ours["answer"] == memory["answer"]
+    print(f"{copies * 500_000:,} rows, {size:.0f} MB of Parquet; {machine()}")
+    print(f"polars: {theirs['seconds']:.2f} CPU s, {theirs['peak']:.0f} MB")
+    print(f"the interpreter with tclose imported: {ours['idle']:.0f} MB")
+    for where, found in (("disk", ours), ("memory", memory)):
+        print(
+            f"{where}: {found['seconds']:.2f} CPU s, {found['peak']:.0f} MB above the interpreter; "
+            f"the process that reads the file: {found['reader']:.0f} MB in all"
+        )
+    told = [at_most("CPU s of the check out of core / polars", ours["seconds"] / theirs["seconds"], MOST_CHECK_CPU)]
+    print(f"\n{table(told)}")
+
+
 def apart(what: str, folder: Path) -> Any:
     """Run a part of this file in a process of its own."""
     command = [sys.executable, __file__, what, str(folder)]
@@ -206,10 +251,15 @@ COMMANDS: dict[str, Callable[[Path], Any]] = {
     "record": lambda folder: run_ours("record", folder),
     "only phases": lambda folder: run_ours("phases", folder),
     "only memory": lambda folder: run_ours("memory", folder),
+    "group by": run_group_by,
+    "only disk": lambda folder: run_check("disk", folder),
+    "only in memory": lambda folder: run_check("memory", folder),
 }
 
 if __name__ == "__main__":
     if sys.argv[1] in COMMANDS:
         print(json.dumps(COMMANDS[sys.argv[1]](Path(sys.argv[2]))))
+    elif sys.argv[1] == "check":
+        main_check(int(sys.argv[2]) if len(sys.argv) > 2 else 20)
     else:
         main()

@@ -9,7 +9,7 @@ import click
 
 from tclose import steps
 from tclose.cli import show
-from tclose.cli.options import FAILS, FILE, HOLDS, as_json, policy_file, policy_of, policy_options, show_values
+from tclose.cli.options import FAILS, FILE, HOLDS, as_json, engine, policy_file, policy_of, policy_options, show_values
 from tclose.cli.progress import Bar
 from tclose.cli.terminal import echo_json, echo_lines
 
@@ -17,8 +17,9 @@ from tclose.cli.terminal import echo_json, echo_lines
 @click.command(short_help="Say whether a table holds what a policy asks for.")
 @click.argument("table")
 @policy_options
+@engine
 @as_json
-def check(table: str, as_json: bool, **given: Any) -> int:
+def check(table: str, engine: steps.Engine, as_json: bool, **given: Any) -> int:
     """Say whether TABLE holds what a policy asks for, and which class fails by how much.
 
     TABLE is a CSV, Parquet or Arrow file, or a folder of Parquet files, which is read as one table; - is standard
@@ -26,7 +27,7 @@ def check(table: str, as_json: bool, **given: Any) -> int:
     """
     policy, ignore_others = policy_of(**given)
     with Bar() as bar:
-        result = steps.check(table, policy, ignore_others=ignore_others, progress=bar)
+        result = steps.check(table, policy, engine=engine, ignore_others=ignore_others, progress=bar)
     if as_json:
         echo_json(result.to_dict())
     else:
@@ -80,10 +81,17 @@ def explain(table: str, attribute: str, class_number: int, every_move: bool, as_
 @click.option("--certificate", type=FILE, required=True, help="The certificate that came with the release.")
 @click.option("--digest", help="The digest of the certificate, if you received it by another way.")
 @click.option("--population", metavar="FILE", help="The population: judge presence, too.")
+@engine
 @show_values
 @as_json
 def verify(
-    release: str, certificate: Path, digest: str | None, population: str | None, show_values: bool, as_json: bool
+    release: str,
+    certificate: Path,
+    digest: str | None,
+    population: str | None,
+    engine: steps.Engine,
+    show_values: bool,
+    as_json: bool,
 ) -> int:
     """Judge RELEASE again from its published values and compare with its certificate.
 
@@ -91,7 +99,9 @@ def verify(
     release is what its certificate says and 1 if not.
     """
     with Bar() as bar:
-        verification = steps.verify(release, certificate, digest=digest, population=population, progress=bar)
+        verification = steps.verify(
+            release, certificate, digest=digest, population=population, engine=engine, progress=bar
+        )
     if as_json:
         echo_json(verification.to_dict())
     else:

@@ -35,6 +35,12 @@ show_values = click.option("--show-values", is_flag=True, help="Let error messag
 policy_file = click.option(
     "--policy", "policy_file", type=FILE, required=True, help="The policy: a TOML file that says what has to hold."
 )
+engine = click.option(
+    "--engine",
+    type=click.Choice(steps.ENGINES),
+    default="auto",
+    help="Where the table is judged: in memory, or from disk in batches; auto takes disk for large files.",
+)
 force = click.option("--force", is_flag=True, help="Overwrite files that exist already.")
 guard_formulas = click.option("--guard-formulas", is_flag=True, help="The release was written with --guard-formulas.")
 

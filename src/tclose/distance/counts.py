@@ -6,7 +6,7 @@ array is out of the question; what is stored is one entry per (class, value) pai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -40,6 +40,27 @@ class Counts:
         classes, values = np.divmod(shown, domain_size)
         starts = np.flatnonzero(np.concatenate(([True], classes[1:] != classes[:-1])))
         return cls(starts, values, counts, domain_size)
+
+    @classmethod
+    def from_entries(cls, labels: Ints, codes: Ints, rows: Ints, domain_size: int) -> Counts:
+        """Add up entries in any order, each of so many rows of a class that show a value."""
+        key = labels * domain_size + codes
+        order = np.argsort(key, kind="stable")
+        shown, first = np.unique(key[order], return_index=True)
+        counts = np.add.reduceat(rows[order], first)
+        classes, values = np.divmod(shown, domain_size)
+        return cls(np.searchsorted(classes, np.arange(int(classes[-1]) + 1)), values, counts, domain_size)
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Counts]) -> Counts:
+        """Put the classes of several counts over one domain behind each other."""
+        begins = np.cumsum([0, *(len(part.codes) for part in parts[:-1])])
+        return cls(
+            np.concatenate([part.starts + begin for part, begin in zip(parts, begins, strict=True)]),
+            np.concatenate([part.codes for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+            parts[0].domain_size,
+        )
 
     @classmethod
     def from_dense(cls, rows: ArrayLike) -> Counts:

@@ -65,7 +65,7 @@ def check(
     policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
     table = encode(to_polars(frame), policy, ignore_others=ignore_others)
-    check_groups(table, policy)
+    check_groups(table.domain, policy)
     report(0.5, "judging")
     result = judge(table, policy, stretch(report, 0.5, 1.0)).result
     if (population := population_of(table, policy)) is not None and policy.presence is not None:
@@ -215,7 +215,7 @@ def read_for_release(frame: Any, policy: Policy) -> tuple[str, CodedTable]:
     whole = with_one_spelling(to_polars(frame), spellings)
     check_columns(whole, policy, identifiers_too=True)
     table = encode(whole, policy)
-    check_groups(table, policy)
+    check_groups(table.domain, policy)
     return kind_of(frame), table
 
 

@@ -6,10 +6,11 @@ It does not know how the classes came about. The reference is a field of every s
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.table import CodedTable, JointColumn, SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.matching import known_places
+from tclose.table.values import ValueDomain
 from tclose.types import Ints, Progress, silent
 from tclose.words import legible
 
@@ -52,41 +54,122 @@ class JudgedTable:
     verdicts: Sequence[Verdict]
 
 
+class ClassCounts(Protocol):
+    """How often each class shows each value: all that the judge asks of a table, wherever its rows are."""
+
+    @property
+    def by_persons(self) -> bool:
+        """Whether rows name persons."""
+
+    def members(self) -> Counts:
+        """Count who is in each class: persons where rows name them, else rows."""
+
+    def values(self, column: JudgedColumn) -> Counts:
+        """Count the values of each class."""
+
+    def values_by_person(self, column: JudgedColumn) -> Counts:
+        """Count each value of a class once per person who shows it."""
+
+    def values_by_group(self, column: JudgedColumn, model: TClosenessByGroup) -> tuple[Counts, Ints]:
+        """Count the values of each class apart for each group of persons; return the whole table's counts, too."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountsOfRows:
+    """The counts of classes of rows that are in memory."""
+
+    table: CodedTable
+    classes: Classes
+
+    @property
+    def by_persons(self) -> bool:
+        """Whether rows name persons."""
+        return self.table.persons is not None
+
+    def members(self) -> Counts:
+        """Count who is in each class."""
+        return members_of(self.table, self.classes)
+
+    def values(self, column: JudgedColumn) -> Counts:
+        """Count the values of each class."""
+        return counts_of(column, self.classes)
+
+    def values_by_person(self, column: JudgedColumn) -> Counts:
+        """Count each value of a class once per person who shows it."""
+        return counts_by_person(column, self.classes, self.table.persons)
+
+    def values_by_group(self, column: JudgedColumn, model: TClosenessByGroup) -> tuple[Counts, Ints]:
+        """Count the values of each class apart for each group of persons."""
+        codes, reference = codes_by_group(column, model, self.table)
+        return Counts.from_codes(self.classes.labels, codes[self.classes.rows], len(reference)), reference
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """How many rows and classes a table has."""
+
+    rows: int
+    classes: int
+    smallest_class: int
+    withheld: int
+
+
 def judge(table: CodedTable, policy: Policy, progress: Progress = silent) -> JudgedTable:
     """Judge the classes that a reader of the table sees, and measure the closeness of every attribute."""
-    classes, supersets, required = table.classes, supersets_of(table, policy), policy.required
+    classes = table.classes
+    given, supersets = CountsOfRows(table, classes), supersets_of(table, policy)
+    findings, verdicts = judge_counts(given, table.judged, policy, supersets, progress)
+    facts = TableFacts(len(table), len(classes), int(classes.sizes.min()), table.withheld)
+    return JudgedTable(table, result_of(facts, findings, map(model_finding, verdicts), policy), verdicts)
+
+
+def judge_counts(
+    given: ClassCounts,
+    columns: Mapping[str, JudgedColumn],
+    policy: Policy,
+    supersets: Sequence[Ints],
+    progress: Progress = silent,
+) -> tuple[dict[str, AttributeFinding], list[Verdict]]:
+    """Judge classes by their counts: return what was found about each attribute, and what every model said."""
+    required = policy.required
 
     def judged(column: JudgedColumn) -> tuple[AttributeFinding, list[Verdict]]:
-        spec, counts = required[column.name], counts_of(column, classes)
-        verdicts = attribute_verdicts(column, spec, table, classes, counts, supersets)
+        spec, counts = required[column.name], given.values(column)
+        verdicts = attribute_verdicts(column, spec, given, counts, supersets)
         return _finding(column, spec, counts, verdicts), verdicts
 
-    verdicts, findings, columns = [anonymity_verdict(table, classes, policy)], {}, table.judged
+    verdicts, findings = [anonymity_verdict(given, policy)], {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         answers = zip(columns, pool.map(judged, columns.values()), strict=True)
         for done, (name, (finding, more)) in enumerate(answers):
             findings[name] = finding
             verdicts += more
             progress((done + 1) / len(columns), "judging")
-    models = (*(_model_finding(verdict) for verdict in verdicts), *_withheld(table, policy))
-    result = CheckResult(
-        rows=len(table),
-        classes=len(classes),
-        smallest_class=int(classes.sizes.min()),
+    return findings, verdicts
+
+
+def result_of(
+    facts: TableFacts, findings: Mapping[str, AttributeFinding], found: Iterable[ModelFinding], policy: Policy
+) -> CheckResult:
+    """Put together what was found about a table."""
+    models = (*found, *_withheld(facts, policy))
+    return CheckResult(
+        rows=facts.rows,
+        classes=facts.classes,
+        smallest_class=facts.smallest_class,
         satisfied=all(model.satisfied for model in models),
-        sensitive={name: findings[name] for name in table.sensitive},
+        sensitive={name: finding for name, finding in findings.items() if name in policy.sensitive},
         models=models,
-        withheld=table.withheld,
-        joint={name: findings[name] for name in table.joint},
+        withheld=facts.withheld,
+        joint={name: finding for name, finding in findings.items() if name not in policy.sensitive},
     )
-    return JudgedTable(table, result, verdicts)
 
 
-def _withheld(table: CodedTable, policy: Policy) -> list[ModelFinding]:
+def _withheld(facts: TableFacts, policy: Policy) -> list[ModelFinding]:
     """Hold rows that were left out for a missing value against what the policy allows."""
-    if not table.withheld:
+    if not facts.withheld:
         return []
-    share = Fraction(table.withheld, table.withheld + len(table))
+    share = Fraction(facts.withheld, facts.withheld + facts.rows)
     return [ModelFinding("suppress", None, policy.suppress, share, share <= policy.suppress, 0, 0)]
 
 
@@ -137,32 +220,40 @@ def counts_by_person(column: JudgedColumn, classes: Classes, persons: Ints | Non
     """Count each value of a class once per person who shows it, where rows name persons."""
     if persons is None:
         return counts_of(column, classes)
-    domain, people = len(column.reference), int(persons.max()) + 1
-    cells = classes.labels * domain + column.codes[classes.rows]
-    shown, which = np.unique(cells, return_inverse=True)
-    once = shown[np.unique(which * people + persons[classes.rows]) // people]
+    return counted_once(classes.labels, column.codes[classes.rows], persons[classes.rows], len(column.reference))
+
+
+def counted_once(labels: Ints, codes: Ints, persons: Ints, domain: int) -> Counts:
+    """Count each value of a class once per person who shows it."""
+    people = int(persons.max()) + 1
+    shown, which = np.unique(labels * domain + codes, return_inverse=True)
+    once = shown[np.unique(which * people + persons) // people]
     return Counts.from_codes(once // domain, once % domain, domain)
 
 
 def codes_by_group(column: JudgedColumn, model: TClosenessByGroup, table: CodedTable) -> tuple[Ints, Ints]:
     """Return the codes of a column with the person's group in them, and how often the table has each of them."""
-    asked = model.asked
-    values, names = table.values(asked.column), list(asked.t)
-    group_of_name = [asked.levels.index(asked.t[name]) for name in names]
-    group_of_value = [model.groups - 1 if at < 0 else group_of_name[at] for at in known_places(names, values.domain)]
-    groups = np.array([*group_of_value, model.groups - 1], dtype=np.int64)[values.codes]  # a missing value comes last
-    codes = column.codes * model.groups + groups
+    values = table.values(model.asked.column)
+    codes = column.codes * model.groups + groups_of_values(model, values.domain)[values.codes]
     return codes, np.bincount(codes, minlength=len(column.reference) * model.groups).astype(np.int64)
 
 
-def check_groups(table: CodedTable, policy: Policy) -> None:
+def groups_of_values(model: TClosenessByGroup, values: ValueDomain) -> Ints:
+    """Return the group of persons that each value stands for; that of a missing value comes last."""
+    asked, names = model.asked, list(model.asked.t)
+    group_of_name = [asked.levels.index(asked.t[name]) for name in names]
+    group_of_value = [model.groups - 1 if at < 0 else group_of_name[at] for at in known_places(names, values)]
+    return np.array([*group_of_value, model.groups - 1], dtype=np.int64)
+
+
+def check_groups(domain_of: Callable[[str], ValueDomain], policy: Policy) -> None:
     """Refuse a group that no row has: a misspelt name would leave its persons with the column's t."""
     mistakes = Mistakes()
     for name, spec in policy.sensitive.items():
         asked = spec.t_by
         if asked is None:
             continue
-        values = table.values(asked.column).domain
+        values = domain_of(asked.column)
         present = {place for place in known_places(list(asked.t), values) if place >= 0}
         for place, group in enumerate(asked.t):
             if place not in present:
@@ -188,24 +279,24 @@ def verdicts(
     without: Sequence[str] = (),
 ) -> list[Verdict]:
     """Judge any classes of a table by all models of a policy, some left out."""
-    judged, required = [anonymity_verdict(table, classes, policy)], policy.required
+    given, required = CountsOfRows(table, classes), policy.required
+    judged = [anonymity_verdict(given, policy)]
     for column in table.judged.values():
-        spec, counts = required[column.name], counts_of(column, classes)
-        judged += attribute_verdicts(column, spec, table, classes, counts, supersets, without=without)
+        spec, counts = required[column.name], given.values(column)
+        judged += attribute_verdicts(column, spec, given, counts, supersets, without=without)
     return judged
 
 
-def anonymity_verdict(table: CodedTable, classes: Classes, policy: Policy) -> Verdict:
+def anonymity_verdict(given: ClassCounts, policy: Policy) -> Verdict:
     """Judge classes by how many persons or rows they have."""
-    members, model = members_of(table, classes), KAnonymity(policy.k)
+    members, model = given.members(), KAnonymity(policy.k)
     return Verdict(None, model, model.judge(members, members.sizes))
 
 
 def attribute_verdicts(
     column: JudgedColumn,
     spec: Sensitive,
-    table: CodedTable,
-    classes: Classes,
+    given: ClassCounts,
     counts: Counts,
     supersets: Sequence[Ints],
     *,
@@ -214,14 +305,13 @@ def attribute_verdicts(
     """Judge one attribute by every model that its settings name."""
     distance, by_person = distance_of(column), counts
     models = models_of(spec, distance, supersets)
-    if table.persons is not None and any(model.counts_persons for model in models):
-        models = models_of(spec, distance, supersets, members_of(table, classes).sizes)
-        by_person = counts_by_person(column, classes, table.persons)
+    if given.by_persons and any(model.counts_persons for model in models):
+        models = models_of(spec, distance, supersets, given.members().sizes)
+        by_person = given.values_by_person(column)
 
     def judged(model: Model) -> Judgement:
         if isinstance(model, TClosenessByGroup):
-            codes, reference = codes_by_group(column, model, table)
-            return model.judge(Counts.from_codes(classes.labels, codes[classes.rows], len(reference)), reference)
+            return model.judge(*given.values_by_group(column, model))
         return model.judge(by_person if model.counts_persons else counts, column.reference)
 
     return [Verdict(column.name, model, judged(model)) for model in models if model.name not in without]
@@ -248,7 +338,8 @@ def _closeness(judged: Sequence[Verdict], distance: Distance, counts: Counts, re
     return distance.emd(counts, reference).largest()
 
 
-def _model_finding(verdict: Verdict) -> ModelFinding:
+def model_finding(verdict: Verdict) -> ModelFinding:
+    """Return what a verdict says for people."""
     judgement = verdict.judgement
     return ModelFinding(
         model=verdict.model.name,

@@ -15,7 +15,7 @@ from tclose.distance import Counts, Metric
 from tclose.policy import Policy
 from tclose.privacy.judge import distance_of
 from tclose.privacy.registry import class_models_of
-from tclose.table import CodedTable, SensitiveColumn
+from tclose.table import CodedTable, CountedTable, SensitiveColumn
 from tclose.types import Ints
 from tclose.words import columns, counted
 
@@ -43,19 +43,19 @@ class Rigidity:
         )
 
 
-def rigid_attributes(table: CodedTable, policy: Policy) -> tuple[Rigidity, ...]:
+def rigid_attributes(table: CodedTable | CountedTable, policy: Policy) -> tuple[Rigidity, ...]:
     """Find the attributes of which the smallest class can show one composition only; persons are not looked at."""
-    if table.persons is not None:
+    if policy.person is not None:
         return ()
-    found = (_rigidity(column, table, policy) for column in table.sensitive.values())
+    found = (_rigidity(column, len(table), policy) for column in table.sensitive.values())
     return tuple(rigidity for rigidity in found if rigidity is not None)
 
 
-def _rigidity(column: SensitiveColumn, table: CodedTable, policy: Policy) -> Rigidity | None:
+def _rigidity(column: SensitiveColumn, rows: int, policy: Policy) -> Rigidity | None:
     spec, smallest = policy.sensitive[column.name], None
     if spec.n is not None or np.count_nonzero(column.reference) < 2:
         return None
-    for size in range(policy.k, min(policy.k + MOST_SIZES, len(table) + 1)):
+    for size in range(policy.k, min(policy.k + MOST_SIZES, rows + 1)):
         ways = _admitted_ways(column, policy, size)
         if ways is None:
             break

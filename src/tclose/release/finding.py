@@ -23,8 +23,8 @@ from tclose.words import counted, legible
 MOST_NAMED = 10  # files in a sentence
 
 
-def files_of(release: str | Path, promised: Certificate, certificate: Path) -> FilesOf:
-    """Find the files that a certificate is about."""
+def files_of(release: str | Path, promised: Certificate, certificate: Path, *, in_memory: bool = True) -> FilesOf:
+    """Find the files that a certificate is about; without `in_memory`, the only file of a table is not read yet."""
     files, guard = promised.files, promised.guard
     folder = is_folder(release)
     if promised.layout not in ONE_TABLE:
@@ -37,7 +37,7 @@ def files_of(release: str | Path, promised: Certificate, certificate: Path) -> F
         return FilesOf(files, data, guard, folder=True, absent=absent)
     if len(files) > 1:
         raise InputError(f"the certificate is of a table in {len(files):,} files: name the folder that holds them")
-    return FilesOf(files, {files[0].name: read_bytes(release)}, guard)
+    return FilesOf(files, {files[0].name: read_bytes(release) if in_memory else Path(release)}, guard)
 
 
 def _siblings(

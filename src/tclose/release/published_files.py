@@ -5,7 +5,8 @@ Parts of a table are read one after the other, each once: what is judged is what
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from tclose.release.files import sha256
 from tclose.table.sources import parse, read_bytes
 from tclose.table.sources.folder import joined, part
 from tclose.table.sources.trial_reading import OnTrial
+from tclose.table.spill import temporary_copy
+from tclose.types import Beat
 from tclose.words import counted, legible
 
 CHANGED = "the release is not the file that was certified: its SHA-256 differs"
@@ -72,16 +75,32 @@ class FilesOf:
         """Return a file's bytes, compared with its fingerprint."""
         found = self.data[file.name]
         data = read_bytes(found) if isinstance(found, Path) else found
-        self.changed[file.name] = self.changed.get(file.name, "") if sha256(data) == file.sha256 else CHANGED
+        self._note_digest(file, sha256(data))
         return data
+
+    def _note_digest(self, file: CertifiedFile, digest: str) -> None:
+        self.changed[file.name] = self.changed.get(file.name, "") if digest == file.sha256 else CHANGED
+
+    def note_rows(self, file: CertifiedFile, rows: int) -> None:
+        """Compare how many rows a file has with what the certificate says."""
+        if file.rows is not None and file.rows != rows:
+            self.miscounted[file.name] = f"the file has {counted(rows, 'row')}, the certificate says {file.rows:,}"
+
+    @contextmanager
+    def copied(self, file: CertifiedFile, beat: Beat) -> Iterator[Path]:
+        """Hold a private copy of a file, which is compared with its fingerprint while it is copied.
+
+        Nobody else writes to the copy. So what is judged is what the fingerprint was taken of, though the file may be
+        too large for memory, and may change meanwhile.
+        """
+        with temporary_copy(Path(str(self.data[file.name])), beat) as (path, digest):
+            self._note_digest(file, digest)
+            yield path
 
     def _read(self, file: CertifiedFile, trial: OnTrial) -> pl.DataFrame:
         data = self._content(file)
         frame = part(str(file.name), data, trial) if self.folder else parse(data)
-        if file.rows is not None and file.rows != frame.height:
-            self.miscounted[file.name] = (
-                f"the file has {counted(frame.height, 'row')}, the certificate says {file.rows:,}"
-            )
+        self.note_rows(file, frame.height)
         return frame
 
     def _unguarded(self, frame: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,8 @@ import polars as pl
 
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
-from tclose.privacy.judge import Verdict, judge
+from tclose.privacy.counted import FailingModel, JudgedCounts
+from tclose.privacy.judge import judge
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate, Claims, Origin
 from tclose.release.comparing import claim_problems, count_problems, in_words, measure_problems
@@ -18,7 +19,6 @@ from tclose.table import CodedTable, encode
 from tclose.types import Progress, stretch
 from tclose.words import counted
 
-MOST_LISTED = 100
 NO_IDENTITY = "quasi-identifiers are published exactly: who is in the table is not hidden, only what is sensitive"
 
 
@@ -86,16 +86,29 @@ def examined(
         progress(0.3)
         table = encode(frame, policy, apart=apart(frame, policy))
     except (InputError, PolicyError) as error:
-        return Verified([f"the release cannot be judged as the certificate says: {error.sentence}"], None)
+        return not_judged(error)
     progress(0.5, "judging")
     judged = judge(table, policy, stretch(progress, 0.5, 1.0))
-    problems = [
+    failing = [FailingModel.of(verdict) for verdict in judged.verdicts]
+    counts = JudgedCounts(judged.result, failing, judged.table.classes.sizes)
+    return Verified(table_problems(counts, claims, measures, promised), judged.result, judged.table)
+
+
+def not_judged(error: InputError | PolicyError) -> Verified:
+    """Say why a table could not be judged."""
+    return Verified([f"the release cannot be judged as the certificate says: {error.sentence}"], None)
+
+
+def table_problems(
+    judged: JudgedCounts, claims: Claims, measures: Mapping[str, Any], promised: Certificate
+) -> list[str]:
+    """Compare what was found about a table with the claims and measures that the certificate has for it."""
+    return [
         *count_problems(claims, judged.result),
-        *_failures(judged.verdicts),
+        *_failures(judged.failing),
         *claim_problems(claims, judged.result, promised),
-        *measure_problems(measures, judged.table.classes.sizes, promised),
+        *measure_problems(measures, judged.sizes, promised),
     ]
-    return Verified(problems, judged.result, judged.table)
 
 
 def prefixed(name: str, problems: Iterable[str]) -> list[str]:
@@ -103,15 +116,13 @@ def prefixed(name: str, problems: Iterable[str]) -> list[str]:
     return [f"{name}: {problem}" for problem in problems]
 
 
-def _failures(verdicts: Sequence[Verdict]) -> list[str]:
+def _failures(failing: Sequence[FailingModel]) -> list[str]:
     """Name every model and class that fails."""
     problems = []
-    for verdict in verdicts:
-        if failing := verdict.failing_classes:
-            of_attribute = "" if verdict.attribute is None else f" of '{verdict.attribute}'"
-            listed = ", ".join(f"{number:,}" for number in failing[:MOST_LISTED])
-            more = f" and {len(failing) - MOST_LISTED:,} more" if len(failing) > MOST_LISTED else ""
-            problems.append(
-                f"{verdict.model.name}{of_attribute} fails in {counted(len(failing), 'class')}: {listed}{more}"
-            )
+    for model in failing:
+        if model.classes:
+            of_attribute = "" if model.attribute is None else f" of '{model.attribute}'"
+            listed = ", ".join(f"{number:,}" for number in model.numbers)
+            more = f" and {model.classes - len(model.numbers):,} more" if model.classes > len(model.numbers) else ""
+            problems.append(f"{model.model}{of_attribute} fails in {counted(model.classes, 'class')}: {listed}{more}")
     return problems

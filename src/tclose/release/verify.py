@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,12 @@ from tclose.release.comparing import COUNTED, bound_problems, not_verifiable
 from tclose.release.finding import files_of
 from tclose.release.layouts import LAYOUTS, layout_of
 from tclose.release.layouts.base import GUARANTEE
+from tclose.release.layouts.one_table import ENTRY
+from tclose.release.published_files import FilesOf
 from tclose.release.verification import Verification, Verified
 from tclose.types import Progress, silent, stretch
+
+TableJudge = Callable[[Certificate, FilesOf, Progress], Verified]
 
 
 def verify(
@@ -38,17 +43,32 @@ def verify(
     ...     verify(*paths).holds
     True
     """
-    report = progress or silent
+    return verify_with(None, release, certificate, digest=digest, population=population, progress=progress or silent)
+
+
+def verify_with(
+    judge: TableJudge | None,
+    release: str | Path,
+    certificate: str | Path,
+    *,
+    digest: str | None,
+    population: Any,
+    progress: Progress,
+) -> Verification:
+    """Verify a release, whose only table is judged by `judge`, or as its layout does where there is none."""
+    report = progress
     report(0.0, "reading")
     loaded = load(certificate)
     promised = loaded.certificate
     if population is not None and promised.presence is None:
         raise InputError("the certificate says nothing about presence, so no population is needed")
     problems = [*_digest_problems(loaded, digest), *_layout_problems(promised), *bound_problems(promised)]
-    files = files_of(release, promised, Path(certificate))
-    judging = stretch(report, 0.1, 1.0)
     layout = LAYOUTS[promised.layout]
-    verified = layout.verify(promised, files, judging) if files.whole else Verified([], None)
+    if judge is not None and layout is not ENTRY:
+        raise InputError("only a release of one table is verified out of core: use the engine memory")
+    files = files_of(release, promised, Path(certificate), in_memory=judge is None)
+    judged = (judge or layout.verify)(promised, files, stretch(report, 0.1, 1.0)) if files.whole else None
+    verified = judged or Verified([], None)
     problems += [*files.problems(), *verified.problems]
     if promised.presence is not None and population is not None and verified.table is not None:
         problems += promised.presence.problems_with(population, promised.policy, verified.table)

@@ -23,7 +23,7 @@ from tclose.release.publication import Demonstration, Publication
 from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
-from tclose.steps.judging import bound, check, explain, sql, verify, verify_bound
+from tclose.steps.judging import ENGINES, Engine, bound, check, explain, sql, verify, verify_bound
 from tclose.steps.preparing import doctor, init, method_options, methods, warm
 from tclose.steps.publishing import anonymize, demo
 from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
@@ -41,6 +41,7 @@ __all__ = [
     "DEFAULT_METHOD",
     "DETAIL_MEASURES",
     "DIALECTS",
+    "ENGINES",
     "MEASURES",
     "METHODS",
     "NO_IDENTITY",
@@ -53,6 +54,7 @@ __all__ = [
     "Demonstration",
     "DetailKept",
     "Draft",
+    "Engine",
     "Explanation",
     "Finding",
     "Guess",

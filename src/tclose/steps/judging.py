@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from tclose.errors import InputError
 from tclose.policy import Policy, PolicyLike
 from tclose.privacy.results import CheckResult, Explanation
 from tclose.release.files import check_targets
@@ -20,12 +21,28 @@ if TYPE_CHECKING:
     pass
 
 
-def check(table: Any, policy: PolicyLike, *, ignore_others: bool = False, progress: Progress = silent) -> CheckResult:
-    """Tell whether a table holds what a policy asks for."""
-    from tclose.engine import memory
+ENGINES = ("auto", "memory", "disk")
+Engine = Literal["auto", "memory", "disk"]
+
+
+def check(
+    table: Any,
+    policy: PolicyLike,
+    *,
+    engine: Engine = "memory",
+    ignore_others: bool = False,
+    progress: Progress = silent,
+) -> CheckResult:
+    """Tell whether a table holds what a policy asks for.
+
+    The engine `disk` reads a file in batches, so that it need not fit into memory; `auto` chooses it for large files.
+    """
+    from tclose.engine import choosing, disk, memory
 
     policy = Policy.of(policy)
     progress(0.0, "reading")
+    if choosing.on_disk(engine, table, policy):
+        return disk.check(table, policy, ignore_others=ignore_others, progress=progress)
     return memory.check(as_frame(table), policy, ignore_others=ignore_others, progress=progress)
 
 
@@ -51,9 +68,19 @@ def verify(
     *,
     digest: str | None = None,
     population: str | Path | None = None,
+    engine: Engine = "memory",
     progress: Progress = silent,
 ) -> Verification:
-    """Judge a written release again, δ-presence by a `population`, and compare with its certificate."""
+    """Judge a written release again, δ-presence by a `population`, and compare with its certificate.
+
+    The engine `disk` judges a release of one table that need not fit into memory; `auto` chooses it for large files.
+    """
+    from tclose.engine import choosing, disk
+
+    if engine == "disk" and population is not None:
+        raise InputError("presence is judged in memory: leave out the population, or use the engine memory")
+    if population is None and choosing.verified_on_disk(engine, release, certificate):
+        return disk.verify(release, certificate, digest=digest, progress=progress)
     return verify_release(release, certificate, digest=digest, population=population, progress=progress)
 
 

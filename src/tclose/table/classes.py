@@ -105,12 +105,23 @@ def ranked(key: Ints) -> tuple[Ints, int]:
     return rank_of_key[places], int(rank_of_key[-1]) + 1
 
 
+def forms_classes(dtype: pl.DataType) -> bool:
+    """Tell whether cells of a type can be compared, so that equal ones form a class."""
+    return not (dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration)
+
+
+def check_cells(column: pl.Series) -> pl.Series:
+    """Return a column without its name; refuse a type whose cells form no classes."""
+    if not forms_classes(column.dtype):
+        kind = column.dtype.base_type()
+        raise InputError(f"column '{column.name}' is of type {kind}: make it text, a number or a date")
+    return column.alias("")  # polars takes names such as ^x$ for patterns
+
+
 def _codes(column: pl.Series) -> tuple[Ints, int]:
     """Return an integer for each cell, equal for equal cells, and a bound on these integers."""
+    column = check_cells(column)
     dtype = column.dtype
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration:
-        raise InputError(f"column '{column.name}' is of type {dtype.base_type()}: make it text, a number or a date")
-    column = column.alias("")  # polars takes names such as ^x$ for patterns
     if dtype.is_float() and not column.null_count():
         distinct, codes = np.unique(column.to_numpy(), return_inverse=True)
         return codes, len(distinct)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError, LeakWarning, Mistakes, PolicyError, nearest
-from tclose.policy import MODELS, Policy
+from tclose.policy import MODELS, Policy, Sensitive
 from tclose.policy.settings import join
 from tclose.table import quasi, sensitive
 from tclose.table.classes import Classes, classes_of
@@ -23,12 +23,16 @@ from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING, SensitiveColumn
 from tclose.table.tally import marked_missing
-from tclose.table.values import Values, pairs_of_like_texts, values_of, with_one_zero
+from tclose.table.values import ValueDomain, Values, pairs_of_like_texts, values_of, with_one_zero
 from tclose.types import Ints
 from tclose.words import counted
 
+DomainOf = Callable[[str], ValueDomain]  # the different values of a column, by its name
+MakeColumn = Callable[[str, Sensitive], SensitiveColumn]  # from the name and the settings of a column
+
 MOST_SUPERSETS = 1024
 MOST_COMPARED = 20_000  # names that are compared, about, to suggest similar ones for missing columns
+NOTHING_LEFT = "every row lacks a sensitive value, so nothing is left to judge"
 MOST_NAMED = 20  # columns without a role in a sentence
 
 
@@ -56,6 +60,10 @@ class CodedTable:
             cells = self.apart[name] if name in self.apart else self.frame[name]
             self.read[name] = values_of(cells, self.policy.missing, self.rows)
         return self.read[name]
+
+    def domain(self, name: str) -> ValueDomain:
+        """Return the different values of a column, learned once."""
+        return self.values(name).domain
 
     @property
     def judged(self) -> Mapping[str, SensitiveColumn | JointColumn]:
@@ -96,13 +104,7 @@ class CodedTable:
 
     def supersets(self) -> Iterator[Ints]:
         """Yield groupings of the classes: those that agree on some of the visible columns, on few of them first."""
-        first_rows = self.visible[self.classes.rows[self.classes.starts]]
-        tried = 0
-        for kept in range(1, len(first_rows.columns)):
-            for chosen in combinations(first_rows.columns, kept):
-                if (tried := tried + 1) > MOST_SUPERSETS:
-                    return
-                yield classes_of(first_rows[list(chosen)]).labels_by_row()
+        yield from groupings_of(self.visible[self.classes.rows[self.classes.starts]])
 
     def shown_by(self, row: int) -> dict[str, str]:
         """Return the visible cells of a row, as people read them."""
@@ -121,6 +123,16 @@ class CodedTable:
         return self if len(rows) == len(self) else _encoded(self.frame[rows], self.policy, self.rows[rows], self)
 
 
+def groupings_of(first_rows: pl.DataFrame) -> Iterator[Ints]:
+    """Yield groupings of classes, of each of which one row is given: those that agree on some of the columns."""
+    tried = 0
+    for kept in range(1, len(first_rows.columns)):
+        for chosen in combinations(first_rows.columns, kept):
+            if (tried := tried + 1) > MOST_SUPERSETS:
+                return
+            yield classes_of(first_rows[list(chosen)]).labels_by_row()
+
+
 def encode(
     frame: pl.DataFrame, policy: Policy, *, ignore_others: bool = False, apart: Mapping[str, pl.Series] | None = None
 ) -> CodedTable:
@@ -133,13 +145,13 @@ def encode(
         table = _encoded(frame, policy, np.arange(frame.height), apart=apart or {})
     else:
         table = replace(_encoded(frame[rows], policy, rows), withheld=frame.height - len(rows))
-    _warn_of_like_values(table)
+    warn_of_like_values(table.sensitive)
     return table
 
 
-def _warn_of_like_values(table: CodedTable) -> None:
+def warn_of_like_values(columns: Mapping[str, SensitiveColumn]) -> None:
     """Warn about spellings such as HIV and hiv: a class that shows both looks more diverse than it is."""
-    for name, column in table.sensitive.items():
+    for name, column in columns.items():
         values = column.domain.values
         if values.kind in ("text", "mixed") and (pairs := pairs_of_like_texts(values.texts)):
             warnings.warn(
@@ -176,11 +188,8 @@ def _encoded(
 ) -> CodedTable:
     """Code rows, all of which have their sensitive values; of the `whole` table, files need not be read again."""
     table, mistakes = CodedTable(frame, policy, {}, None, rows, 0, {}, apart or {}), Mistakes()
-    hierarchies = _checked_hierarchies(table, mistakes) if whole is None else whole.hierarchies
-    columns = {}
-    for name in policy.sensitive:
-        with mistakes.collected():
-            columns[name] = _sensitive(table, name)
+    hierarchies = checked_hierarchies(policy, table.domain, mistakes) if whole is None else whole.hierarchies
+    columns = sensitive_columns(policy, lambda name, spec: sensitive.coded(table.values(name), spec), mistakes)
     mistakes.report()
     persons = None if policy.person is None else _persons(frame[policy.person], policy)
     withheld = 0 if whole is None else whole.withheld
@@ -244,13 +253,19 @@ def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
     if policy.person is None:
         present = set(frame.columns)
         for column in policy.identifiers:
-            if column in present and (repeated := _repeated(frame[column], policy)):
-                warnings.warn(
-                    f"identifier '{column}' repeats in {repeated:,} rows: if they are rows of one person, "
-                    f'say person = "{column}", or k and l count rows, not persons',
-                    LeakWarning,
-                    stacklevel=2,
-                )
+            if column in present:
+                warn_of_repeats(column, _repeated(frame[column], policy))
+
+
+def warn_of_repeats(identifier: str, rows: int) -> None:
+    """Warn about an identifier whose values several rows show; `rows` is how many rows do so."""
+    if rows:
+        warnings.warn(
+            f"identifier '{identifier}' repeats in {rows:,} rows: if they are rows of one person, "
+            f'say person = "{identifier}", or k and l count rows, not persons',
+            LeakWarning,
+            stacklevel=3,
+        )
 
 
 def _repeated(column: pl.Series, policy: Policy) -> int:
@@ -268,28 +283,32 @@ def rows_with_values(frame: pl.DataFrame, policy: Policy) -> Ints | None:
         if spec.missing == "suppress":
             kept &= values_of(frame[name], policy.missing).codes >= 0
     if not kept.any():
-        raise InputError("every row lacks a sensitive value, so nothing is left to judge")
+        raise InputError(NOTHING_LEFT)
     return None if kept.all() else np.flatnonzero(kept)
 
 
-def _checked_hierarchies(table: CodedTable, mistakes: Mistakes) -> dict[str, Hierarchy]:
+def checked_hierarchies(policy: Policy, domain_of: DomainOf, mistakes: Mistakes) -> dict[str, Hierarchy]:
     """Load the hierarchies of quasi-identifiers; a mistake is one that cannot be read, or misses a value.
 
     A released table may show inner labels, too.
     """
     hierarchies = {}
-    for name, spec in table.policy.quasi.items():
+    for name, spec in policy.quasi.items():
         if isinstance(spec.hierarchy, Path):
             with mistakes.collected():
                 hierarchies[name] = Hierarchy.load(spec.hierarchy)
                 labels = list(dict.fromkeys(label for level in hierarchies[name].labels for label in level))
-                places_in(labels, table.values(name).domain, misses=f"the hierarchy {spec.hierarchy.name} misses")
+                places_in(labels, domain_of(name), misses=f"the hierarchy {spec.hierarchy.name} misses")
     return hierarchies
 
 
-def _sensitive(table: CodedTable, name: str) -> SensitiveColumn:
-    """Read one sensitive column; an error in its settings says where in the policy they stand."""
-    try:
-        return sensitive.coded(table.values(name), table.policy.sensitive[name])
-    except PolicyError as error:
-        raise error.within(join("sensitive", name)) from None
+def sensitive_columns(policy: Policy, make: MakeColumn, mistakes: Mistakes) -> dict[str, SensitiveColumn]:
+    """Make every sensitive column; an error in its settings says where in the policy they stand."""
+    columns = {}
+    for name, spec in policy.sensitive.items():
+        with mistakes.collected():
+            try:
+                columns[name] = make(name, spec)
+            except PolicyError as error:
+                raise error.within(join("sensitive", name)) from None
+    return columns

@@ -6,7 +6,8 @@ values, and rows that are withheld leave no trace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -38,8 +39,11 @@ class JointColumn:
     made: dict[str, Any]
 
     @classmethod
-    def of(cls, joint: Joint, sensitive: Mapping[str, SensitiveColumn]) -> JointColumn:
-        """Find the tuples of coded attributes; a distance that cannot compare them is refused."""
+    def of(cls, joint: Joint, sensitive: Mapping[str, SensitiveColumn], rows: Ints | None = None) -> JointColumn:
+        """Find the tuples of coded attributes; a distance that cannot compare them is refused.
+
+        `rows` says how many rows each code stands for, where it is not one.
+        """
         parts = tuple(sensitive[name] for name in joint.attributes)
         if joint.distance == "lexicographic":
             _check_orders(parts)
@@ -50,6 +54,8 @@ class JointColumn:
         if joint.distance == "product":
             _check_product(len(first))
         tuples = np.stack([part.codes[first] for part in parts], axis=1)
+        if rows is not None:
+            counts = np.bincount(codes, rows)
         return cls(joint, parts, tuples, codes, counts.astype(np.int64), {})
 
     @property
@@ -73,11 +79,18 @@ def joint_columns(joint: tuple[Joint, ...], sensitive: Mapping[str, SensitiveCol
     """Return the columns of tuples that a policy asks about; a mistake says which of its tables asks."""
     columns = {}
     for number, each in enumerate(joint, start=1):
-        try:
+        with asked_by(number):
             columns[each.name] = JointColumn.of(each, sensitive)
-        except PolicyError as error:
-            raise error.within(f"joint.{number}") from None
     return columns
+
+
+@contextmanager
+def asked_by(number: int) -> Iterator[None]:
+    """Let a mistake say which table of the policy asks for what cannot be judged."""
+    try:
+        yield
+    except PolicyError as error:
+        raise error.within(f"joint.{number}") from None
 
 
 def _check_orders(parts: tuple[SensitiveColumn, ...]) -> None:

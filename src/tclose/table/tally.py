@@ -39,6 +39,14 @@ class Tally:
         nulls = plain.null_count()
         return cls(column.name, known[""], known["rows"].cast(pl.Int64).to_numpy(), nulls, plain, rows)
 
+    @classmethod
+    def of_counts(cls, name: str, cells: pl.Series, counts: Ints) -> Tally:
+        """Count the cells of a column of which each stands for so many rows; all can be compared."""
+        sums = pl.DataFrame({"": cells.alias(""), "rows": counts}).group_by("").agg(pl.col("rows").sum())
+        known = sums.filter(sums[""].is_not_null())
+        nulls = int(sums["rows"].sum()) - int(known["rows"].sum())
+        return cls(name, known[""], known["rows"].to_numpy(), nulls)
+
     def __add__(self, other: Tally) -> Tally:
         """Count two parts of one column together."""
         if (self.name, self.cells.dtype) != (other.name, other.cells.dtype):
@@ -75,8 +83,11 @@ class Tally:
         return row_number(int(shows.arg_true()[0]), self.rows)
 
 
-def comparable(column: pl.Series, rows: Ints | None = None) -> pl.Series:
-    """Return a column, without its name, with a type whose cells can be compared: text, number, boolean or date."""
+def comparable(column: pl.Series, rows: Ints | None = None, counts: Ints | None = None) -> pl.Series:
+    """Return a column, without its name, with a type whose cells can be compared: text, number, boolean or date.
+
+    `counts` says how many rows each cell stands for, where it is not one.
+    """
     dtype, name = column.dtype, column.name
     column = column.alias("")
     if isinstance(dtype, pl.Categorical | pl.Enum | pl.Null):
@@ -84,17 +95,17 @@ def comparable(column: pl.Series, rows: Ints | None = None) -> pl.Series:
     if dtype == pl.Duration or dtype == pl.Time or dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         raise InputError(f"column '{name}' is of type {dtype.base_type()}: make it text, a number or a date")
     if dtype in (pl.Date, pl.Datetime):
-        _check_years(column, name, rows)
+        _check_years(column, name, rows, counts)
     if dtype.is_float() and not column.drop_nulls().is_finite().all():
         odd = (~column.is_finite()).fill_null(False).arg_true()
         raise InputError(
-            f"column '{name}' has NaN or infinity in {counted(len(odd), 'row')}, first in row "
+            f"column '{name}' has NaN or infinity in {counted(_number(odd, counts), 'row')}, first in row "
             f"{row_number(int(odd[0]), rows):,}: make it missing or a number"
         )
     return column
 
 
-def _check_years(column: pl.Series, name: str, rows: Ints | None) -> None:
+def _check_years(column: pl.Series, name: str, rows: Ints | None, counts: Ints | None) -> None:
     """Refuse dates that have no spelling as YYYY-MM-DD; polars panics over those far outside."""
     unit = getattr(column.dtype, "time_unit", None)
     first, end = (day * TICKS_PER_DAY[unit] for day in (FIRST_DAY, LAST_DAY + 1))
@@ -102,9 +113,13 @@ def _check_years(column: pl.Series, name: str, rows: Ints | None) -> None:
     odd = ((ticks < max(first, -(2**63))) | (ticks >= min(end, 2**63 - 1))).fill_null(False).arg_true()
     if len(odd):
         raise InputError(
-            f"column '{name}' has a date outside the years 1 to 9999 in {counted(len(odd), 'row')}, first in row "
-            f"{row_number(int(odd[0]), rows):,}: make it missing or a date"
+            f"column '{name}' has a date outside the years 1 to 9999 in {counted(_number(odd, counts), 'row')}, "
+            f"first in row {row_number(int(odd[0]), rows):,}: make it missing or a date"
         )
+
+
+def _number(cells: pl.Series, counts: Ints | None) -> int:
+    return len(cells) if counts is None else int(counts[cells.to_numpy()].sum())
 
 
 def row_number(row: int, rows: Ints | None) -> int:

@@ -149,19 +149,37 @@ def pairs_of_like_texts(texts: Sequence[str]) -> int:
 
 def with_one_zero(column: pl.Series, missing: Sequence[str]) -> pl.Series:
     """Return a column in which -0.0 is 0.0, and where all cells are numbers, -0 is 0: they are one value."""
-    cells = column.alias("")  # polars takes names such as ^x$ for patterns
     if column.dtype.is_float():
-        zero = pl.lit(0.0, dtype=column.dtype)  # to add 0.0 does not help: polars leaves such sums out
-        return pl.select(pl.when(cells == 0).then(zero).otherwise(cells)).to_series().alias(column.name)
-    if column.dtype != pl.String:
+        return with_one_float_zero(column)
+    if column.dtype != pl.String or not has_minus_zero(column) or not all_numbers(column, missing):
         return column
-    negative = cells.str.starts_with("-0").fill_null(False)
-    if not negative.any() or not (negative := cells.str.contains(MINUS_ZERO).fill_null(False)).any():
-        return column
-    distinct = cells.unique().drop_nulls()
+    return without_minus(column)
+
+
+def with_one_float_zero(column: pl.Series) -> pl.Series:
+    """Return a column of floats in which -0.0 is 0.0."""
+    cells = column.alias("")  # polars takes names such as ^x$ for patterns
+    zero = pl.lit(0.0, dtype=column.dtype)  # to add 0.0 does not help: polars leaves such sums out
+    return pl.select(pl.when(cells == 0).then(zero).otherwise(cells)).to_series().alias(column.name)
+
+
+def has_minus_zero(column: pl.Series) -> bool:
+    """Tell whether a column of text spells a zero with a minus."""
+    cells = column.alias("")
+    return bool(cells.str.starts_with("-0").any()) and bool(cells.str.contains(MINUS_ZERO).any())
+
+
+def all_numbers(column: pl.Series, missing: Sequence[str]) -> bool:
+    """Tell whether every cell of a column of text is a number, those that mean "missing" aside."""
+    distinct = column.alias("").unique().drop_nulls()
     present = distinct.filter(~pl.Series(marked_missing(distinct, missing)))
-    if not numbers.are_numbers(present).all():
-        return column
+    return bool(numbers.are_numbers(present).all())
+
+
+def without_minus(column: pl.Series) -> pl.Series:
+    """Return a column of text in which -0 is 0."""
+    cells = column.alias("")
+    negative = cells.str.contains(MINUS_ZERO).fill_null(False)
     return pl.select(pl.when(negative).then(cells.str.slice(1)).otherwise(cells)).to_series().alias(column.name)
 
 

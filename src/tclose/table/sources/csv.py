@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -26,19 +27,31 @@ QUOTE, NEWLINE, RETURN = b'"\n\r'
 Bytes = NDArray[np.uint8]
 
 
-def parse(data: bytes, *, repeated: Collection[str] = ()) -> pl.DataFrame:
+@dataclass(frozen=True)
+class Before:
+    """What comes before a block of a table, behind the header: messages count rows from the header."""
+
+    records: int = 0
+    lines: int = 0
+
+
+FIRST = Before()
+
+
+def parse(data: bytes, *, repeated: Collection[str] = (), before: Before = FIRST) -> pl.DataFrame:
     """Return the table that these bytes hold, every cell as text.
 
-    Columns named in `repeated`, which hold few different cells, come as categories: long text is kept once.
+    Columns named in `repeated`, which hold few different cells, come as categories: long text is kept once. Of a block
+    of a table, to which the header was added, `before` says how many rows came earlier.
     """
-    data = _trimmed(data)
+    data = trimmed(data)
     if not data.strip():
         raise InputError("the table is empty: it has neither a header nor rows")
-    _check_text(data)
+    _check_text(data, before.lines)
     first = _first_record(data)
     separator = _sniff(first)
     header = _header(first, separator)
-    records = _check_records(data, separator, len(header))
+    records = _check_records(data, separator, len(header), before.records)
     if records == 1:
         raise InputError("the table has a header but no rows")
     try:
@@ -52,7 +65,7 @@ def parse(data: bytes, *, repeated: Collection[str] = ()) -> pl.DataFrame:
     return frame[1:].with_columns(pl.col(pl.String).fill_null(""))
 
 
-def _trimmed(data: bytes) -> bytes:
+def trimmed(data: bytes) -> bytes:
     """Drop a byte order mark and blank lines at either end; a table without them is not copied."""
     start, end = (3 if data.startswith(b"\xef\xbb\xbf") else 0), len(data)
     while length := _line_end(data[start : start + 2]):
@@ -67,13 +80,22 @@ def _line_end(beginning: bytes) -> int:
     return 1 if beginning.startswith(b"\n") else 2 * beginning.startswith(b"\r\n")
 
 
-def _check_text(data: bytes) -> None:
+def _check_text(data: bytes, lines: int) -> None:
+    _check_characters(data, lines)
+    if b"\r" in data and b"\n" not in data:
+        raise InputError("the table's lines end in CR alone, as on very old computers: save it with LF or CRLF")
+    if data.startswith(b"\r") or data.endswith(b"\r"):
+        where = "begins" if data.startswith(b"\r") else "ends"
+        raise InputError(f"the table {where} with CR alone, which ends no line: remove it or save it with LF or CRLF")
+
+
+def _check_characters(data: bytes, lines: int) -> None:
     decoder, read = codecs.getincrementaldecoder("utf-8")(), 0
     for start in range(0, len(data), CHUNK):
         try:
             decoder.decode(data[start : start + CHUNK], final=start + CHUNK >= len(data))
         except UnicodeDecodeError as error:
-            row = data.count(b"\n", 0, read + error.start)
+            row = lines + data.count(b"\n", 0, read + error.start)
             where = f"row {row:,}" if row else "the header"
             raise InputError(
                 f"the table is not UTF-8 text: the first bad byte is in {where}; save it as UTF-8"
@@ -81,11 +103,6 @@ def _check_text(data: bytes) -> None:
         read = start + CHUNK - len(decoder.getstate()[0])
     if b"\0" in data:
         raise InputError("the table is not text: it holds NUL bytes; is it a spreadsheet or an archive?")
-    if b"\r" in data and b"\n" not in data:
-        raise InputError("the table's lines end in CR alone, as on very old computers: save it with LF or CRLF")
-    if data.startswith(b"\r") or data.endswith(b"\r"):
-        where = "begins" if data.startswith(b"\r") else "ends"
-        raise InputError(f"the table {where} with CR alone, which ends no line: remove it or save it with LF or CRLF")
 
 
 def _sniff(line: str) -> str:
@@ -128,25 +145,25 @@ def _header(line: str, separator: str) -> list[str]:
     return names
 
 
-def _check_records(data: bytes, separator: str, width: int) -> int:
+def _check_records(data: bytes, separator: str, width: int, before: int) -> int:
     """Count the records; refuse the table when one has more or fewer fields than the header."""
-    fields = _fields_per_record(data, separator)
+    fields = _fields_per_record(data, separator, before)
     ragged = np.flatnonzero(fields != width)
     if len(ragged):
-        row, width_found = int(ragged[0]), int(fields[ragged[0]])
+        row, width_found = before + int(ragged[0]), int(fields[ragged[0]])
         more = f" ({len(ragged):,} rows are like that)" if len(ragged) > 1 else ""
         raise InputError(f"row {row:,} has {counted(width_found, 'field')}, the header has {width}{more}")
     return len(fields)
 
 
-def _fields_per_record(data: bytes, separator: str) -> Ints:
+def _fields_per_record(data: bytes, separator: str, records: int) -> Ints:
     whole = np.frombuffer(data, dtype=np.uint8)
     whole = whole[: len(whole) - data.endswith(b"\n") - data.endswith(b"\r\n")]
-    quoted, records, carried = False, 0, 0
+    quoted, carried = False, 0
     widths: list[Ints] = []
     for start in range(0, len(whole), CHUNK):
         chunk = whole[start : start + CHUNK]
-        outside = _outside_quotes(chunk, quoted)
+        outside = outside_quotes(chunk, quoted)
         ends = np.flatnonzero((chunk == NEWLINE) & outside)
         _check_quotes(whole, start, quoted, ord(separator), ends, records)
         commas = np.flatnonzero((chunk == ord(separator)) & outside)
@@ -163,7 +180,7 @@ def _fields_per_record(data: bytes, separator: str) -> Ints:
     return np.append(np.concatenate(widths), carried + 1)
 
 
-def _outside_quotes(chunk: Bytes, quoted: bool) -> NDArray[np.bool_]:
+def outside_quotes(chunk: Bytes, quoted: bool) -> NDArray[np.bool_]:
     """Tell for each byte whether the quotes up to and including it pair up."""
     quotes = chunk == QUOTE
     if not quotes.any():

@@ -81,10 +81,16 @@ def joined(names: Sequence[str], frames: Iterable[pl.DataFrame]) -> pl.DataFrame
     """Put parts together; they must have the same columns, in the same order and of the same types."""
     parts: list[pl.DataFrame] = []
     for name, frame in zip(names, frames, strict=True):
-        if parts and frame.schema != parts[0].schema:
-            raise InputError(f"{legible(name)} and {legible(names[0])} {_difference(frame, parts[0])}")
+        if parts:
+            check_alike(name, frame, names[0], parts[0])
         parts.append(frame)
     return parts[0] if len(parts) == 1 else pl.concat(parts, rechunk=False)
+
+
+def check_alike(name: str, frame: pl.DataFrame, first_name: str, first: pl.DataFrame) -> None:
+    """Refuse a part whose columns are not those of the first part."""
+    if frame.schema != first.schema:
+        raise InputError(f"{legible(name)} and {legible(first_name)} {_difference(frame, first)}")
 
 
 def _difference(one: pl.DataFrame, other: pl.DataFrame) -> str:

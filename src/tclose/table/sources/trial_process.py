@@ -2,18 +2,23 @@
 
 `trial_reading` starts it with `python -c` and the text of this module, so it imports nothing of tclose. Its arguments
 are the name of polars' reader and the folders of `sys.path`; its exit status is the answer. Where the name is followed
-by `MANY`, files come one after the other, each after its length; a byte answers each that can be read.
+by `MANY`, files come one after the other, each after its length; a byte answers each that can be read. Where it is
+followed by `GROUPS`, each line asks for a file, or for the different cells of some of its columns, batch by batch.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-MANY, LENGTH = ":many", 8  # files; bytes of a length
+MANY, GROUPS, LENGTH = ":many", ":groups", 8  # files; tables as groups of rows; bytes of a length
+ROWS, FIRST = "rows", "first"  # of a group
 READ, DAMAGED, REPEATED_NAME, NO_MEMORY = 0, 3, 4, 5  # exit statuses
 RESERVED, RESERVED_PER_CORE = 2 << 30, 128 << 20  # bytes of addresses that libraries and threads hardly use
 
@@ -22,6 +27,8 @@ def main() -> None:
     """Answer with an exit status; skip the clean-up of libraries, which takes time."""
     _, reader, *sys.path[:] = sys.argv
     limit_memory()
+    if reader.endswith(GROUPS):
+        os._exit(outcome_of_groups(reader.removesuffix(GROUPS)))
     many = reader.endswith(MANY)
     os._exit(outcome_of_many(reader.removesuffix(MANY)) if many else outcome(reader, sys.stdin.buffer.read()))
 
@@ -63,12 +70,59 @@ def outcome_of_many(reader: str) -> int:
 
 def outcome(reader: str, data: bytes) -> int:
     """Read a table as `columnar` will."""
+
+    def read(pl: Any) -> None:
+        pl.DataFrame(getattr(pl, reader)(io.BytesIO(data)))
+
+    return outcome_of(read)
+
+
+def outcome_of_groups(reader: str) -> int:
+    """Answer requests for tables that are too large to be read at once, until there are no more."""
+
+    def answer(pl: Any) -> None:
+        table, rows = pl.LazyFrame(), 0
+        for line in sys.stdin.buffer:
+            asked = json.loads(line)
+            if "path" in asked:
+                table = getattr(pl, reader)(asked["path"], glob=False, hive_partitioning=False)
+                rows = table.select(pl.len()).collect().item()
+                sys.stdout.buffer.write(rows.to_bytes(LENGTH, "big"))
+                send(pl.DataFrame(schema=table.collect_schema()))
+            else:
+                for start in range(0, rows, asked["rows"]):
+                    for places in asked["places"]:
+                        send(groups(pl, table.slice(start, asked["rows"]), places))
+                        sys.stdout.buffer.flush()
+            sys.stdout.buffer.flush()
+
+    return outcome_of(answer)
+
+
+def groups(pl: Any, rows: Any, places: list[int]) -> Any:
+    """Count the different cells of some columns, which get their places in the request as names."""
+    keys = [str(key) for key in range(len(places))]
+    cells = rows.select(pl.nth(place).alias(key) for key, place in zip(keys, places, strict=True))
+    counted = cells.with_row_index(FIRST).group_by(keys).agg(pl.len().alias(ROWS), pl.col(FIRST).min())
+    return counted.collect(engine="streaming")
+
+
+def send(frame: Any) -> None:
+    """Write a frame to standard output, as an Arrow stream after its length."""
+    data = io.BytesIO()
+    frame.write_ipc_stream(data)
+    sys.stdout.buffer.write(len(data.getbuffer()).to_bytes(LENGTH, "big"))
+    sys.stdout.buffer.write(data.getbuffer())
+
+
+def outcome_of(work: Callable[[Any], None]) -> int:
+    """Do some work with polars, and return the exit status that says how it ended."""
     try:
         import polars as pl
     except (ImportError, MemoryError):  # there is not even room for the library
         return NO_MEMORY
     try:
-        pl.DataFrame(getattr(pl, reader)(io.BytesIO(data)))
+        work(pl)
     except MemoryError:
         return NO_MEMORY
     except pl.exceptions.DuplicateError:

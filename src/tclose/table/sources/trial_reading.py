@@ -42,11 +42,11 @@ def read_on_trial(data: bytes, reader: str) -> None:
         raise InputError(_reason(done.returncode, done.stderr))
 
 
-class OnTrial:
-    """One process that reads many files on trial, one after the other: to start one for each would take longer."""
+class ReadingProcess:
+    """One process that reads many files, one after the other: to start one for each would take longer."""
 
     def __init__(self, reader: str) -> None:
-        self.reader = reader
+        self.reader = reader  # and how it reads
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -58,24 +58,30 @@ class OnTrial:
             self._ended(self.process)
             self.errors.close()
 
-    def __call__(self, data: bytes) -> None:
-        """Refuse bytes that cannot be read to the end; no other file can be tried then."""
+    def ask(self, *parts: bytes) -> None:
+        """Send a request."""
         process = self.process = self.process or self._started()
         assert process.stdin is not None
-        assert process.stdout is not None
         with suppress(OSError):  # the process may die before it has read all
-            process.stdin.write(len(data).to_bytes(LENGTH, "big"))
-            process.stdin.write(data)
+            for part in parts:
+                process.stdin.write(part)
             process.stdin.flush()
-        if process.stdout.read(1) != b"+":
-            self._ended(process)
-            self.errors.seek(0)
-            raise InputError(_reason(process.returncode, self.errors.read()))
+
+    def answer(self, length: int) -> bytes:
+        """Return that many bytes of the answer; refuse a table over which the process has died."""
+        process = self.process
+        assert process is not None
+        assert process.stdout is not None
+        if len(data := process.stdout.read(length)) == length:
+            return data
+        self._ended(process)
+        self.errors.seek(0)
+        raise InputError(_reason(process.returncode, self.errors.read()))
 
     def _started(self) -> subprocess.Popen[bytes]:
         pipe, self.errors = subprocess.PIPE, tempfile.TemporaryFile()  # noqa: SIM115, closed in the end
         try:
-            return subprocess.Popen(_command(self.reader + MANY), stdin=pipe, stdout=pipe, stderr=self.errors)
+            return subprocess.Popen(_command(self.reader), stdin=pipe, stdout=pipe, stderr=self.errors)
         except OSError as error:
             self.errors.close()
             raise _not_started(error) from None
@@ -86,6 +92,18 @@ class OnTrial:
                 if stream is not None:
                     stream.close()
         process.wait()
+
+
+class OnTrial(ReadingProcess):
+    """A process that reads files on trial."""
+
+    def __init__(self, reader: str) -> None:
+        super().__init__(reader + MANY)
+
+    def __call__(self, data: bytes) -> None:
+        """Refuse bytes that cannot be read to the end; no other file can be tried then."""
+        self.ask(len(data).to_bytes(LENGTH, "big"), data)
+        self.answer(1)
 
 
 def _command(reader: str) -> list[str]:

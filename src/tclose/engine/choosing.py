@@ -1,0 +1,47 @@
+"""Which engine judges a table: `memory`, or `disk` for tables that are too large for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tclose.engine.disk import refusal
+from tclose.errors import InputError
+from tclose.policy import Policy
+from tclose.release.certificate import load
+from tclose.release.layouts.one_table import ENTRY
+from tclose.table.batches import source_of, table_on_disk
+from tclose.table.sources.columnar import PARQUET
+from tclose.table.sources.csv import CSV
+
+LARGE = {PARQUET.name: 16 << 20, CSV.name: 128 << 20}  # bytes from which on `auto` chooses `disk` (decision 096)
+
+
+def on_disk(engine: str, table: Any, policy: Policy | None = None) -> bool:
+    """Tell whether a table is judged out of core; a frame never is, and nor is a policy that needs its rows."""
+    if engine == "memory":
+        return False
+    is_path = isinstance(table, str | Path)
+    if engine == "disk":
+        if not is_path:
+            raise InputError("the engine disk reads files, and a frame is in memory already: use the engine memory")
+        return True
+    return is_path and _is_large(table) and (policy is None or refusal(policy) is None)
+
+
+def verified_on_disk(engine: str, release: str | Path, certificate: str | Path) -> bool:
+    """Tell whether a release is verified out of core; several tables never are."""
+    if engine != "auto":
+        return engine == "disk"
+    if not _is_large(release):
+        return False
+    promised = load(certificate).certificate
+    return promised.layout == ENTRY.name and not promised.guard
+
+
+def _is_large(path: str | Path) -> bool:
+    try:
+        table = table_on_disk(path)
+        return table.size >= LARGE[PARQUET.name if table.folder else source_of(Path(path))]
+    except InputError:  # the engine memory can read it, or says why not
+        return False

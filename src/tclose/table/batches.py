@@ -1,0 +1,178 @@
+"""A table on disk, read in batches of some columns: a Parquet file, a folder of such files, or a CSV file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from tclose.errors import InputError
+from tclose.policy.paths import check_name, check_readable
+from tclose.table.grouped import cell_groups
+from tclose.table.sources import SOURCES, is_folder
+from tclose.table.sources.batch_reading import BatchReader
+from tclose.table.sources.columnar import PARQUET
+from tclose.table.sources.csv import CSV
+from tclose.table.sources.csv_batches import csv_batches
+from tclose.table.sources.folder import NO_PARQUET, check_alike, parts_of
+from tclose.table.sources.trial_process import ROWS
+from tclose.table.sources.trial_reading import DAMAGED
+from tclose.types import Progress
+from tclose.words import legible
+
+BATCH_ROWS = 1 << 20
+BLOCK = 1 << 25  # bytes of a CSV file
+READING = "reading"
+
+# from the columns of a file, without rows, to those whose cells are counted, each list by itself
+Wanted = Callable[[pl.DataFrame], Sequence[Sequence[str]]]
+Share = Callable[[float], None]  # is told which share of a file is read
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file of a table."""
+
+    name: str
+    size: int  # in bytes
+    open: Callable[[], AbstractContextManager[Path]]  # gives a file that stays as it is while it is read
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a file: for each list of wanted columns, their different cells, counted (`cell_groups`)."""
+
+    file: str
+    rows: int
+    groups: Sequence[pl.DataFrame]
+
+
+class Known:
+    """The columns of the first file, and those that are wanted: other files must have the same."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted, self._names = wanted, list[Sequence[str]]()
+        self._first: tuple[str, pl.DataFrame] | None = None
+
+    def wanted_of(self, name: str, columns: pl.DataFrame) -> list[Sequence[str]]:
+        """Return the columns that are counted of a file."""
+        if self._first is None:
+            self._first, self._names = (name, columns), list(self._wanted(columns))
+        else:
+            check_alike(name, columns, *self._first)
+        return self._names
+
+
+@dataclass(frozen=True)
+class TableOnDisk:
+    """The files that make up a table, and how much of them is read at a time."""
+
+    parts: Sequence[Part]
+    folder: bool = False  # whose files are parts of one table
+    batch_rows: int = BATCH_ROWS
+    block: int = BLOCK  # of a CSV file
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of all files."""
+        return sum(part.size for part in self.parts)
+
+    def batches(self, wanted: Wanted, progress: Progress) -> Generator[Batch]:
+        """Yield what is wanted of all files, batch by batch."""
+        done, known = 0, Known(wanted)
+        with BatchReader() as reader:
+            for part in self.parts:
+                share = partial(self._report, progress, done, part.size)
+                with self._named(part), part.open() as path:
+                    if source_of(path) == PARQUET.name:
+                        found = self._parquet(reader, path, part.name, known, share)
+                    elif self.folder:
+                        raise InputError(f"{legible(part.name)} {NO_PARQUET}")
+                    else:
+                        found = self._csv(path, part.name, known, share)
+                    yield from found
+                done += part.size
+
+    def _parquet(self, reader: BatchReader, path: Path, name: str, known: Known, share: Share) -> Iterator[Batch]:
+        columns, rows = reader.open(path)
+        place_of = {column: place for place, column in enumerate(columns.columns)}
+        places = [[place_of[column] for column in some] for some in known.wanted_of(name, columns)]
+        read = 0
+        for groups in reader.groups(rows, places, self.batch_rows):
+            number = int(groups[0][ROWS].sum())
+            read += number
+            share(read / rows)
+            yield Batch(name, number, groups)
+        if read != rows:
+            raise InputError(DAMAGED)
+
+    def _csv(self, path: Path, name: str, known: Known, share: Share) -> Iterator[Batch]:
+        wanted: list[Sequence[str]] = []
+        for frame in csv_batches(path, self.block, share):
+            wanted = wanted or known.wanted_of(name, frame.clear())
+            yield Batch(name, frame.height, [cell_groups(frame, some) for some in wanted])
+
+    def _report(self, progress: Progress, done: int, size: int, share: float) -> None:
+        progress(min(1.0, (done + share * size) / max(self.size, 1)), READING)
+
+    @contextmanager
+    def _named(self, part: Part) -> Iterator[None]:
+        """Let a refusal name the file of a folder."""
+        try:
+            yield
+        except InputError as error:
+            if not self.folder or type(error) is not InputError or error.sentence.startswith(legible(part.name)):
+                raise
+            raise InputError(f"{legible(part.name)}: {error.sentence}", detail=error.detail) from None
+
+
+def table_on_disk(path: str | Path) -> TableOnDisk:
+    """Return the files of a table; what cannot be read in batches is refused."""
+    check_name(path)
+    if str(path) == "-":
+        raise InputError("standard input cannot be read in batches: name a file, or use the engine memory")
+    if is_folder(path):
+        files = parts_of(Path(path))
+        return TableOnDisk([Part(file.name, file.stat().st_size, partial(unchanged, file)) for file in files], True)
+    check_readable(path)
+    file = Path(path)
+    try:
+        if file.exists() and not file.is_file():  # to look at what comes out of a pipe would take it away
+            raise InputError(f"{path} is no ordinary file, so it cannot be read in batches: use the engine memory")
+        source_of(file)
+        return TableOnDisk([Part(file.name, file.stat().st_size, partial(unchanged, file))])
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def source_of(path: Path) -> str:
+    """Return the format of a file, Parquet or CSV; another one is refused."""
+    with path.open("rb") as file:
+        begins = file.read(max(len(source.begins) for source in SOURCES))
+    source = next(source for source in SOURCES if begins.startswith(source.begins))
+    if source not in (PARQUET, CSV):
+        raise InputError("Arrow files cannot be read in batches: use the engine memory, or save the table as Parquet")
+    return source.name
+
+
+@contextmanager
+def unchanged(path: Path) -> Iterator[Path]:
+    """Let a file be read, and refuse it in the end if it was changed meanwhile."""
+    before = _state(path)
+    yield path
+    if _state(path) != before:
+        raise InputError(f"{path.name} was changed while it was read: try again when nobody writes to it")
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns

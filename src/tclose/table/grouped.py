@@ -1,0 +1,259 @@
+"""The rows of a table, added up batch by batch: how many rows show the same cells, and which of them was the first.
+
+What is kept grows with the number of different cells, not with the number of rows. Where even that is too much, it is
+written to a temporary file, in buckets: equal visible cells lie in the same bucket, so classes are never cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from tclose.errors import InputError
+from tclose.table.classes import check_cells
+from tclose.table.sources.trial_process import FIRST, ROWS
+from tclose.table.spill import SpillFile
+from tclose.table.tally import Tally, comparable, marked_missing
+from tclose.table.values import all_numbers, has_minus_zero, with_one_float_zero, without_minus
+from tclose.types import Beat, Bools, still
+
+BUDGET = 128 << 20  # bytes of groups in memory; if adding up leaves more than half, they go to the temporary file
+PENDING = 1 << 20  # groups of batches that wait to be added up, at least
+BUCKETS = 64
+
+Extra = tuple[str, ...]  # the columns that rows are counted by, beside those that form classes
+Groups = Mapping[Extra, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """What is counted: which columns form classes, and which further columns are counted in each class."""
+
+    visible: tuple[str, ...]
+    extras: tuple[Extra, ...]  # the empty one counts the rows of each class
+    compared: frozenset[str]  # columns whose cells must be text, numbers or dates
+    suppressed: tuple[str, ...]  # columns without whose value a row is withheld
+    person: str | None
+    missing: tuple[str, ...]
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read, each once."""
+        return tuple(dict.fromkeys([*self.visible, *(name for extra in self.extras for name in extra)]))
+
+    @property
+    def keys_of_all(self) -> list[str]:
+        """What all columns are called in a frame of groups: by their places."""
+        return [str(place) for place in range(len(self.columns))]
+
+    def keys_of(self, extra: Extra = ()) -> list[str]:
+        """Return what columns are called in a frame of groups: polars takes names such as ^x$ for patterns."""
+        return [self.key(name) for name in dict.fromkeys((*self.visible, *extra))]
+
+    def key(self, name: str) -> str:
+        """Return what a column is called in a frame of groups."""
+        return str(self.columns.index(name))
+
+
+class GroupedRows:
+    """The groups of all batches so far."""
+
+    def __init__(self, grouping: Grouping, *, budget: int | None, beat: Beat = still) -> None:
+        self.grouping, self.budget = grouping, budget  # without a budget, everything stays in memory
+        self._beat = beat
+        self.rows = self.withheld = 0
+        self._pending: dict[Extra, list[pl.DataFrame]] = {extra: [] for extra in grouping.extras}
+        self._added = 0  # groups that were added up last time
+        self._waiting = 0  # groups of batches since then
+        self._size = 0  # bytes of all groups in memory
+        self._spilled = SpillFile()
+        self._zeros: dict[str, tuple[bool, bool]] = {}  # has a column of text a -0; is all of it numbers
+
+    def check(self, columns: pl.DataFrame) -> None:
+        """Refuse columns, given without rows, whose cells cannot be counted."""
+        for name in self.grouping.columns:
+            (comparable if name in self.grouping.compared else check_cells)(columns[name])
+
+    def add(self, batch: pl.DataFrame, rows: int) -> None:
+        """Count one more batch of so many rows, whose different cells were counted (`cell_groups`)."""
+        texts = [key for key in self.grouping.keys_of_all if batch[key].dtype == pl.String]
+        cells = {self.grouping.key(name): self._cells(batch, name) for name in self.grouping.columns}
+        first = batch[FIRST].cast(pl.Int64) + self.read
+        groups = pl.DataFrame({**cells, ROWS: batch[ROWS].cast(pl.Int64), FIRST: first})
+        self._note_zeros(groups, texts)
+        self._check(groups, self.grouping.suppressed)
+        kept = self._with_one_unknown(groups.filter(pl.Series(self._kept(groups))))
+        self._check(kept, self.grouping.compared)
+        number = int(kept[ROWS].sum())
+        self.rows, self.withheld = self.rows + number, self.withheld + rows - number
+        for extra in self.grouping.extras:
+            keys = self.grouping.keys_of(extra)
+            some = kept.select(*keys, ROWS, *([] if extra else [FIRST]))
+            if not self._counts_rows(extra):
+                some = summed(some, keys)
+            self._pending[extra].append(some)
+            self._waiting += some.height
+            self._size += int(some.estimated_size())
+        full = self.budget is not None and self._size > self.budget
+        if full or (self._waiting > max(PENDING, self._added) and not self._spilled):
+            self._add_up()
+
+    def _counts_rows(self, extra: Extra) -> bool:
+        """Tell whether groups of a batch are counted already: rows may come in two equal groups, classes may not."""
+        every = len(self.grouping.keys_of(extra)) == len(self.grouping.columns)
+        return every and bool(extra) and self.grouping.person is None
+
+    @property
+    def read(self) -> int:
+        """How many rows were read."""
+        return self.rows + self.withheld
+
+    @property
+    def spilled(self) -> bool:
+        """Whether groups had to be written to a temporary file; certain once `buckets` were looked at."""
+        return bool(self._spilled)
+
+    def buckets(self) -> Iterator[Groups]:
+        """Yield the groups of all rows; the rows of a class are never in two buckets."""
+        self._add_up()
+        if not self._spilled:
+            yield {extra: self._one_zero(frames, extra) for extra, frames in self._pending.items()}
+            return
+        for bucket in range(BUCKETS):
+            self._beat()
+            found = {extra: self._spilled.frames((extra, bucket)) for extra in self.grouping.extras}
+            if found[()]:
+                yield {extra: self._one_zero(frames, extra) for extra, frames in found.items()}
+
+    def tallies(self, names: Sequence[str]) -> dict[str, Tally]:
+        """Count the cells of some columns, over all rows that are kept."""
+        extras = {name: next(e for e in self.grouping.extras if name in (*self.grouping.visible, *e)) for name in names}
+        tallies: dict[str, Tally] = {}
+        for groups in self.buckets():
+            for name, extra in extras.items():
+                rows = groups[extra][ROWS].to_numpy()
+                part = Tally.of_counts(name, groups[extra][self.grouping.key(name)], rows)
+                tallies[name] = tallies[name] + part if name in tallies else part
+        return tallies
+
+    def repeated(self) -> int:
+        """Return how many rows share their visible cells with another row; where a cell is missing, none does."""
+        rows = 0
+        for groups in self.buckets():
+            several = groups[()].filter(pl.col(ROWS) > 1)
+            known = np.ones(several.height, dtype=bool)
+            for key in self.grouping.keys_of():
+                known &= ~lacking(several[key], self.grouping.missing)
+            rows += int(several[ROWS].to_numpy()[known].sum())
+        return rows
+
+    def close(self) -> None:
+        """Give back the space on disk."""
+        self._spilled.close()
+
+    def _cells(self, batch: pl.DataFrame, name: str) -> pl.Series:
+        """Return a column of a batch as it is compared."""
+        column = check_cells(batch[self.grouping.key(name)])
+        if isinstance(column.dtype, pl.Categorical | pl.Enum | pl.Null):
+            column = column.cast(pl.String)
+        return with_one_float_zero(column) if column.dtype.is_float() else column
+
+    def _check(self, groups: pl.DataFrame, names: Iterable[str]) -> None:
+        """Refuse cells that are neither text nor numbers nor dates, and say in which rows."""
+        for key, name in ((self.grouping.key(name), name) for name in names):
+            try:
+                comparable(groups[key])
+            except InputError:
+                ordered = groups.sort(FIRST)
+                comparable(ordered[key].alias(name), ordered[FIRST].to_numpy(), ordered[ROWS].to_numpy())
+
+    def _kept(self, groups: pl.DataFrame) -> Bools:
+        """Tell which groups have all values that they must have."""
+        kept = np.ones(groups.height, dtype=bool)
+        for name in self.grouping.suppressed:
+            kept &= ~lacking(groups[self.grouping.key(name)], self.grouping.missing)
+        return kept
+
+    def _with_one_unknown(self, groups: pl.DataFrame) -> pl.DataFrame:
+        """Return groups in which everyone who is not known is one person, however the cells say so."""
+        if self.grouping.person is None:
+            return groups
+        key = self.grouping.key(self.grouping.person)
+        unknown = pl.Series(lacking(groups[key], self.grouping.missing))
+        return groups.with_columns(pl.when(unknown).then(None).otherwise(pl.col(key)).alias(key))
+
+    def _note_zeros(self, groups: pl.DataFrame, texts: Sequence[str]) -> None:
+        """Find out whether -0 is 0, which holds where all cells of a column of text are numbers."""
+        for key in texts:
+            minus, numeric = self._zeros.get(key, (False, True))
+            if numeric:
+                numeric = all_numbers(groups[key], self.grouping.missing)
+                self._zeros[key] = (minus or has_minus_zero(groups[key]), numeric)
+
+    def _one_zero(self, frames: Sequence[pl.DataFrame], extra: Extra) -> pl.DataFrame:
+        """Add frames up, with one spelling of zero."""
+        keys = self.grouping.keys_of(extra)
+        folded = [key for key in keys if self._zeros.get(key) == (True, True)]
+        groups = pl.concat(frames) if len(frames) > 1 else frames[0]
+        for key in folded:
+            groups = groups.with_columns(without_minus(groups[key]))
+        return summed(groups, keys) if folded or len(frames) > 1 else groups
+
+    def _add_up(self) -> None:
+        """Add up what the batches have counted; write it to the temporary file where it is too much."""
+        if self._spilled:  # groups of a bucket are added up when they are read
+            self._spill()
+            return
+        for extra, frames in self._pending.items():
+            if len(frames) > 1:
+                self._pending[extra] = [summed(pl.concat(frames), self.grouping.keys_of(extra))]
+        self._waiting, self._added = 0, sum(frame.height for frames in self._pending.values() for frame in frames)
+        self._size = sum(int(frame.estimated_size()) for frames in self._pending.values() for frame in frames)
+        if self.budget is not None and self._size > self.budget // 2:
+            self._spill()
+
+    def _spill(self) -> None:
+        """Write all groups to the temporary file, by bucket."""
+        for extra, frames in self._pending.items():
+            for frame in frames:
+                by_bucket = frame.with_columns(self._bucket_of(frame)).partition_by(
+                    "bucket", as_dict=True, include_key=False
+                )
+                for (bucket,), part in by_bucket.items():
+                    self._beat()
+                    self._spilled.append((extra, bucket), part)
+            self._pending[extra] = []
+        self._waiting = self._added = self._size = 0
+
+    def _bucket_of(self, groups: pl.DataFrame) -> pl.Series:
+        """Return the bucket of each group; cells that may turn out to be equal must have the same one."""
+        cells = [_alike(groups[key]).alias(str(place)) for place, key in enumerate(self.grouping.keys_of())]
+        return (pl.DataFrame(cells).hash_rows() % BUCKETS).cast(pl.Int64).alias("bucket")
+
+
+def cell_groups(batch: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Count the different cells of some columns of a batch, which get their places as names."""
+    keys = [str(place) for place in range(len(names))]
+    cells = pl.DataFrame({key: batch[name] for key, name in zip(keys, names, strict=True)})
+    return cells.with_row_index(FIRST).group_by(keys).agg(pl.len().alias(ROWS), pl.col(FIRST).min())
+
+
+def summed(groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Add up groups of equal cells."""
+    first = [pl.col(FIRST).min()] if FIRST in groups.columns else []
+    return groups.group_by(keys).agg(pl.col(ROWS).sum(), *first)
+
+
+def lacking(cells: pl.Series, missing: Sequence[str]) -> Bools:
+    """Tell which cells are missing, or mean that they are."""
+    return marked_missing(cells.cast(pl.String).fill_null(""), missing)
+
+
+def _alike(cells: pl.Series) -> pl.Series:
+    if cells.dtype.is_float():
+        return cells.fill_nan(None)
+    return without_minus(cells) if cells.dtype == pl.String else cells

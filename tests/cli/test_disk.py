@@ -1,0 +1,83 @@
+"""`--engine disk` on the command line, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tclose import anonymize
+from tclose.examples import hospital
+
+from .conftest import Outcome
+
+POLICY = 'others = "drop"\nk = 2\nquasi = ["age", "sex"]\n[sensitive.ldl]\nt = 0.3\n'
+ENDED = """
+import os, signal, sys
+from tclose.cli import main, progress
+from tclose.engine import disk
+from tclose.table import grouped
+disk.BUDGET, grouped.PENDING = 0, 1
+last, moments = int(sys.argv.pop(1)), 0
+
+def moment(self, share, phase=""):
+    global moments
+    moments += 1
+    if moments == last:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+progress.Bar.__call__ = moment
+main()
+"""
+
+
+@pytest.fixture
+def files(folder: Path) -> None:
+    table = hospital(300, seed=2)
+    table.write_parquet(folder / "t.parquet", row_group_size=50)
+    (folder / "p.toml").write_text(POLICY)
+    release = anonymize(table, folder / "p.toml", method="mondrian", seed=1)
+    release.write(folder / "r", certificate=folder / "c.json", part_rows=100)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+def test_check_and_verify(process: Callable[..., Outcome]) -> None:
+    asked = ("check", "t.parquet", "--policy", "p.toml", "--json", "--engine")
+    disk, memory = process(*asked, "disk"), process(*asked, "memory")
+    assert (disk.status, disk.out, disk.err) == (1, memory.out, memory.err)
+    proof = ("verify", "r", "--certificate", "c.json", "--json", "--engine")
+    disk, memory = process(*proof, "disk"), process(*proof, "memory")
+    assert (disk.status, disk.out) == (0, memory.out)
+    assert json.loads(disk.out)["holds"]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+def test_bad_input_is_one_sentence(folder: Path, process: Callable[..., Outcome]) -> None:
+    data = (folder / "t.parquet").read_bytes()
+    (folder / "t.parquet").write_bytes(data[:4] + b"\xff" * 9000 + data[9004:])
+    process("check", "t.parquet", "--policy", "p.toml", "--engine", "disk").refuses("damaged")
+    process("check", "-", "--policy", "p.toml", "--engine", "disk", stdin=b"a,b\n1,2\n").refuses("standard input")
+    process("check", "t.parquet", "--policy", "p.toml", "--engine", "x").refuses("engine", usage=True)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+@pytest.mark.parametrize("last", [2, 5])
+@pytest.mark.parametrize("asked", ["check t.parquet --policy p.toml", "verify r --certificate c.json"])
+def test_an_ended_process_leaves_nothing(folder: Path, asked: str, last: int) -> None:
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    command = [sys.executable, "-c", ENDED, str(last), *asked.split(), "--engine", "disk"]
+    done = subprocess.run(
+        command, capture_output=True, cwd=folder, env={**os.environ, "TMPDIR": str(temporary)}, check=False
+    )
+    assert done.returncode == 128 + signal.SIGTERM, done.stderr
+    assert list(temporary.iterdir()) == []
