@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
@@ -25,12 +26,14 @@ from tclose.types import Progress
 from tclose.words import legible
 
 BATCH_ROWS = 1 << 20
+CELL_ROWS = 1 << 18  # of a batch of which all cells are handed over
 BLOCK = 1 << 25  # bytes of a CSV file
 READING = "reading"
 
-# from the columns of a file, without rows, to those whose cells are counted, each list by itself
+# from the columns of a file, without rows, to those whose cells are counted, each list by itself, or handed over
 Wanted = Callable[[pl.DataFrame], Sequence[Sequence[str]]]
 Share = Callable[[float], None]  # is told which share of a file is read
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,14 @@ class Batch:
     file: str
     rows: int
     groups: Sequence[pl.DataFrame]
+
+
+@dataclass(frozen=True, eq=False)
+class RowBatch:
+    """Some rows of a file: the cells of the wanted columns, which have their places in the list as names."""
+
+    file: str
+    cells: pl.DataFrame
 
 
 class Known:
@@ -82,25 +93,38 @@ class TableOnDisk:
         return sum(part.size for part in self.parts)
 
     def batches(self, wanted: Wanted, progress: Progress) -> Generator[Batch]:
-        """Yield what is wanted of all files, batch by batch."""
+        """Yield the different cells of what is wanted of all files, batch by batch."""
+        yield from self._read(self._counted_parquet, self._counted_csv, wanted, progress)
+
+    def rows(self, wanted: Callable[[pl.DataFrame], Sequence[str]], progress: Progress) -> Generator[RowBatch]:
+        """Yield the wanted columns of all files, batch by batch."""
+        yield from self._read(self._parquet_rows, self._csv_rows, lambda columns: [wanted(columns)], progress)
+
+    def _read(
+        self,
+        parquet: Callable[[BatchReader, Path, str, Known, Share], Iterator[Found]],
+        csv: Callable[[Path, str, Known, Share], Iterator[Found]],
+        wanted: Wanted,
+        progress: Progress,
+    ) -> Generator[Found]:
         done, known = 0, Known(wanted)
         with BatchReader() as reader:
             for part in self.parts:
                 share = partial(self._report, progress, done, part.size)
                 with self._named(part), part.open() as path:
                     if source_of(path) == PARQUET.name:
-                        found = self._parquet(reader, path, part.name, known, share)
+                        found = parquet(reader, path, part.name, known, share)
                     elif self.folder:
                         raise InputError(f"{legible(part.name)} {NO_PARQUET}")
                     else:
-                        found = self._csv(path, part.name, known, share)
+                        found = csv(path, part.name, known, share)
                     yield from found
                 done += part.size
 
-    def _parquet(self, reader: BatchReader, path: Path, name: str, known: Known, share: Share) -> Iterator[Batch]:
-        columns, rows = reader.open(path)
-        place_of = {column: place for place, column in enumerate(columns.columns)}
-        places = [[place_of[column] for column in some] for some in known.wanted_of(name, columns)]
+    def _counted_parquet(
+        self, reader: BatchReader, path: Path, name: str, known: Known, share: Share
+    ) -> Iterator[Batch]:
+        places, rows = _opened(reader, path, name, known)
         read = 0
         for groups in reader.groups(rows, places, self.batch_rows):
             number = int(groups[0][ROWS].sum())
@@ -110,11 +134,33 @@ class TableOnDisk:
         if read != rows:
             raise InputError(DAMAGED)
 
-    def _csv(self, path: Path, name: str, known: Known, share: Share) -> Iterator[Batch]:
-        wanted: list[Sequence[str]] = []
+    def _parquet_rows(
+        self, reader: BatchReader, path: Path, name: str, known: Known, share: Share
+    ) -> Iterator[RowBatch]:
+        (places,), rows = _opened(reader, path, name, known)
+        read = 0
+        for cells in reader.cells(rows, places, min(self.batch_rows, CELL_ROWS)):
+            read += cells.height
+            share(read / rows)
+            yield RowBatch(name, cells)
+        if read != rows:
+            raise InputError(DAMAGED)
+
+    def _counted_csv(self, path: Path, name: str, known: Known, share: Share) -> Iterator[Batch]:
+        for frame, wanted in self._csv(path, name, known, share):
+            yield Batch(name, frame.height, [cell_groups(frame, some) for some in wanted])
+
+    def _csv_rows(self, path: Path, name: str, known: Known, share: Share) -> Iterator[RowBatch]:
+        for frame, (wanted,) in self._csv(path, name, known, share):
+            yield RowBatch(name, pl.DataFrame({str(place): frame[column] for place, column in enumerate(wanted)}))
+
+    def _csv(
+        self, path: Path, name: str, known: Known, share: Share
+    ) -> Iterator[tuple[pl.DataFrame, Sequence[Sequence[str]]]]:
+        wanted: Sequence[Sequence[str]] = []
         for frame in csv_batches(path, self.block, share):
             wanted = wanted or known.wanted_of(name, frame.clear())
-            yield Batch(name, frame.height, [cell_groups(frame, some) for some in wanted])
+            yield frame, wanted
 
     def _report(self, progress: Progress, done: int, size: int, share: float) -> None:
         progress(min(1.0, (done + share * size) / max(self.size, 1)), READING)
@@ -128,6 +174,13 @@ class TableOnDisk:
             if not self.folder or type(error) is not InputError or error.sentence.startswith(legible(part.name)):
                 raise
             raise InputError(f"{legible(part.name)}: {error.sentence}", detail=error.detail) from None
+
+
+def _opened(reader: BatchReader, path: Path, name: str, known: Known) -> tuple[list[list[int]], int]:
+    """Return the places of the wanted columns of a Parquet file, and how many rows it has."""
+    columns, rows = reader.open(path)
+    place_of = {column: place for place, column in enumerate(columns.columns)}
+    return [[place_of[column] for column in some] for some in known.wanted_of(name, columns)], rows
 
 
 def table_on_disk(path: str | Path) -> TableOnDisk:

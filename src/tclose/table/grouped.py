@@ -25,6 +25,8 @@ BUDGET = 128 << 20  # bytes of groups in memory; if adding up leaves more than h
 PENDING = 1 << 20  # groups of batches that wait to be added up, at least
 BUCKETS = 64
 
+EVERY = "every"  # the key of all rows, where no columns form classes
+
 Extra = tuple[str, ...]  # the columns that rows are counted by, beside those that form classes
 Groups = Mapping[Extra, pl.DataFrame]
 
@@ -52,7 +54,12 @@ class Grouping:
 
     def keys_of(self, extra: Extra = ()) -> list[str]:
         """Return what columns are called in a frame of groups: polars takes names such as ^x$ for patterns."""
-        return [self.key(name) for name in dict.fromkeys((*self.visible, *extra))]
+        keys = [self.key(name) for name in self.names_of(extra)]
+        return keys if self.visible else [EVERY, *keys]
+
+    def names_of(self, extra: Extra) -> list[str]:
+        """Return the columns by which rows are counted, each once."""
+        return list(dict.fromkeys((*self.visible, *extra)))
 
     def key(self, name: str) -> str:
         """Return what a column is called in a frame of groups."""
@@ -72,6 +79,7 @@ class GroupedRows:
         self._size = 0  # bytes of all groups in memory
         self._spilled = SpillFile()
         self._zeros: dict[str, tuple[bool, bool]] = {}  # has a column of text a -0; is all of it numbers
+        self._left_out: list[pl.DataFrame] = []  # the visible cells of classes that are no longer counted
 
     def check(self, columns: pl.DataFrame) -> None:
         """Refuse columns, given without rows, whose cells cannot be counted."""
@@ -83,7 +91,8 @@ class GroupedRows:
         texts = [key for key in self.grouping.keys_of_all if batch[key].dtype == pl.String]
         cells = {self.grouping.key(name): self._cells(batch, name) for name in self.grouping.columns}
         first = batch[FIRST].cast(pl.Int64) + self.read
-        groups = pl.DataFrame({**cells, ROWS: batch[ROWS].cast(pl.Int64), FIRST: first})
+        every = {} if self.grouping.visible else {EVERY: np.zeros(batch.height, dtype=np.int8)}
+        groups = pl.DataFrame({**cells, **every, ROWS: batch[ROWS].cast(pl.Int64), FIRST: first})
         self._note_zeros(groups, texts)
         self._check(groups, self.grouping.suppressed)
         kept = self._with_one_unknown(groups.filter(pl.Series(self._kept(groups))))
@@ -104,13 +113,28 @@ class GroupedRows:
 
     def _counts_rows(self, extra: Extra) -> bool:
         """Tell whether groups of a batch are counted already: rows may come in two equal groups, classes may not."""
-        every = len(self.grouping.keys_of(extra)) == len(self.grouping.columns)
+        every = len(self.grouping.names_of(extra)) == len(self.grouping.columns)
         return every and bool(extra) and self.grouping.person is None
 
     @property
     def read(self) -> int:
         """How many rows were read."""
         return self.rows + self.withheld
+
+    @property
+    def folded(self) -> list[str]:
+        """The columns of text in which -0 is 0."""
+        return [name for name in self.grouping.columns if self._zeros.get(self.grouping.key(name)) == (True, True)]
+
+    @property
+    def left_out(self) -> pl.DataFrame | None:
+        """The visible cells of all classes that are left out."""
+        return pl.concat(self._left_out) if self._left_out else None
+
+    def leave_out(self, classes: pl.DataFrame, rows: int) -> None:
+        """Withhold the rows of classes, given by their visible keys, from now on."""
+        self._left_out.append(classes)
+        self.rows, self.withheld = self.rows - rows, self.withheld + rows
 
     @property
     def spilled(self) -> bool:
@@ -201,6 +225,8 @@ class GroupedRows:
         groups = pl.concat(frames) if len(frames) > 1 else frames[0]
         for key in folded:
             groups = groups.with_columns(without_minus(groups[key]))
+        for classes in self._left_out:
+            groups = groups.join(classes, on=self.grouping.keys_of(), how="anti", nulls_equal=True)
         return summed(groups, keys) if folded or len(frames) > 1 else groups
 
     def _add_up(self) -> None:
