@@ -47,7 +47,7 @@ FORMATS = (
     OutputFormat("Parquet", (".parquet",), lambda frame, file: frame.write_parquet(file)),
     OutputFormat("Arrow", (".arrow", ".feather", ".ipc"), _write_arrow),
 )
-CSV, PARQUET = FORMATS[0], FORMATS[1]
+CSV, PARQUET, ARROW = FORMATS
 
 
 def format_of(path: Path) -> OutputFormat:

@@ -92,6 +92,15 @@ class TableOnDisk:
         """The number of bytes of all files."""
         return sum(part.size for part in self.parts)
 
+    def count_rows(self) -> int:
+        """Return how many rows the files have; of a CSV file, how many lines."""
+        with BatchReader() as reader:
+            rows = 0
+            for part in self.parts:
+                with self._named(part), part.open() as path:
+                    rows += reader.open(path)[1] if source_of(path) == PARQUET.name else _lines(path)
+        return rows
+
     def batches(self, wanted: Wanted, progress: Progress) -> Generator[Batch]:
         """Yield the different cells of what is wanted of all files, batch by batch."""
         yield from self._read(self._counted_parquet, self._counted_csv, wanted, progress)
@@ -174,6 +183,14 @@ class TableOnDisk:
             if not self.folder or type(error) is not InputError or error.sentence.startswith(legible(part.name)):
                 raise
             raise InputError(f"{legible(part.name)}: {error.sentence}", detail=error.detail) from None
+
+
+def _lines(path: Path) -> int:
+    lines = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            lines += block.count(b"\n")
+    return lines
 
 
 def _opened(reader: BatchReader, path: Path, name: str, known: Known) -> tuple[list[list[int]], int]:
