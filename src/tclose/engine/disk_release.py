@@ -92,8 +92,23 @@ def anonymize(
 
     `others` are the certificate and the record, where they are asked for.
     """
+    source = table_on_disk(table)
+    return anonymize_table(source, policy, out=out, others=others, asked=asked, force=force, progress=progress)
+
+
+def anonymize_table(
+    source: TableOnDisk,
+    policy: Policy,
+    *,
+    out: Path,
+    others: Mapping[str, Path],
+    asked: Asked,
+    force: bool = False,
+    progress: Progress = silent,
+) -> DiskRelease:
+    """Publish a table that comes in batches."""
     check_in_parts(policy, DEFAULT_METHOD, {METHODS[DEFAULT_METHOD].option: asked.effort})
-    told, begun, source = Repeating(progress), created(), table_on_disk(table)
+    told, begun = Repeating(progress), created()
     files, work = ReleaseFiles.of(out, asked.part_rows), WorkFolder(out)
     targets: dict[str, Path | Pending] = {**others, "release": files.pending, "work": work}
     with pending(targets, private={"record"}, force=force) as held:
@@ -203,6 +218,8 @@ class _Run:
         spellings = Spellings(self.policy)
         for batch in self._rows(partial(_same, learned), stretch(progress, 0.0, 1.0, "cutting the table", only=True)):
             rows = learned.table.publishable(spellings.unified(batch))
+            if not rows.height:
+                continue
             table = learned.table.coded(rows)
             own = plan.pieces_of(table, first)
             counts.add(table, own)
