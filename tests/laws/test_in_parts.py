@@ -1,4 +1,4 @@
-"""A table that is published out of core: in one part it is the release of memory; in many, every release is verified."""
+"""A table that is published out of core: in one part it is the release of memory; in many, the release is verified."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import polars as pl
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tclose import Policy, Progress, TcloseError, anonymize, read, verify
+from tclose import Infeasible, Policy, Progress, TcloseError, anonymize, read, verify
 from tclose.engine import disk_release
 from tclose.engine.disk_release import Asked
 from tclose.engine.in_parts.refusing import refusal
@@ -133,12 +133,11 @@ def test_releases_in_parts_are_verified(rows: list[Any], policy: Policy, batch: 
             anonymize(frame, policy, seed=1, effort="fast")
         except TcloseError:
             return
-        source: Any = Slices(frame, batch)
+        source: Any = Slices(frame, 3 * part)
         asked, others = Asked("fast", part, 1, False, None), {"certificate": folder / "c.json"}
         try:
             disk_release.anonymize_table(source, policy, out=folder / "parts", others=others, asked=asked)
-        except TcloseError as error:
-            assert "no partition was found" in str(error)
+        except Infeasible:
             return
         checked = verify(folder / "parts", folder / "c.json")
         assert checked.holds, checked.problems
