@@ -1,4 +1,4 @@
-"""`anonymize --engine disk` on the command line, in a process of its own: files, signals, a full disk, runs that go on."""
+"""`anonymize --engine disk` in a process of its own: files, signals, a full disk, and runs that go on."""
 
 from __future__ import annotations
 
@@ -24,11 +24,21 @@ quasi = ["age", "sex"]
 [sensitive.ldl]
 t = 0.3
 """
-ASKED = ("anonymize", "t.parquet", "--policy", "p.toml", "--certificate", "c.json", "--effort", "fast", "--engine", "disk")
+ASKED = (
+    "anonymize",
+    "t.parquet",
+    "--policy",
+    "p.toml",
+    "--certificate",
+    "c.json",
+    "--effort",
+    "fast",
+    "--engine",
+    "disk",
+)
 DISTURBED = """
 import os, resource, signal, sys
 from tclose.cli import main, progress
-from tclose.engine.in_parts import buckets, splitting
 
 what, last, parts = sys.argv.pop(1), int(sys.argv.pop(1)), 0
 from tclose.engine import disk_release
@@ -76,7 +86,7 @@ def test_every_kind_of_file(folder: Path, process: Callable[..., Outcome], out: 
         assert process("verify", out, "--certificate", "c.json", "--engine", engine).status == 0
     assert {path.name for path in folder.iterdir()} == {"t.parquet", "p.toml", "c.json", "s.json", out}
     assert (folder / "s.json").stat().st_mode & 0o777 == 0o600
-    table = pl.read_csv(folder / out) if out == "r.csv" else pl.read_parquet(folder / out)
+    table = pl.read_csv(folder / out, infer_schema_length=None) if out == "r.csv" else pl.read_parquet(folder / out)
     assert sorted(table["ldl"]) == sorted(hospital(900, seed=2)["ldl"])
 
 
@@ -93,12 +103,12 @@ def test_the_same_seed_gives_the_same_bytes(folder: Path, process: Callable[...,
 
 def test_a_killed_run_is_continued(folder: Path, process: Callable[..., Outcome]) -> None:
     more = ("--part-rows", "150", "--out", "r")
-    assert disturbed(folder, "SIGKILL", 4, *more).returncode == -signal.SIGKILL
+    assert disturbed(folder, "SIGKILL", 2, *more).returncode == -signal.SIGKILL
     work = folder / ".r.tclose-work"
     assert {path.name for path in folder.iterdir()} == {"t.parquet", "p.toml", work.name}
     assert work.stat().st_mode & 0o777 == 0o700
     kept = {path.name: path.stat().st_mtime_ns for path in work.glob("part-*")}
-    assert len(kept) == 6  # classes and rows of three parts
+    assert len(kept) == 2  # classes and rows of the first part
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in work.iterdir())
     process(*ASKED, *more).refuses(f"an earlier run left {work.name}: continue it with --resume")
     process(*ASKED, *more, "--effort", "balanced", "--resume").refuses("another table, policy, option or version")
