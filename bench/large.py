@@ -72,7 +72,7 @@ def main() -> None:
             theirs, ours, memory = (apart_in(__file__, what, folder) for what in ("polars", "seconds", "memory"))
         found[copies] = ours["seconds"]
         rows = f"{copies * ROWS / 1e6:g} M rows"
-        print(f"{rows}: polars {theirs['seconds']:.2f} CPU s, {theirs['peak']:.0f} MB; ours {ours['seconds']:.1f} CPU s, "
+        print(f"{rows}: polars {theirs['seconds']:.2f} CPU s, {theirs['peak']:.0f} MB; we {ours['seconds']:.1f} CPU s, "
               f"{ours['wall']:.0f} s, GCP {ours['gcp']:.4f}, {memory['peak']:.0f} MB above the interpreter, "
               f"{'in parts' if ours['in parts'] else 'in memory'}", flush=True)  # fmt: skip
         told.append(at_most(f"{rows}: CPU s / polars", ours["seconds"] / theirs["seconds"], MOST_CPU))
