@@ -29,7 +29,7 @@ from tclose.engine.in_parts.shared_values import attributes_of, leaks_of
 from tclose.engine.in_parts.splitting import PublishedColumns, SplitPart, split_part
 from tclose.engine.release_files import ReleaseFiles
 from tclose.engine.work_folder import WorkFolder
-from tclose.errors import InternalError, LeakWarning
+from tclose.errors import InputError, InternalError, LeakWarning
 from tclose.measure.exposure import Exposed
 from tclose.measure.lost import LostDetail
 from tclose.partition import DEFAULT_METHOD, METHODS
@@ -44,11 +44,11 @@ from tclose.release.files import Pending, pending, publish
 from tclose.release.layouts import with_sizes
 from tclose.release.naming import created
 from tclose.table import CountedTable
-from tclose.table.batches import TableOnDisk, table_on_disk
+from tclose.table.batches import TableOnDisk, changed, table_on_disk
 from tclose.table.coded import check_columns, warn_of_leaks
 from tclose.table.counted import grouping_of
 from tclose.table.grouped import BUDGET, GroupedRows
-from tclose.table.learned import Spellings, columns_read, counted_rows
+from tclose.table.learned import Spellings, columns_read, counted_rows, without_categories
 from tclose.table.spill import SpillFile
 from tclose.types import Progress, Repeating, silent, stretch
 
@@ -130,6 +130,7 @@ class _Run:
         self, source: TableOnDisk, policy: Policy, asked: Asked, seed: int, work: WorkFolder, told: Repeating
     ) -> None:
         self.source, self.policy, self.asked, self.seed, self.work, self.told = source, policy, asked, seed, work, told
+        self.states = source.states()  # the table is read twice
 
     def published(self, files: ReleaseFiles, begun: str) -> DiskRelease:
         """Learn, cut, split, write, judge."""
@@ -141,6 +142,7 @@ class _Run:
         columns = PublishedColumns.of(learned.table)
         with closing(SpillFile(self.work.path)) as buckets, closing(SpillFile(self.work.path)) as persons:
             count = buckets_for(learned.table.rows, self.asked.part_rows)
+            files.expect(count)
             with closing(SpillFile(self.work.path)) as pieces:
                 self._split(learned, columns, pieces, buckets, count)
             totals = self._written(learned, columns, buckets, count, files, persons)
@@ -163,13 +165,16 @@ class _Run:
             asked = (self.policy, columns.columns, self.seed)
             learning = Learning(*asked, part_rows=self.asked.part_rows, beat=self.told.beat)
             learning.check(columns)
-            return learning.columns
+            return learning.wanted
 
         for rows in self._rows(wanted, stretch(self.told, 0.0, LEARNED)):
             assert learning is not None
             learning.add(rows)
-        assert learning is not None
-        learned = learning.finished()
+        if learning is None:
+            raise InputError("the table has a header but no rows")
+        with closing(learning):
+            learning.warn()
+            learned = learning.finished()
         check_groups(learned.counted.domain, self.policy)
         return learned
 
@@ -207,7 +212,9 @@ class _Run:
                     whole=whole_of_part(plan, own),
                     progress=stretch(told, low, high, f"splitting part {number + 1:,} of {len(parts):,}", only=True),
                 )
-                for bucket, part in by_bucket(self.work.split(rows, make), columns, count):
+                by = json.dumps([self.seed, number, effort, whole_of_part(plan, own)], default=str).encode()
+                made = self.work.split(rows, learned.table.fingerprint + by, make)
+                for bucket, part in by_bucket(made, columns, count):
                     buckets.append(("classes", bucket), part.classes)
                     buckets.append(("rows", bucket), part.rows)
                 done += rows.height
@@ -217,7 +224,7 @@ class _Run:
         counts, first = PieceCounts(plan, learned.table), 0
         spellings = Spellings(self.policy)
         for batch in self._rows(partial(_same, learned), stretch(progress, 0.0, 1.0, "cutting the table", only=True)):
-            rows = learned.table.publishable(spellings.unified(batch))
+            rows = learned.table.publishable(spellings.unified(without_categories(batch)))
             if not rows.height:
                 continue
             table = learned.table.coded(rows)
@@ -226,6 +233,8 @@ class _Run:
             first += rows.height
             for piece, found in _by_piece(rows, own):
                 pieces.append(piece, found)
+        if first != learned.table.rows or self.source.states() != self.states:
+            raise InputError(changed("the table"))
         return counts.parts()
 
     def _written(
@@ -275,7 +284,7 @@ class _Run:
             return names
 
         with closing(GroupedRows(grouping, budget=BUDGET, beat=self.told.beat)) as groups:
-            owners = _Slices(persons.frames("persons"))
+            owners = _Slices(persons.each_frame("persons"))
             with closing(table.rows(wanted, reading)) as batches:
                 for batch in batches:
                     cells = dict(zip(names, batch.cells.iter_columns(), strict=True))
@@ -287,14 +296,16 @@ class _Run:
 class _Slices:
     """Persons one after the other, in slices of any length."""
 
-    def __init__(self, frames: Sequence[pl.DataFrame]) -> None:
-        self._persons = pl.concat(frames).to_series() if frames else pl.Series()
-        self._taken = 0
+    def __init__(self, frames: Iterator[pl.DataFrame]) -> None:
+        self._frames, self._rest = frames, pl.DataFrame()
 
     def take(self, rows: int) -> pl.Series:
         """Return the next persons."""
-        self._taken += rows
-        return self._persons.slice(self._taken - rows, rows)
+        while self._rest.height < rows:
+            frame = next(self._frames)
+            self._rest = pl.concat([self._rest, frame]) if self._rest.width else frame
+        taken, self._rest = self._rest.head(rows), self._rest.slice(rows)
+        return taken.to_series()
 
 
 def _keep_persons(persons: SpillFile, bucket: FinishedBucket) -> None:
@@ -319,7 +330,7 @@ def _by_piece(rows: pl.DataFrame, pieces: Any) -> Iterator[tuple[int, pl.DataFra
 def _request(source: TableOnDisk, policy: Policy, asked: Asked) -> dict[str, Any]:
     """Return everything that a run which is continued must have in common with the first one."""
     return {
-        "files": [(part.name, part.size) for part in source.parts],
+        "files": [(part.name, part.size, part.state()) for part in source.parts],
         "policy": policy.to_dict(),
         "effort": asked.effort,
         "part_rows": asked.part_rows,

@@ -12,8 +12,8 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.release.files import Pending, write_flushed
-from tclose.release.folders import PendingFolder
-from tclose.release.formats import CSV, PARQUET, OutputFormat, appended_csv, format_of, write_table
+from tclose.release.folders import PendingFolder, part_names
+from tclose.release.formats import CSV, PARQUET, OutputFormat, appended_csv, format_of, write_table, written
 from tclose.release.layouts import WrittenFile
 from tclose.release.naming import file_name
 from tclose.table.batches import Part
@@ -28,6 +28,7 @@ class ReleaseFiles:
 
     def __init__(self, pending: Pending, kind: OutputFormat, *, is_folder: bool) -> None:
         self.pending, self.kind, self.is_folder = pending, kind, is_folder
+        self.most = 1  # files, at most
         self._written: list[tuple[Path, int]] = []  # each file, and its rows
 
     @classmethod
@@ -46,11 +47,15 @@ class ReleaseFiles:
         """Let everything lie in a folder until it gets its name."""
         self.pending.path = folder / "release"
 
+    def expect(self, buckets: int) -> None:
+        """Take note of how many buckets there are at most, since the names of files have as many digits."""
+        self.most = buckets
+
     def write(self, frame: pl.DataFrame) -> None:
         """Write one more bucket."""
         number = len(self._written)
         if isinstance(self.pending, PendingFolder):
-            path = self.pending.write_file(f"part-{number:05}.parquet", partial(write_table, frame, self.kind))
+            path = self.pending.write_file(part_names(self.most)[number], partial(write_table, frame, self.kind))
         elif self.kind is PARQUET:
             path = self.pending.path.with_name(f"bucket-{number}")
             write_flushed(path, partial(write_table, frame, self.kind))
@@ -66,9 +71,9 @@ class ReleaseFiles:
             return
         tables = [pl.scan_parquet(path, glob=False, hive_partitioning=False) for path, _ in self._written]
         beat()
-        whole = pl.concat(tables)
-        whole.sink_parquet(self.pending.path, row_group_size=GROUP_ROWS, maintain_order=True)
-        self.pending.path.chmod(0o600)
+        whole, path = pl.concat(tables), self.pending.path
+        path.touch(0o600)
+        written(PARQUET, lambda: whole.sink_parquet(path, row_group_size=GROUP_ROWS, maintain_order=True))
         for path, _ in self._written:
             path.unlink()
 

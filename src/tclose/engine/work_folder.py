@@ -1,8 +1,8 @@
 """The folder beside a release in which its parts lie while it is made, so that a run that was killed can be continued.
 
 It is readable by its owner only, and goes when the run ends, also after a signal. What is left by a run that was killed
-are the parts that were split already. Each is named by a fingerprint of the rows that it was made from, so that it is
-taken again for the very same rows only.
+are the parts that were split already. Each is named by a fingerprint of all that it was made from, its rows and what is
+known of the whole table, so that it is taken again for the very same rows of the very same table only.
 """
 
 from __future__ import annotations
@@ -71,9 +71,12 @@ class WorkFolder(Pending):
                 _remove(left)
         return found
 
-    def split(self, rows: pl.DataFrame, make: Callable[[], SplitPart]) -> SplitPart:
-        """Return the part that was made from these rows before, or make it and keep it."""
-        name = f"part-{_fingerprint(rows)}"
+    def split(self, rows: pl.DataFrame, by: bytes, make: Callable[[], SplitPart]) -> SplitPart:
+        """Return the part that was made from these rows before, or make it and keep it.
+
+        `by` is a fingerprint of everything else that the part depends on.
+        """
+        name = f"part-{_fingerprint(rows, by)}"
         with suppress(OSError, pl.exceptions.PolarsError):
             return SplitPart(*(pl.read_ipc(self.path / f"{name}.{end}") for end in ENDINGS))
         part = make()
@@ -110,8 +113,8 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _fingerprint(rows: pl.DataFrame) -> str:
-    digest = hashlib.sha256()
+def _fingerprint(rows: pl.DataFrame, by: bytes) -> str:
+    digest = hashlib.sha256(by)
     rows.write_ipc_stream(_Sink(digest.update))  # type: ignore[call-overload]
     return digest.hexdigest()
 

@@ -35,7 +35,7 @@ def _write_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
 
 def appended_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
     """Write more rows of a CSV file, without a header."""
-    _guarded(CSV, lambda: _as_cells(frame).write_csv(file, include_header=False))
+    written(CSV, lambda: _as_cells(frame).write_csv(file, include_header=False))
 
 
 def _write_arrow(frame: pl.DataFrame, file: BinaryIO) -> None:
@@ -60,11 +60,11 @@ def format_of(path: Path) -> OutputFormat:
 
 def write_table(frame: pl.DataFrame, kind: OutputFormat, file: BinaryIO) -> None:
     """Write a published table."""
-    _guarded(kind, lambda: kind.write(frame, file))
+    written(kind, lambda: kind.write(frame, file))
 
 
-def _guarded(kind: OutputFormat, write: Callable[[], object]) -> None:
-    """Write, and say why it could not be done without quoting a cell."""
+def written(kind: OutputFormat, write: Callable[[], object]) -> None:
+    """Write a release, and say why it could not be done without quoting a cell."""
     try:
         write()
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -43,6 +43,7 @@ class Part:
     name: str
     size: int  # in bytes
     open: Callable[[], AbstractContextManager[Path]]  # gives a file that stays as it is while it is read
+    state: Callable[[], tuple[int, ...]] = tuple  # what changes when somebody writes to the file, if that may happen
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,10 @@ class TableOnDisk:
     def size(self) -> int:
         """The number of bytes of all files."""
         return sum(part.size for part in self.parts)
+
+    def states(self) -> list[tuple[int, ...]]:
+        """Return what changes when somebody writes to a file."""
+        return [part.state() for part in self.parts]
 
     def count_rows(self) -> int:
         """Return how many rows the files have; of a CSV file, how many lines."""
@@ -207,18 +212,22 @@ def table_on_disk(path: str | Path) -> TableOnDisk:
         raise InputError("standard input cannot be read in batches: name a file, or use the engine memory")
     if is_folder(path):
         files = parts_of(Path(path))
-        return TableOnDisk([Part(file.name, file.stat().st_size, partial(unchanged, file)) for file in files], True)
+        return TableOnDisk([_part(file) for file in files], True)
     check_readable(path)
     file = Path(path)
     try:
         if file.exists() and not file.is_file():  # to look at what comes out of a pipe would take it away
             raise InputError(f"{path} is no ordinary file, so it cannot be read in batches: use the engine memory")
         source_of(file)
-        return TableOnDisk([Part(file.name, file.stat().st_size, partial(unchanged, file))])
+        return TableOnDisk([_part(file)])
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _part(file: Path) -> Part:
+    return Part(file.name, file.stat().st_size, partial(unchanged, file), partial(_state, file))
 
 
 def source_of(path: Path) -> str:
@@ -237,7 +246,12 @@ def unchanged(path: Path) -> Iterator[Path]:
     before = _state(path)
     yield path
     if _state(path) != before:
-        raise InputError(f"{path.name} was changed while it was read: try again when nobody writes to it")
+        raise InputError(changed(path.name))
+
+
+def changed(name: str) -> str:
+    """Say that a file was changed while it was read."""
+    return f"{name} was changed while it was read: try again when nobody writes to it"
 
 
 def _state(path: Path) -> tuple[int, ...]:

@@ -6,8 +6,11 @@ a cluster, is split and judged against the whole.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -138,16 +141,13 @@ class LearnedTable:
         for name, spec in self.policy.sensitive.items():
             if spec.missing == "suppress":
                 kept &= ~lacking(frame[name].alias(""), self.policy.missing)
-        columns = {column.name: self._compared(column) for column in frame.iter_columns()}
-        rows = pl.DataFrame(columns)
+        rows = pl.DataFrame({column.name: self._compared(column) for column in frame.iter_columns()})
         if self.left_out is not None:
             kept &= self._not_left_out(rows)
         return rows if kept.all() else rows.filter(pl.Series(kept))
 
     def _compared(self, column: pl.Series) -> pl.Series:
-        """Return a column with one zero, and without categories, whose numbers are those of a file."""
-        if isinstance(column.dtype, pl.Categorical | pl.Enum | pl.Null):
-            column = column.cast(pl.String)
+        """Return a column with one zero."""
         if column.dtype.is_float():
             return with_one_float_zero(column)
         return without_minus(column) if column.name in self.folded else column
@@ -185,6 +185,17 @@ class LearnedTable:
         vars(table)["quasi"] = quasi  # so that no hierarchy is built again
         return table
 
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """A fingerprint of everything that the rows of a part are split by, apart from these rows."""
+        digest = hashlib.sha256(json.dumps(self.policy.to_dict(), sort_keys=True, default=str).encode())
+        for domain in self.domains.values():
+            digest.update("\0".join((domain.name, *domain.texts)).encode())
+            digest.update(np.append(domain.counts, domain.missing).tobytes())
+        for column in self.joint.values():
+            digest.update(column.reference.tobytes())
+        return digest.digest()
+
     def original(self, name: str, cells: pl.Series) -> pl.Series:
         """Return the cells of a column with the table's own spelling of "no value"."""
         if name not in self.spellings:
@@ -192,6 +203,17 @@ class LearnedTable:
         text = cells.alias("").cast(pl.String)
         spelled = pl.lit(self.spellings[name], dtype=pl.String)
         return pl.select(pl.when(text != "").then(text).otherwise(spelled)).to_series()
+
+
+def without_categories(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows without categories, whose numbers are those of a file, and without columns of nothing but nulls."""
+    kinds = (pl.Categorical, pl.Enum, pl.Null)
+    return pl.DataFrame(
+        {
+            column.name: column.cast(pl.String) if isinstance(column.dtype, kinds) else column
+            for column in rows.iter_columns()
+        }
+    )
 
 
 def counted_rows(frame: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:

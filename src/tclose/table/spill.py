@@ -58,7 +58,11 @@ class SpillFile:
 
     def frames(self, key: Hashable) -> list[pl.DataFrame]:
         """Read the frames of a key."""
-        return [self._frame(*place) for place in self._places.get(key, ())]
+        return list(self.each_frame(key))
+
+    def each_frame(self, key: Hashable) -> Iterator[pl.DataFrame]:
+        """Read the frames of a key one after the other."""
+        return (self._frame(*place) for place in self._places.get(key, ()))
 
     def close(self) -> None:
         """Give the space back."""

@@ -13,8 +13,18 @@ from tclose.partition.parts.cut import RandomNumbers
 from tclose.policy import Policy
 from tclose.privacy.feasible_counts import publishable_groups
 from tclose.table import CountedTable
-from tclose.table.grouped import GroupedRows
-from tclose.table.learned import LearnedTable, Spellings, columns_read, counted_rows, learning_of
+from tclose.table.classes import forms_classes
+from tclose.table.coded import warn_of_repeats
+from tclose.table.counted import repeats_of
+from tclose.table.grouped import BUDGET, GroupedRows
+from tclose.table.learned import (
+    LearnedTable,
+    Spellings,
+    columns_read,
+    counted_rows,
+    learning_of,
+    without_categories,
+)
 from tclose.types import Beat, Ints, still
 
 PART_ROWS = 60_000  # of a part, at least
@@ -43,19 +53,32 @@ class Learning:
     ) -> None:
         self.policy, self.columns = policy, columns_read(policy, columns)
         self.spellings, self.groups = Spellings(policy), GroupedRows(learning_of(policy), budget=None, beat=beat)
+        self._beat, self._identifiers = beat, dict[str, GroupedRows]()
         self._seed, self._part_rows = seed, part_rows or PART_ROWS
         self._sampled = min(SAMPLED, self._part_rows)
         self._halvings = 0  # of the share of rows that are sampled
         self._sample: list[tuple[pl.DataFrame, RandomNumbers]] = []
 
     def check(self, columns: pl.DataFrame) -> None:
-        """Refuse columns, given without rows, whose cells cannot be counted."""
+        """Refuse columns, given without rows, whose cells cannot be counted; note which of them are identifiers."""
         self.groups.check(columns)
+        if self.policy.person is None:
+            present = {column.name for column in columns.iter_columns() if forms_classes(column.dtype)}
+            for name in present.intersection(self.policy.identifiers):
+                self._identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET, beat=self._beat)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The columns that have to be looked at: those that are read, and identifiers, which should not repeat."""
+        return (*self.columns, *self._identifiers)
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Learn from one more batch of rows, of the columns that are read."""
+        """Learn from one more batch of rows, of the columns that are wanted."""
+        for identifiers in self._identifiers.values():
+            identifiers.add(counted_rows(rows, identifiers.grouping), rows.height)
         first = self.groups.read
-        rows = self.spellings.unified(rows)
+        rows = pl.DataFrame({name: rows[name] for name in self.columns})
+        rows = self.spellings.unified(without_categories(rows))
         self.groups.add(counted_rows(rows, self.groups.grouping), rows.height)
         random = random_of_rows(self._seed, first, rows.height)
         self._keep(rows, random)
@@ -75,6 +98,16 @@ class Learning:
     def _bound(self) -> np.uint64:
         share = (2**64 * self._sampled // self._part_rows) >> self._halvings
         return np.uint64(min(share, 2**64 - 1))
+
+    def warn(self) -> None:
+        """Warn about identifiers that repeat."""
+        for name, identifiers in self._identifiers.items():
+            warn_of_repeats(name, identifiers.repeated())
+
+    def close(self) -> None:
+        """Give back the space on disk."""
+        for identifiers in self._identifiers.values():
+            identifiers.close()
 
     def finished(self) -> Learned:
         """Find the rows that can be published, and learn the domains from them."""
