@@ -21,8 +21,8 @@ from tclose.partition.weave.state import ClassState, exchange, move
 from tclose.partition.weave.transport import allowed_work, work_after_exchange, work_after_move
 from tclose.types import Floats, Ints, SmallInts
 
-MOVES = 0.25  # of the steps; the others are swaps
-TRIES = 16  # rows of the other class that a swap tries
+MOVES = 0.25  # of the steps, unless a schedule has more; the others are swaps
+TRIES = 16  # rows of the other class that a swap tries, unless a schedule has fewer
 REACH = 16  # rows to either side in an order that count as near
 TURN = 64  # steps between two looks at the flag, the temperature and the price
 FAR_REACH, MANY_TRIES, MANY_CANDIDATES = 48, 64, 12  # of steps that mend classes beyond a limit
@@ -35,12 +35,21 @@ class Schedule:
 
     heat: Floats = array(np.float64)  # from, to
     price: Floats = array(np.float64)  # from, to
-    choices: Ints = array(np.int64)  # neighbouring classes for a row, rows for a step
+    choices: Ints = array(np.int64)  # neighbouring classes for a row, rows for a step, rows that a swap tries
+    moves: Floats = array(np.float64)  # one number: the share of the steps that are moves
 
 
-def schedule(heat: tuple[float, float], price: tuple[float, float], candidates: int, drawn: int = 1) -> Schedule:
+def schedule(
+    heat: tuple[float, float],
+    price: tuple[float, float],
+    candidates: int,
+    drawn: int = 1,
+    tries: int = TRIES,
+    moves: float = MOVES,
+) -> Schedule:
     """Lay a schedule out for the kernels."""
-    return Schedule(np.array(heat, dtype=np.float64), np.array(price, dtype=np.float64), np.array([candidates, drawn]))
+    choices = np.array([candidates, drawn, tries])
+    return Schedule(np.array(heat, dtype=np.float64), np.array(price, dtype=np.float64), choices, np.array([moves]))
 
 
 @kernel_struct
@@ -89,7 +98,7 @@ def anneal(
         row = _random_row(state, plan.choices[1], generator)
         y = _nearest_class(table, state, near, row, REACH, plan.choices[0], generator)
         if y >= 0:
-            _try_step(table, limits, state, row, y, k, TRIES, heat, price, room, generator)
+            _try_step(table, limits, state, row, y, k, plan, heat, price, room, generator)
     return steps
 
 
@@ -166,7 +175,7 @@ def mend(
                 row = other
                 y = c
         if y >= 0:
-            _try_step(table, limits, state, row, y, k, MANY_TRIES, heat, price, room, generator)
+            _try_step(table, limits, state, row, y, k, plan, heat, price, room, generator)
     return steps
 
 
@@ -237,7 +246,7 @@ def _try_step(
     row: int,
     y: int,
     k: int,
-    tries: int,
+    plan: Schedule,
     heat: float,
     price: float,
     room: StepRoom,
@@ -247,10 +256,10 @@ def _try_step(
     x = int(state.label[row])
     bound = -heat * np.log(uniform(generator))
     bound += _charge(limits, state, x, price) + _charge(limits, state, y, price)  # what both pay now
-    if uniform(generator) < MOVES:
+    if uniform(generator) < plan.moves[0]:
         _move(table, limits, state, row, y, k, bound, price, room)
         return
-    size = state.size[y]
+    size, tries = state.size[y], plan.choices[2]
     first = integer_below(generator, size)
     for i in range(size if size < tries else tries):
         if _swap(table, limits, state, row, int(state.members[y, (first + i) % size]), bound, price, room):

@@ -9,7 +9,16 @@ import numpy as np
 from tclose.partition.shared.loss import LossTable
 from tclose.partition.shared.workers import Flag
 from tclose.partition.weave.bisection import ranks_of
-from tclose.partition.weave.exchange import Neighbours, Schedule, anneal, mend, sampled_costs, schedule, step_room
+from tclose.partition.weave.exchange import (
+    MANY_TRIES,
+    Neighbours,
+    Schedule,
+    anneal,
+    mend,
+    sampled_costs,
+    schedule,
+    step_room,
+)
 from tclose.partition.weave.limits import Limits
 from tclose.partition.weave.nearest import nearest_rows, no_nearest_rows
 from tclose.partition.weave.recarving import recarve, recarving_room
@@ -58,7 +67,7 @@ class Group:
     def mend(self, heat: float, price: float, seed: int) -> None:
         """Exchange rows of classes that are beyond a limit, at a rising price, until none is or it takes too long."""
         steps, room = MENDING * len(self.state.label), step_room(self.limits, len(self.state.size))
-        course = schedule((heat, heat), (price, MENDING_RISE * price), 1)
+        course = schedule((heat, heat), (price, MENDING_RISE * price), 1, tries=MANY_TRIES)
         mend(*self._arguments, steps, course, room, seeded(seed), self.stop)
 
     def swap_costs(self, candidates: int, seed: int) -> Floats:
