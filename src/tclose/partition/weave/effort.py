@@ -22,7 +22,7 @@ MOST_PRICE = 10.0  # the first, at most
 AXIS_HEAT = 0.03  # per quasi-identifier, of `best`
 RECUTS = (8000, 8000, 4000, 2000)  # rows of groups of cells
 MANY_SLICE = 1.5  # steps of one slice, per row, of many rows
-FULL_GAIN = 0.05  # of the loss
+PAYS = 0.05  # of the loss, by one step for each row
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class Pass:
     rounds: float = 1.0  # carvings for each class
     slices: int = 1  # of the steps; the groups change after each
     axis_heat: float = 0.0  # per quasi-identifier: the first temperature, at least
-    full_gain: float = 0.0  # of the loss, by a step for each row of the effort before: from here on all steps are taken
+    pays: float = 0.0  # share of the loss that a step for each row must have taken away before, for all steps
+    few_steps: float = 0.0  # per row, where exchanges have not paid
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,9 @@ def effort_for(name: EffortName, rows: int) -> Effort:
 def _pass_over_many(name: EffortName, rows: int) -> Pass:
     """Return the pass of an effort over many rows: nothing is carved again, and `best` begins colder and dearer."""
     if name == "fast":
-        plan = _many_steps(rows, least=1, shared=4e5)
+        plan = _many_steps(rows, least=0.5, shared=4e5)
     elif name == "balanced":
-        plan = replace(_many_steps(rows, least=10, shared=1e6), full_gain=FULL_GAIN)
+        plan = replace(_many_steps(rows, least=8, shared=1e6), pays=PAYS, few_steps=_few_steps(rows))
     else:
         plan = replace(_many_steps(rows, least=25, shared=2.7e6), price=(10.0, 1000.0))
     return replace(plan, heat=(0.03 if name == "best" else 0.1, 0.001))
@@ -100,12 +101,16 @@ def _slices(steps: float) -> int:
     return min(max(round(steps / MANY_SLICE), 1), MOST_SLICES)
 
 
+def _few_steps(rows: int) -> float:
+    """Return the steps of `balanced` where exchanges pay little: enough for half a million rows, hardly any for many."""
+    return min(6.0, 1.5 * (1e6 / rows) ** 2)
+
+
 def worthwhile(plan: Pass, gained: float) -> Pass:
-    """Return the part of a pass that is worth its time, if a step for each row has just lowered the loss by a share."""
-    if plan.full_gain <= gained:
+    """Return as much of a pass as is worth its time, if a step for each row has just taken away a share of the loss."""
+    if gained >= plan.pays:
         return plan
-    steps = plan.steps * gained / plan.full_gain
-    return replace(plan, steps=steps, slices=_slices(steps))
+    return replace(plan, steps=plan.few_steps, slices=_slices(plan.few_steps))
 
 
 def _continued(plan: Pass) -> Pass:

@@ -63,15 +63,26 @@ class Neighbours:
 
 @kernel_struct
 class StepRoom:
-    """Memory for one step: the work that both classes would have, and the classes that are beyond a limit."""
+    """Memory for steps: the work that two classes would have, classes beyond a limit, and how much work is allowed."""
 
     work: Ints = array(np.int64, 2)  # two classes × attributes
     beyond: Ints = array(np.int64)  # numbers of classes
+    allowed: Ints = array(np.int64, 2)  # attributes × sizes of a class
 
 
-def step_room(limits: Limits, classes: int) -> StepRoom:
-    """Return memory for the steps between so many classes."""
-    return StepRoom(np.empty((2, len(limits.attributes)), dtype=np.int64), np.empty(classes, dtype=np.int64))
+def step_room(limits: Limits, state: ClassState) -> StepRoom:
+    """Return memory for the steps between some classes."""
+    attributes, (classes, largest) = len(limits.attributes), state.members.shape
+    allowed = np.empty((attributes, largest + 1), dtype=np.int64)
+    _fill_allowed(limits, allowed)
+    return StepRoom(np.empty((2, attributes), dtype=np.int64), np.empty(classes, dtype=np.int64), allowed)
+
+
+@kernel
+def _fill_allowed(limits: Limits, allowed: Ints) -> None:
+    for a in range(allowed.shape[0]):
+        for size in range(allowed.shape[1]):
+            allowed[a, size] = allowed_work(limits, size, a)
 
 
 @slow_kernel(1.7)
@@ -158,7 +169,7 @@ def mend(
     heat, price = plan.heat[0], plan.price[0]
     for step in range(steps):
         if step % TURN == 0:
-            beyond = _classes_beyond(limits, state, room.beyond)
+            beyond = _classes_beyond(limits, state, room)
             if beyond == 0 or raised(stop):
                 return step
             price = plan.price[0] * (plan.price[1] / plan.price[0]) ** (step / steps)
@@ -180,16 +191,16 @@ def mend(
 
 
 @part
-def _classes_beyond(limits: Limits, state: ClassState, beyond: Ints) -> int:
+def _classes_beyond(limits: Limits, state: ClassState, room: StepRoom) -> int:
     """Gather the classes that are beyond a limit; return how many there are."""
     count = 0
     for c in range(len(state.size)):
         if state.size[c] > 0:
             within = True
             for a in range(len(limits.attributes)):
-                within = within and state.work[c, a] <= allowed_work(limits, state.size[c], a)
+                within = within and state.work[c, a] <= room.allowed[a, state.size[c]]
             if not within:
-                beyond[count] = c
+                room.beyond[count] = c
                 count += 1
     return count
 
@@ -255,7 +266,7 @@ def _try_step(
     """Move a row to class y, or swap it with one of its members, if the step does not cost too much."""
     x = int(state.label[row])
     bound = -heat * np.log(uniform(generator))
-    bound += _charge(limits, state, x, price) + _charge(limits, state, y, price)  # what both pay now
+    bound += _charge(limits, state, x, price, room) + _charge(limits, state, y, price, room)  # what both pay now
     if uniform(generator) < plan.moves[0]:
         _move(table, limits, state, row, y, k, bound, price, room)
         return
@@ -267,17 +278,17 @@ def _try_step(
 
 
 @part
-def _charge(limits: Limits, state: ClassState, c: int, price: float) -> float:
+def _charge(limits: Limits, state: ClassState, c: int, price: float, room: StepRoom) -> float:
     """Return what a class pays for the limits that it is beyond."""
     charge = 0.0
     for a in range(len(limits.attributes)):
-        charge += _excess_charge(limits, state.work[c, a], state.size[c], a, price)
+        charge += _excess_charge(limits, state.work[c, a], state.size[c], a, price, room)
     return charge
 
 
 @part
-def _excess_charge(limits: Limits, work: int, size: int, a: int, price: float) -> float:
-    excess = work - allowed_work(limits, size, a)
+def _excess_charge(limits: Limits, work: int, size: int, a: int, price: float, room: StepRoom) -> float:
+    excess = work - room.allowed[a, size]
     return price * excess / limits.attributes[a].scale if excess > 0 else 0.0
 
 
@@ -308,8 +319,8 @@ def _move(
         value = int(limits.codes[row, a])
         work_x = work_after_move(limits, state.counts, x, size_x, a, value, -1)
         work_y = work_after_move(limits, state.counts, y, size_y, a, value, 1)
-        cost += _excess_charge(limits, work_x, size_x - 1, a, price)
-        cost += _excess_charge(limits, work_y, size_y + 1, a, price)
+        cost += _excess_charge(limits, work_x, size_x - 1, a, price, room)
+        cost += _excess_charge(limits, work_y, size_y + 1, a, price, room)
         room.work[0, a] = work_x
         room.work[1, a] = work_y
     if cost <= bound and keeps_persons(limits, state.members, x, size_x, row, -1):
@@ -342,8 +353,8 @@ def _swap(
         if mine != others:
             work_x = work_after_exchange(limits, state.counts, x, size_x, work_x, a, mine, others)
             work_y = work_after_exchange(limits, state.counts, y, size_y, work_y, a, others, mine)
-        cost += _excess_charge(limits, work_x, size_x, a, price)
-        cost += _excess_charge(limits, work_y, size_y, a, price)
+        cost += _excess_charge(limits, work_x, size_x, a, price, room)
+        cost += _excess_charge(limits, work_y, size_y, a, price, room)
         room.work[0, a] = work_x
         room.work[1, a] = work_y
     if cost > bound or not keeps_persons(limits, state.members, x, size_x, row, other):

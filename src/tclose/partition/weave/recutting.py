@@ -15,12 +15,12 @@ from tclose.partition.shared.kernels import kernel, part, slow_kernel
 from tclose.partition.shared.loss import Extents, LossTable, class_loss, clear_extent, empty_extents, extend
 from tclose.partition.shared.structs import array, kernel_struct, structure
 from tclose.partition.shared.workers import Flag, in_parallel
-from tclose.partition.weave.bisection import STRATA_STEP, CutRoom, Sides, copy_sides, cut, cut_room, strata_of
+from tclose.partition.weave.bisection import CutRoom, Sides, copy_sides, cut, cut_room, strata_of
 from tclose.partition.weave.groups import arranged, group_of_rows
 from tclose.partition.weave.limits import Limits
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts
 
-BATCHES = 32  # of groups that a thread cuts in one go
+BATCHES = 8  # of groups that threads cut
 
 
 @kernel_struct
@@ -129,10 +129,10 @@ def _bisect(
 
 @part
 def _push(parts: Ints, waiting: int, first: int, count: int, taken: int) -> int:
-    """Let a part wait; it is tried with fewer strata than its whole needed."""
+    """Let a part wait to be cut; return how many wait."""
     parts[waiting, 0] = first
     parts[waiting, 1] = count
-    parts[waiting, 2] = taken - STRATA_STEP if taken > STRATA_STEP else 0
+    parts[waiting, 2] = taken
     return waiting + 1
 
 

@@ -16,7 +16,7 @@ from tclose.partition.shared.loss import LossTable, loss_table, total_loss
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.workers import Flag, in_parallel, lowered_flag
 from tclose.partition.weave.bisection import cells_of, orders_of
-from tclose.partition.weave.carving import CarvingRoom, carve, carving_room
+from tclose.partition.weave.carving import LOOKED_AT, CarvingRoom, carve, carving_room
 from tclose.partition.weave.effort import Effort, Pass
 from tclose.partition.weave.exchange import Schedule, schedule
 from tclose.partition.weave.group import Group
@@ -34,6 +34,7 @@ FEW_ROWS = 500  # of a table on which a thread takes longer to start than to end
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
 CELL = 100  # rows of a cell, out of which classes are carved
 BATCH = 32  # cells that a thread carves in one go
+FEW_LOOKED_AT = 256  # rows of a cell of a large table, for each row that a class grows by
 RATE = 1.0  # loss per row of excess work, at which classes are carved
 MOST_EDGES = 4096  # of an attribute whose classes are still carved and improved
 USUAL_SIZE = 4  # times k, of a class to begin with
@@ -115,7 +116,7 @@ class WeaveTable:
 
         def carved(batch: Sequence[SmallInts]) -> list[SmallInts]:
             room = carving_room(self.losses, self.limits, max(len(rows) for rows in batch))
-            return [self._carved(rows, room) for rows in batch]
+            return [self._carved(rows, FEW_LOOKED_AT if recuts else LOOKED_AT, room) for rows in batch]
 
         carving = stretch(progress, BISECTED, 1.0, "carving classes")
         batches = [cells[first : first + BATCH] for first in range(0, len(cells), BATCH)]
@@ -139,10 +140,11 @@ class WeaveTable:
         ends = np.cumsum(np.bincount(labels))
         return np.split(self.orders[0][rows_by_label(labels[self.orders[0]], len(ends))], ends[:-1])
 
-    def _carved(self, rows: SmallInts, room: CarvingRoom) -> SmallInts:
+    def _carved(self, rows: SmallInts, looked_at: int, room: CarvingRoom) -> SmallInts:
         """Return the classes that are carved out of some rows, which form a class."""
         order, labels = rows.astype(np.int64), np.zeros(len(rows), dtype=np.int32)
-        carve(self.losses, self.limits, order, len(rows), self.k, self.usual_size, RATE, room, labels, self.stop)
+        common = (self.losses, self.limits, order, len(rows), self.k, self.usual_size, looked_at)
+        carve(*common, RATE, room, labels, self.stop)
         return labels
 
     def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
@@ -219,7 +221,8 @@ class WeaveTable:
 
     def _group(self, labels: Ints, rows: Rows, orders: SmallInts) -> Group:
         part = self.part(rows)
-        return Group.of(part.losses, part.limits, part._scaled_points, orders, labels[rows], self.k, self.stop)
+        points = part._scaled_points if part.losses.squared else part.points
+        return Group.of(part.losses, part.limits, points, orders, labels[rows], self.k, self.stop)
 
     @property
     def _scaled_points(self) -> Floats:
