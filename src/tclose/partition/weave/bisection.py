@@ -97,6 +97,7 @@ class CutRoom:
 
 
 def cut_room(table: LossTable, limits: Limits) -> CutRoom:
+    """Return memory for judging one cut after the other."""
     return CutRoom(
         np.empty(1 << DEPTH, dtype=np.int64),
         np.empty(2, dtype=np.int64),
@@ -182,6 +183,7 @@ def divide(orders: SmallInts, right: Bools) -> tuple[SmallInts, SmallInts]:
 
 @kernel
 def copy_sides(orders: SmallInts, right: Bools, left_half: SmallInts, right_half: SmallInts) -> None:
+    """Copy the left and the right rows, in every order."""
     for q in range(orders.shape[0]):
         copied = 0
         for i in range(orders.shape[1]):

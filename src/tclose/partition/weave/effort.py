@@ -67,8 +67,8 @@ def effort_for(name: EffortName, rows: int) -> Effort:
     """Return what an effort means for a table of so many rows; a large table gets fewer steps for each of its rows."""
     if rows >= MANY_ROWS:
         formed = 0.4 if name == "fast" else 0.0
-        passes = (_pass_over_many(name, rows),)
-        return Effort(LARGE_SHARES, 8000, passes, piloted=True, formed=formed, recuts=RECUTS)
+        plan = _pass_over_many(name, rows)
+        return Effort(LARGE_SHARES, 8000, (plan,), piloted=True, formed=formed, recuts=RECUTS)
     if name == "fast":
         return Effort(SHARES, 8000, (_steps(rows, least=2.5, shared=4e5, most=20),), formed=0.4)
     if name == "balanced":
@@ -102,7 +102,7 @@ def _slices(steps: float) -> int:
 
 
 def _few_steps(rows: int) -> float:
-    """Return the steps of `balanced` where exchanges pay little: enough for half a million rows, hardly any for many."""
+    """Return the steps of `balanced` where exchanges pay little; hardly any are left for millions of rows."""
     return min(6.0, 1.5 * (1e6 / rows) ** 2)
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tclose.partition.shared.loss import LossTable
 from tclose.table.classes import rows_by_label
 from tclose.types import Floats, Ints, SmallInts
+
+Rows = NDArray[np.signedinteger[Any]]
 
 
 def groups_of(labels: Ints, table: LossTable, most: int, random: np.random.Generator) -> list[Ints]:
@@ -33,7 +37,7 @@ def orders_within(orders: SmallInts, groups: Sequence[Ints]) -> list[SmallInts]:
     return [np.ascontiguousarray(part) for part in parts[: len(groups)]]
 
 
-def group_of_rows(groups: Sequence[Ints], rows: int) -> SmallInts:
+def group_of_rows(groups: Sequence[Rows], rows: int) -> SmallInts:
     """Return the number of each row's group; a row that is in none of them has the next number."""
     numbers = np.full(rows, len(groups), dtype=np.int32)
     numbers[np.concatenate(groups)] = np.repeat(np.arange(len(groups), dtype=np.int32), [len(each) for each in groups])

@@ -16,7 +16,7 @@ from tclose.partition.shared.loss import Extents, LossTable, class_loss, clear_e
 from tclose.partition.shared.structs import array, kernel_struct, structure
 from tclose.partition.shared.workers import Flag, in_parallel
 from tclose.partition.weave.bisection import CutRoom, Sides, copy_sides, cut, cut_room, strata_of
-from tclose.partition.weave.groups import arranged, group_of_rows
+from tclose.partition.weave.groups import Rows, arranged, group_of_rows
 from tclose.partition.weave.limits import Limits
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts
 
@@ -56,7 +56,7 @@ class Recutting:
         sides = Sides(np.zeros(len(table.codes), dtype=np.bool_), np.zeros(len(table.codes), dtype=np.bool_))
         return cls(table, limits, orders, k, largest, share, strata_of(limits), sides, stop)
 
-    def recut(self, labels: Ints, groups: Sequence[Ints], progress: Progress) -> Ints:
+    def recut(self, labels: Ints, groups: Sequence[Rows], progress: Progress) -> Ints:
         """Return the cell of each row after each group of whole cells, given by its rows, was cut anew."""
         group_of, cells = group_of_rows(groups, len(labels)), np.empty(len(labels), dtype=np.int32)
         before = np.bincount(group_of, weights=_losses(self.table, labels)[labels], minlength=len(groups))

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.partition.problem import Problem
 from tclose.partition.shared.loss import LossTable, loss_table, total_loss
@@ -20,15 +18,13 @@ from tclose.partition.weave.carving import LOOKED_AT, CarvingRoom, carve, carvin
 from tclose.partition.weave.effort import Effort, Pass
 from tclose.partition.weave.exchange import Schedule, schedule
 from tclose.partition.weave.group import Group
-from tclose.partition.weave.groups import groups_of, orders_within
+from tclose.partition.weave.groups import Rows, groups_of, orders_within
 from tclose.partition.weave.limits import Limits, limits_of
 from tclose.partition.weave.recutting import Recutting
 from tclose.partition.weave.state import beyond_limits
 from tclose.partition.weave.transport import smallest_class_size
 from tclose.table.classes import rows_by_label
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
-
-Rows = NDArray[np.signedinteger[Any]]
 
 FEW_ROWS = 500  # of a table on which a thread takes longer to start than to end
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
