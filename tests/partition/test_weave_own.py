@@ -142,18 +142,7 @@ def test_other_efforts_do_not_ask_whether_exchanges_have_paid(name: EffortName) 
 def test_larger_tables_get_fewer_steps_for_each_row_where_exchanges_pay_little() -> None:
     steps = [effort_for("balanced", rows).passes[0].few_steps for rows in (200_000, 500_000, 10**6, 10**7)]
     assert steps == sorted(steps, reverse=True)
-    assert steps[1] > steps[2]
-
-
-def test_a_pass_of_hardly_any_steps_is_left_out(table: WeaveTable) -> None:
-    own, large = OwnClasses(table), effort_for("balanced", 10**7)
-    list(own.improved(effort_for("fast", 10**7), 1, silent))
-    own.gained = 0.0
-    assert list(own.improved(large, 1, silent)) == []
-    own.gained = 1.0
-    [labels] = own.improved(large, 1, silent)
-    assert own.best is not None
-    assert table.loss(own.best) <= table.loss(labels)
+    assert steps[1] > steps[2] == steps[3] > 1.0  # so that quality does not fall as tables grow
 
 
 def test_a_smaller_effort_notes_what_a_step_has_gained(table: WeaveTable) -> None:

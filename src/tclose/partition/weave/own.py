@@ -14,7 +14,6 @@ from tclose.partition.weave.table import WeaveTable
 from tclose.types import Ints, Progress, stretch
 
 TINY = 1e-9  # a loss
-FEWEST_STEPS = 0.25  # for each row, of a pass that is worth the time to prepare it
 PILOTED = 0.2  # of the progress of choosing a start, when a share of t is chosen
 
 
@@ -38,8 +37,6 @@ class OwnClasses:
 
     def _woven(self, effort: Effort, seed: int, progress: Progress) -> Iterator[Ints]:
         first = worthwhile(effort.passes[0], self.gained)
-        if first.steps < FEWEST_STEPS:
-            return
         starts = self._starts(effort, stretch(progress, 0.0, effort.formed, "choosing a start"))
         works = [first.steps] * len(starts) + [sum(plan.steps for plan in effort.passes[1:])]
         ends = effort.formed + (1.0 - effort.formed) * np.cumsum([0.0, *works]) / sum(works)
