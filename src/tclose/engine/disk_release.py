@@ -40,7 +40,7 @@ from tclose.privacy.judge import check_groups
 from tclose.privacy.results import CheckResult
 from tclose.privacy.rigidity import rigid_attributes
 from tclose.release.certificate import Certificate
-from tclose.release.files import Pending, pending, publish, sha256
+from tclose.release.files import Pending, give_back_memory, pending, publish, sha256
 from tclose.release.layouts import with_sizes
 from tclose.release.naming import created
 from tclose.release.release import not_judged_as_written
@@ -136,6 +136,7 @@ class _Run:
     def published(self, files: ReleaseFiles, begun: str) -> DiskRelease:
         """Learn, cut, split, write, judge."""
         learned = self._learned()
+        give_back_memory()
         leaks = tuple(leaks_of(learned))
         for leak in leaks:
             warnings.warn(leak, LeakWarning, 4)
@@ -146,7 +147,9 @@ class _Run:
             files.expect(count)
             with closing(SpillFile(self.work.path)) as pieces:
                 self._split(learned, columns, pieces, buckets, count)
+            give_back_memory()
             totals = self._written(learned, columns, buckets, count, files, persons)
+            give_back_memory()
             judged = self._judged(learned, files, persons)
         if not judged.result.satisfied:
             raise InternalError("the finished release does not hold what was asked for, so it was not released")
@@ -200,6 +203,7 @@ class _Run:
         with announced(self.told, DEFAULT_METHOD, {METHODS[DEFAULT_METHOD].option: effort}) as told:
             plan = PartPlan.of(learned, effort, self.seed, stretch(told, LEARNED, LEARNED))
             parts = self._cut(learned, plan, pieces, stretch(told, LEARNED, CUT))
+            give_back_memory()
             done, total = 0, learned.table.rows
             for number, own in enumerate(parts):
                 rows = pl.concat([frame for piece in own for frame in pieces.frames(piece)])
@@ -258,6 +262,7 @@ class _Run:
                 totals.add(finished)
                 files.write(finished.frame)
                 _keep_persons(persons, finished)
+        give_back_memory()
         files.finish(self.told.beat)
         return totals
 

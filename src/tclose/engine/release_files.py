@@ -21,7 +21,7 @@ from tclose.table.batches import Part
 from tclose.types import Beat
 
 BLOCK = 1 << 22  # bytes that are hashed at a time
-GROUP_ROWS = 1 << 18  # of a row group of one Parquet file
+GROUP_ROWS = 1 << 17  # of a row group of one Parquet file
 
 
 class ReleaseFiles:

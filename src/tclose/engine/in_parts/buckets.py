@@ -18,7 +18,7 @@ from tclose.recode.frame import ordered
 from tclose.table.classes import Classes, classes_of
 from tclose.types import Floats, Ints
 
-BUCKET_ROWS = 250_000  # of a bucket, about
+BUCKET_ROWS = 100_000  # of a bucket, about
 
 
 def buckets_for(rows: int, bucket_rows: int | None = None) -> int:
