@@ -102,8 +102,8 @@ def _slices(steps: float) -> int:
 
 
 def _few_steps(rows: int) -> float:
-    """Return the steps of `balanced` where exchanges pay little; from a million rows on, the same for each row."""
-    return min(6.0, max(1.5, 1.5 * (1e6 / rows) ** 2))
+    """Return the steps of `balanced` where exchanges pay little; from 700,000 rows on, the same for each row."""
+    return min(6.0, max(3.0, 1.5 * (1e6 / rows) ** 2))
 
 
 def worthwhile(plan: Pass, gained: float) -> Pass:
