@@ -34,6 +34,7 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
     "engine": {*NUMERICS, "partition", "recode", "measure", "release"},
     "compare": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
     "report": {*NUMERICS, "partition", "recode", "measure", "release", "compare"},
+    "spark": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
     "examples": {*BASE, "table"},
     "steps": {*NUMERICS, "partition", "recode", "measure", "release", "sql"},
     "cli": {*BASE, "policy", "steps"},
@@ -43,7 +44,7 @@ IN_FUNCTIONS = {  # further edges, taken only when somebody asks
     "compare": {"report"},
     "steps": {"engine", "compare", "report", "examples"},
 }
-SEES_FRAMES = {"table", "recode", "release", "engine", "cli", "examples"}
+SEES_FRAMES = {"table", "recode", "release", "engine", "spark", "cli", "examples"}
 BUILT_ON = {"parts": {"weave"}}  # what is no method, but brings one to tables of another size
 FRAMES = {"polars", "narwhals", "pandas", "pyarrow"}
 HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn", "sqlglot"}

@@ -1,0 +1,126 @@
+"""A real cluster for tests: a master and two workers of one core each, as processes of their own."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from queue import Empty, Queue
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import IO, Any
+
+import tclose
+
+HOST = "127.0.0.1"
+WORKERS = 2
+MEMORY = "768m"
+PATIENCE = 120  # seconds that a part of the cluster may say nothing before it is ready
+DEPLOYED = "org.apache.spark.deploy"
+
+
+@contextmanager
+def started() -> Iterator[tuple[str, Path]]:
+    """Start a cluster, and stop it in the end; yield its address, and the folder in which its processes work."""
+    port = free_port()
+    address = f"spark://{HOST}:{port}"
+    with ExitStack() as stack:
+        prefix = "tclose-spark-"
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)))
+        master = stack.enter_context(_process(folder, f"{DEPLOYED}.master.Master", "--port", str(port)))
+        _wait_for("New state: ALIVE", master)
+        for number in range(WORKERS):
+            work = ("--cores", "1", "--memory", MEMORY, "--work-dir", str(folder / f"worker-{number}"), address)
+            stack.enter_context(_process(folder, f"{DEPLOYED}.worker.Worker", *work))
+        for _ in range(WORKERS):
+            _wait_for("Registering worker", master)
+        yield address, folder
+
+
+@contextmanager
+def session(address: str, folder: Path, connect_port: int) -> Iterator[Any]:
+    """Open a session on a cluster, which also serves Spark Connect."""
+    from pyspark.sql import SparkSession
+
+    os.environ |= {"SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable}
+    builder = SparkSession.builder.master(address).appName("tclose's tests")
+    for name, value in settings(folder, connect_port).items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def settings(folder: Path, connect_port: int) -> dict[str, str]:
+    """Return the settings of a session: small, quiet, and with the tclose that is tested."""
+    return {
+        "spark.connect.grpc.binding.address": HOST,
+        "spark.connect.grpc.binding.port": str(connect_port),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        "spark.driver.memory": MEMORY,
+        "spark.executor.memory": "512m",
+        "spark.executorEnv.PYTHONPATH": str(Path(tclose.__file__).parent.parent),
+        "spark.log.level": "ERROR",
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
+def free_port() -> int:
+    """Return a port that nobody listens to."""
+    with socket.socket() as free:
+        free.bind((HOST, 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def _process(folder: Path, name: str, *arguments: str) -> Iterator[Queue[str]]:
+    """Run a part of the cluster, which ends with this process at the latest; yield the lines of its log."""
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    environment = {**os.environ, "SPARK_LOCAL_IP": HOST, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m"}
+    command = [home / "bin" / "spark-class", name, "--host", HOST, "--webui-port", "0", *arguments]
+    with subprocess.Popen(
+        command, env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        preexec_fn=_die_with_parent,
+    ) as process:  # fmt: skip
+        lines: Queue[str] = Queue()
+        reader = Thread(target=_read, args=(process.stderr, lines))
+        reader.start()
+        try:
+            yield lines
+        finally:
+            process.terminate()
+            reader.join()
+
+
+def _read(log: IO[str], lines: Queue[str]) -> None:
+    for line in log:
+        lines.put(line)
+
+
+def _wait_for(said: str, lines: Queue[str]) -> None:
+    seen = [""]
+    while said not in seen[-1]:
+        try:
+            seen.append(lines.get(timeout=PATIENCE))
+        except Empty:
+            raise AssertionError(f"a part of the cluster did not start: {''.join(seen[-20:])}") from None
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: even if the tests are killed
