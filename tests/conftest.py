@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "papers",
     "partition",
     "policy/test_draft_of_real_tables.py",
+    "spark",
     "sql",
     "compare",
     "report",
@@ -101,6 +103,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow, in one place, so that anybody can see what the fast tests are."""
+    items.sort(
+        key=lambda item: "spark" not in item.nodeid
+    )  # first: xdist steals from the end, so one worker has a cluster
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if not SLOW_PLACES.isdisjoint([item.path, *item.path.parents]) or fixtures & STARTS_PROCESSES:
@@ -116,6 +121,18 @@ def data(pytestconfig: pytest.Config) -> Path:
     if not folder.exists():
         pytest.skip(f"{folder} is not there")
     return folder
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[SimpleNamespace]:
+    """A Spark cluster of two workers: a session on it (`spark`), where Spark Connect listens, and a folder."""
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java: apt-get install --yes --no-install-recommends openjdk-17-jre-headless")
+    pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'tclose[spark]'")
+    place = runpy.run_path(str(HERE / "spark" / "cluster.py"))
+    port = place["free_port"]()
+    with place["started"]() as (address, folder), place["session"](address, folder, port) as spark:
+        yield SimpleNamespace(spark=spark, address=address, remote=f"sc://127.0.0.1:{port}", folder=folder)
 
 
 MISBEHAVING = '''

@@ -22,6 +22,7 @@ HOST = "127.0.0.1"
 WORKERS = 2
 MEMORY = "768m"
 PATIENCE = 120  # seconds that a part of the cluster may say nothing before it is ready
+LIGHT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # of processes that do not live long
 DEPLOYED = "org.apache.spark.deploy"
 
 
@@ -64,8 +65,9 @@ def settings(folder: Path, connect_port: int) -> dict[str, str]:
     return {
         "spark.connect.grpc.binding.address": HOST,
         "spark.connect.grpc.binding.port": str(connect_port),
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        "spark.driver.extraJavaOptions": f"{LIGHT} -Dderby.system.home={folder}",
         "spark.driver.memory": MEMORY,
+        "spark.executor.extraJavaOptions": LIGHT,
         "spark.executor.memory": "512m",
         "spark.executorEnv.PYTHONPATH": str(Path(tclose.__file__).parent.parent),
         "spark.log.level": "ERROR",
@@ -91,7 +93,8 @@ def _process(folder: Path, name: str, *arguments: str) -> Iterator[Queue[str]]:
     import pyspark
 
     home = Path(pyspark.__file__).parent
-    environment = {**os.environ, "SPARK_LOCAL_IP": HOST, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m"}
+    daemon = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": LIGHT}
+    environment = {**os.environ, **daemon, "SPARK_LOCAL_IP": HOST, "SPARK_HOME": str(home)}
     command = [home / "bin" / "spark-class", name, "--host", HOST, "--webui-port", "0", *arguments]
     with subprocess.Popen(
         command, env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

@@ -10,7 +10,7 @@ try:
     import pyarrow  # noqa: F401
     import pyspark.sql  # noqa: F401
 except ImportError as missing:
-    raise MissingExtra("pyspark and pyarrow", "spark", "tclose.spark") from missing
+    raise MissingExtra("pyspark", "spark", "tclose.spark") from missing
 
 from tclose.spark.checking import check
 from tclose.spark.verifying import verify

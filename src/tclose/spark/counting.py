@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812, as everybody calls it
 from tclose.engine.disk import Counting
 from tclose.privacy.counted import needs_all_classes
 from tclose.spark.executors import on_executor
-from tclose.spark.jobs import run
+from tclose.spark.jobs import rows_of
 from tclose.spark.parcels import ANSWERS_IN_SPARK, FACTS, PartFacts, WhatIsCounted, on_bucket
 from tclose.table.buckets import Answer, BucketedRows, Groups
 from tclose.table.coded import warn_of_repeats
@@ -53,9 +53,8 @@ class ClusterRows(BucketedRows):
         """Do some work on every bucket, on the executors, and yield the answers."""
         job = partial(on_bucket, grouping=self.grouping, zeros=self._zeros, work=work)
         found = self._parcels.mapInArrow(on_executor(job), ANSWERS_IN_SPARK)
-        answers = run(self._parcels.sparkSession, found.toArrow, self._beat)
-        for answer in answers.column("answer"):
-            yield pickle.loads(answer.as_buffer())
+        for row in rows_of(found, self._beat):
+            yield pickle.loads(row.answer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +110,5 @@ def counted_on_cluster(parcels: DataFrame, what: WhatIsCounted, beat: Beat) -> I
 
 def _facts(parcels: DataFrame, beat: Beat) -> list[PartFacts]:
     chosen = parcels.filter(F.col("counting") == FACTS).select("payload")
-    table = run(parcels.sparkSession, chosen.toArrow, beat)
-    facts: list[PartFacts] = [pickle.loads(payload.as_buffer()) for payload in table.column("payload")]
+    facts: list[PartFacts] = [pickle.loads(row.payload) for row in rows_of(chosen, beat)]
     return sorted((part for part in facts if part.read or part.file is not None), key=lambda part: part.start)

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tclose.errors import InputError
 from tclose.spark.executors import on_executor
-from tclose.spark.jobs import SparkFailed, run
+from tclose.spark.jobs import SparkFailed, rows_of, run
 from tclose.spark.parcels import ANSWERS_IN_SPARK, PARCELS_IN_SPARK, WhatIsCounted
 from tclose.spark.published import columns_of_files, counted_files
 from tclose.types import Beat
@@ -36,10 +36,10 @@ class FilesOnSpark:
     def at(cls, spark: SparkSession, path: str, certificate: Path, beat: Beat) -> FilesOnSpark:
         """List the files at a path, its certificate aside; Spark skips names that begin with _ or a dot."""
         try:
-            table = run(spark, lambda: _files(spark, path).select("path").toArrow(), beat)
+            rows = run(spark, lambda: _files(spark, path).select("path").collect(), beat)
         except SparkFailed as failed:
             raise InputError(f"there is no file {path}") if failed.condition == "PATH_NOT_FOUND" else failed from None
-        found, asked = sorted(table.column("path").to_pylist()), _without_scheme(path)
+        found, asked = sorted(row.path for row in rows), _without_scheme(path)
         if [_without_scheme(each) for each in found] == [asked]:
             return cls(spark, path, {_last(found[0]): found[0]}, folder=False)
         own = certificate.name if _same(Path(asked), certificate.parent) else None
@@ -52,15 +52,15 @@ class FilesOnSpark:
 
     def fingerprints(self, names: Collection[str], beat: Beat) -> dict[str, str]:
         """Return the SHA-256 of some files."""
-        table = run(self.spark, self._files().selectExpr("path", "sha2(content, 256) AS digest").toArrow, beat)
-        digests = dict(zip(table.column("path").to_pylist(), table.column("digest").to_pylist(), strict=True))
+        rows = rows_of(self._files().selectExpr("path", "sha2(content, 256) AS digest"), beat)
+        digests = {row.path: row.digest for row in rows}
         return {name: digests[path] for name, path in self.paths.items() if name in names and path in digests}
 
     def columns(self, name: str, beat: Beat) -> pl.DataFrame:
         """Return the columns of a Parquet file, without rows."""
         frame = self._files(only=_last(self.paths[name])).select("path", "content")
-        table = run(self.spark, frame.mapInArrow(on_executor(columns_of_files), ANSWERS_IN_SPARK).toArrow, beat)
-        columns: pl.DataFrame | str = pickle.loads(table.column("answer")[0].as_buffer())
+        rows = rows_of(frame.mapInArrow(on_executor(columns_of_files), ANSWERS_IN_SPARK), beat)
+        columns: pl.DataFrame | str = pickle.loads(rows[0].answer)
         if isinstance(columns, str):
             raise InputError(columns)
         return columns

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from pyspark import inheritable_thread_target
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from tclose.errors import InputError
 from tclose.spark.executors import NOT_FOUND, OTHER_VERSION
@@ -48,21 +48,39 @@ def run(spark: SparkSession, action: Callable[[], Answer], beat: Beat) -> Answer
             thread.join(BEAT_SECONDS)
             beat()
     except BaseException:
-        spark.interruptTag(tag)
-        thread.join()
+        _stop(spark, tag, thread)
         raise
     if errors:
         raise _translated(errors[0]) from None
     return answers[0]
 
 
+def rows_of(frame: DataFrame, beat: Beat) -> list[Row]:
+    """Return the rows of a small frame."""
+    return run(frame.sparkSession, frame.collect, beat)
+
+
+def _stop(spark: SparkSession, tag: str, thread: threading.Thread) -> None:
+    """Cancel the jobs of a thread.
+
+    Without Spark Connect, only the thread itself could name them. So all jobs of the session are cancelled, as PySpark
+    does by itself after Ctrl-C.
+    """
+    while thread.is_alive():
+        if not spark.interruptTag(tag):
+            spark.interruptAll()
+        thread.join(BEAT_SECONDS)
+
+
 def _translated(error: Exception) -> Exception:
     """Return what to tell people: Spark's own messages may quote cells, so they are a detail."""
-    if not isinstance(error, PySparkException):
+    of_java = type(error).__module__.startswith("py4j.")  # a library that Spark Connect does without
+    if not (of_java or isinstance(error, PySparkException)):
         return error
     text = str(error)
     if NOT_FOUND in text:
         return InputError(f"the Python of the executors has no tclose: {HOW}")
     if OTHER_VERSION in text:
         return InputError(f"the executors have another version of tclose than the driver: {HOW}")
-    return SparkFailed(error.getCondition() or type(error).__name__, text)
+    condition = error.getCondition() if isinstance(error, PySparkException) else None
+    return SparkFailed(condition or type(error).__name__, text)
