@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,9 +16,12 @@ from tclose import Cancelled, InputError, LeakWarning, Policy, TcloseError, chec
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'tclose[spark]'")
 import tclose.spark
 from tclose.spark import executors
-from tclose.spark.parcels import answered
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::tclose.LeakWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),  # of py4j
+]
 ROWS = 90
 TABLE = pl.DataFrame(
     {
@@ -177,11 +179,13 @@ def test_what_is_missing_on_executors_is_said(cluster: SimpleNamespace, monkeypa
 
 
 def test_threads_obey_the_cores_of_a_task(cluster: SimpleNamespace) -> None:
-    answers = cluster.spark.range(2).mapInArrow(executors.on_executor(threads), "answer binary").collect()
-    assert {pickle.loads(row.answer) for row in answers} == {1}
+    nothing = executors.on_executor(iter)
 
+    def threads(batches: executors.Batches) -> executors.Batches:
+        list(nothing(batches))
+        import polars
+        import pyarrow
 
-def threads(batches: executors.Batches) -> executors.Batches:
-    """Answer with the number of threads that polars has."""
-    for _ in batches:
-        yield answered(pl.thread_pool_size())
+        yield pyarrow.record_batch([pyarrow.array([polars.thread_pool_size()], pyarrow.int32())], names=["threads"])
+
+    assert {row.threads for row in cluster.spark.range(2).mapInArrow(threads, "threads int").collect()} == {1}

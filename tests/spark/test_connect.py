@@ -14,7 +14,11 @@ import pytest
 from tclose import Policy, anonymize, check
 from tclose.examples import hospital
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::tclose.LeakWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),  # of py4j
+]
 ASKED = {
     "plain": {"ldl": {"t": 0.3}, "diagnosis": {"t": 0.6, "l": 2}},
     "(n,t)": {"ldl": {"t": 0.3, "n": 20}},

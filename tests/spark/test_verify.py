@@ -17,7 +17,11 @@ from tclose.release.certificate import digest_of
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'tclose[spark]'")
 import tclose.spark
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::tclose.LeakWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),  # of py4j
+]
 POLICY = Policy.from_dict(
     {
         "quasi": ["age", "sex"],
