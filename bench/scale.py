@@ -47,7 +47,7 @@ PHASES = {  # phase: the functions that do its work, each as (module, name)
     "encode": [("tclose.engine.memory", "read_for_release")],
     "feasibility": [("tclose.engine.memory", "publishable"), ("tclose.engine.memory", "columns_of_own_values")],
     PARTITION: [("tclose.release.published", "split")],
-    "recode": [("tclose.release.published", "_recoded")],
+    "recode": [("tclose.release.published", "recoded_classes")],
     "order": [("tclose.release.published", "ordered")],
     "measures": [("tclose.release.layouts.one_table", "published_table")],
     "write": [("tclose.release.release", "write_table")],
@@ -215,7 +215,12 @@ def main_check(copies: int) -> None:
 
 def apart(what: str, folder: Path) -> Any:
     """Run a part of this file in a process of its own."""
-    command = [sys.executable, __file__, what, str(folder)]
+    return apart_in(__file__, what, folder)
+
+
+def apart_in(file: str, what: str, folder: Path) -> Any:
+    """Run a part of a file in a process of its own."""
+    command = [sys.executable, file, what, str(folder)]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1])
 
 

@@ -64,6 +64,8 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "cli/test_exposed.py",
     "cli/test_extremes.py",
     "cli/test_growth.py",
+    "cli/test_disk_release.py",
+    "cli/test_large.py",
     "cli/test_libraries.py",
     "cli/test_loss.py",
     "cli/test_missing_numbers.py",

@@ -32,9 +32,9 @@ from tclose.partition.parts.cut import HIGHEST, LOWEST, halves_of
 from tclose.partition.parts.learning import MARGIN, _limits, sensitive_codes, separators
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
+from tclose.partition.shared.whole import Whole
 from tclose.partition.weave import effort, own
 from tclose.partition.weave.bisection import DEPTH
-from tclose.partition.weave.effort import Whole
 from tclose.partition.weave.limits import limits_of
 from tclose.partition.weave.table import WeaveTable
 from tclose.policy import ByGroup

@@ -47,7 +47,7 @@ class Parts(BucketedRows):
     def __init__(self, frame: pl.DataFrame, parts: int, what: WhatIsCounted) -> None:
         self.grouping, self._buckets = what.groupings[0], defaultdict[int, list[pa.RecordBatch]](list)
         self.rows = self.withheld = 0
-        self._zeros: dict[str, tuple[bool, bool]] = {}
+        self.zeros = {}
         self._several = what.buckets > 1
         cells = frame.select(pl.nth(frame.columns.index(name)).alias(str(n)) for n, name in enumerate(what.columns))
         numbered = cells.with_row_index("row")
@@ -61,7 +61,7 @@ class Parts(BucketedRows):
                 facts = pickle.loads(parcel.column("payload")[0].as_py())
                 rows, withheld, zeros = facts.counted[0]
                 self.rows, self.withheld = self.rows + rows, self.withheld + withheld
-                self._zeros = with_zeros(self._zeros, zeros)
+                self.zeros = with_zeros(self.zeros, zeros)
                 assert not facts.refused
             else:
                 self._buckets[bucket].append(parcel)
@@ -73,7 +73,7 @@ class Parts(BucketedRows):
     def each(self, work: Callable[[Groups], Any]) -> Iterator[Any]:
         travelled = pickle.loads(pickle.dumps(work))
         for parcels in self._buckets.values():
-            for answer in on_bucket(iter(parcels), self.grouping, self._zeros, travelled):
+            for answer in on_bucket(iter(parcels), self.grouping, self.zeros, travelled):
                 yield pickle.loads(answer.column("answer")[0].as_py())
 
 

@@ -40,6 +40,13 @@ from tclose.errors import InputError
 @click.option(
     "--part-rows", type=click.IntRange(1), metavar="N", help="Write a folder of Parquet files of N rows each."
 )
+@click.option(
+    "--engine",
+    type=click.Choice(steps.ENGINES),
+    default="auto",
+    help="Where the release is made: in memory, or from disk in parts; auto takes disk from a million rows on.",
+)
+@click.option("--resume", is_flag=True, help="Continue a run of the engine disk that was killed.")
 @click.option("--bound", is_flag=True, help="Also prove how much of the detail every release must lose.")
 @click.option(
     "--bound-seconds", type=float, metavar="N", help="Search for the bound for about this time; 60 seconds if absent."
@@ -66,6 +73,8 @@ def anonymize(
     public: bool,
     guard_formulas: bool,
     part_rows: int | None,
+    engine: steps.Engine,
+    resume: bool,
     bound: bool,
     bound_seconds: float | None,
     bound_proof: Path | None,
@@ -100,6 +109,8 @@ def anonymize(
             bound_seconds=bound_seconds,
             bound_proof=bound_proof,
             part_rows=part_rows,
+            engine=engine,
+            resume=resume,
             force=force,
             progress=bar,
         )

@@ -225,7 +225,7 @@ def _show_closeness(console: Console, publication: Publication) -> None:
 
 def _show_bound(console: Console, publication: Publication) -> None:
     """Print how much of the loss is unavoidable, if that was searched for."""
-    found = publication.release.bound
+    found = publication.bound
     if found is not None:
         console.print()
         console.print(Text(found.claim.about_release(publication.certificate.measures["gcp"])))

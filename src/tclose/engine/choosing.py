@@ -1,11 +1,13 @@
-"""Which engine judges a table: `memory`, or `disk` for tables that are too large for it."""
+"""Which engine judges or publishes a table: `memory`, or `disk` for tables that are too large for it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tclose.engine.disk import refusal
+from tclose.engine.in_parts.refusing import refusal as in_parts_refusal
 from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.release.certificate import load
@@ -14,6 +16,7 @@ from tclose.table.batches import source_of, table_on_disk
 from tclose.table.sources.columnar import PARQUET
 from tclose.table.sources.csv import CSV
 
+MANY_ROWS = 1_000_000  # from which on `auto` publishes a table out of core
 LARGE = {PARQUET.name: 16 << 20, CSV.name: 128 << 20}  # bytes from which on `auto` chooses `disk` (decision 096)
 
 
@@ -27,6 +30,25 @@ def on_disk(engine: str, table: Any, policy: Policy | None = None) -> bool:
             raise InputError("the engine disk reads files, and a frame is in memory already: use the engine memory")
         return True
     return is_path and _is_large(table) and (policy is None or refusal(policy) is None)
+
+
+def published_on_disk(engine: str, table: Any, policy: Policy, method: str, options: Mapping[str, Any]) -> bool:
+    """Tell whether a table is published out of core: where `auto` may choose, by the number of its rows alone.
+
+    So the same seed gives the same release on any machine.
+    """
+    if engine == "disk":
+        if not isinstance(table, str | Path):
+            raise InputError("the engine disk reads files, and a frame is in memory already: use the engine memory")
+        return True
+    is_path = isinstance(table, str | Path) and str(table) != "-"
+    if engine != "auto" or not is_path or in_parts_refusal(policy, method, options) is not None:
+        return False
+    try:
+        source = table_on_disk(table)
+    except InputError:  # the engine memory can read it, or says why not
+        return False
+    return source.size >= MANY_ROWS and source.count_rows() >= MANY_ROWS  # a row has a byte at least
 
 
 def verified_on_disk(engine: str, release: str | Path, certificate: str | Path) -> bool:

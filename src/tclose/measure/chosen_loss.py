@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tclose.measure.utility import MeasuredPartition, discernibility
+from tclose.measure.utility import Measurable, MeasuredPartition, SummedPartition, discernibility
 from tclose.policy import Policy
 from tclose.table import CodedTable
 from tclose.table.classes import Classes
@@ -29,13 +29,24 @@ def chosen_loss(table: CodedTable, policy: Policy, classes: Classes, partition: 
     if policy.loss == "discernibility":
         return discernibility(partition)
     losses = _losses(table, policy, classes, partition.losses)
+    return _weighted([None if loss is None else float(classes.sizes @ loss) for loss in losses], policy, partition)
+
+
+def summed_loss(policy: Policy, partition: SummedPartition) -> float:
+    """Return the loss that the policy chooses, GCP or discernibility, of classes that were added up."""
+    return (
+        discernibility(partition) if policy.loss == "discernibility" else _weighted(partition.lost, policy, partition)
+    )
+
+
+def _weighted(lost: Sequence[float | None], policy: Policy, partition: Measurable) -> float:
+    """Return the mean of what all rows lose on each quasi-identifier, weighted; None counts nowhere."""
     weights = [
-        float(spec.weight) if loss is not None else 0.0
-        for spec, loss in zip(policy.quasi.values(), losses, strict=True)
+        float(spec.weight) if loss is not None else 0.0 for spec, loss in zip(policy.quasi.values(), lost, strict=True)
     ]
     if not sum(weights):
         return partition.withheld / partition.rows
-    per_row = [0.0 if loss is None else float(classes.sizes @ loss) for loss in losses]
+    per_row = [0.0 if loss is None else loss for loss in lost]
     return float((np.dot(weights, per_row) / sum(weights) + partition.withheld) / partition.rows)
 
 

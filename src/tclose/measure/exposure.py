@@ -7,7 +7,7 @@ homogeneity attack, the rare value attack and the background join attack.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,6 +32,9 @@ class PublishedAttribute:
     values: Ints  # per row; equal numbers, equal cells; a missing cell has a number, too
     cells: Cells
     linked: bool = True  # whether rows show the values; else the values of a class stand in its rows in any order
+    shared: Ints | None = (
+        None  # rows, or persons, of the whole table that show each value, where these are a part of it
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +120,18 @@ def exposed_in(tables: Sequence[PublishedClasses]) -> Exposed:
     findings = [
         exposed
         for number, table in enumerate(tables, start=1)
-        for exposed in _exposed_rows(table, number if several else None)
+        for exposed in _exposed_rows(table, exposed_counts(table), len(table.rows), number if several else None)
     ]
+    return _sorted(findings, tables)
+
+
+def exposed_in_parts(counts: Iterable[ExposedCounts], part: PublishedClasses, rows: int) -> Exposed:
+    """Add up what remains exposed in the parts of one table of so many rows; `part` is any of them."""
+    total = sum(counts, ExposedCounts({}))
+    return _sorted(list(_exposed_rows(part, total, rows, None)), [part])
+
+
+def _sorted(findings: Sequence[ExposedRows], tables: Sequence[PublishedClasses]) -> Exposed:
     return Exposed(
         findings=tuple(sorted(findings, key=lambda exposed: -exposed.rows)),
         attributes=tuple(len(table.attributes) for table in tables),
@@ -128,24 +141,48 @@ def exposed_in(tables: Sequence[PublishedClasses]) -> Exposed:
     )
 
 
-def _exposed_rows(table: PublishedClasses, number: int | None) -> Iterator[ExposedRows]:
-    """Yield each way in which some rows of a table remain exposed."""
-    ways: dict[Kind, Mapping[str, Bools]] = {
+@dataclass(frozen=True)
+class ExposedCounts:
+    """How many rows are exposed in each way, and how many through each attribute; counts of parts add up."""
+
+    ways: Mapping[Kind, tuple[int, Mapping[str, int]]]
+
+    def __add__(self, other: ExposedCounts) -> ExposedCounts:
+        """Count two parts of a table together."""
+        nothing: tuple[int, Mapping[str, int]] = (0, {})
+        added: dict[Kind, tuple[int, Mapping[str, int]]] = {}
+        for kind in dict.fromkeys((*self.ways, *other.ways)):
+            (mine, of_mine), (others, of_others) = (each.ways.get(kind, nothing) for each in (self, other))
+            names = dict.fromkeys((*of_mine, *of_others))
+            added[kind] = mine + others, {name: of_mine.get(name, 0) + of_others.get(name, 0) for name in names}
+        return ExposedCounts(added)
+
+
+def exposed_counts(table: PublishedClasses) -> ExposedCounts:
+    """Count the rows that remain exposed in a table, or in a part of it that has whole classes."""
+    marked: dict[Kind, Mapping[str, Bools]] = {
         "same_value": same_value(table),
         "rare_value": rare_value(table),
         "known_value": known_value(table),
     }
-    for kind, marks in ways.items():
-        rows = {name: int(np.count_nonzero(mark)) for name, mark in marks.items()}
-        exposing = sorted((name for name in rows if rows[name]), key=lambda name: -rows[name])
+    ways: dict[Kind, tuple[int, Mapping[str, int]]] = {}
+    for kind, marks in marked.items():
+        union = np.logical_or.reduce([*marks.values(), np.zeros(len(table.rows), dtype=bool)])
+        ways[kind] = int(np.count_nonzero(union)), {name: int(np.count_nonzero(mark)) for name, mark in marks.items()}
+    return ExposedCounts(ways)
+
+
+def _exposed_rows(table: PublishedClasses, counts: ExposedCounts, of: int, number: int | None) -> Iterator[ExposedRows]:
+    """Yield each way in which some rows of a table remain exposed."""
+    cells = {attribute.name: attribute.cells for attribute in table.attributes}
+    for kind, (rows, by_name) in counts.ways.items():
+        exposing = sorted((name for name in by_name if by_name[name]), key=lambda name: -by_name[name])
         if exposing:
-            union = np.logical_or.reduce([marks[name] for name in exposing])
-            cells = {attribute.name: attribute.cells for attribute in table.attributes}
             yield ExposedRows(
                 kind=kind,
-                rows=int(np.count_nonzero(union)),
-                of=len(table.rows),
-                attributes={name: rows[name] for name in exposing},
+                rows=rows,
+                of=of,
+                attributes={name: by_name[name] for name in exposing},
                 cells={name: cells[name] for name in exposing},
                 crowd=table.crowd,
                 counted=_counted(table),
@@ -174,11 +211,12 @@ def rare_value(table: PublishedClasses) -> dict[str, Bools]:
 
     A value that no row shows finds no row.
     """
-    return {
-        attribute.name: shared_by(attribute.values, table.persons)[attribute.values] < table.crowd
-        for attribute in table.attributes
-        if attribute.linked
-    }
+    marks = {}
+    for attribute in table.attributes:
+        if attribute.linked:
+            shared = shared_by(attribute.values, table.persons) if attribute.shared is None else attribute.shared
+            marks[attribute.name] = shared[attribute.values] < table.crowd
+    return marks
 
 
 def known_value(table: PublishedClasses) -> dict[str, Bools]:
@@ -209,6 +247,8 @@ def known_value(table: PublishedClasses) -> dict[str, Bools]:
 
 def _varies(attribute: PublishedAttribute) -> bool:
     """Say whether the whole table shows several values; a value that everyone has is no news about anyone."""
+    if attribute.shared is not None:
+        return bool(np.count_nonzero(attribute.shared) > 1)
     return bool(np.ptp(attribute.values))
 
 
@@ -239,6 +279,11 @@ def rows_with_own_values(values: Ints, persons: Ints | None) -> int:
     if not present.any():
         return 0
     shown = values[present]
-    shared, counts = shared_by(shown, None if persons is None else persons[present]), np.bincount(shown)
+    shared = shared_by(shown, None if persons is None else persons[present])
+    return rows_of_own_values(np.bincount(shown), shared)
+
+
+def rows_of_own_values(counts: Ints, shared: Ints) -> int:
+    """Return the same, given how many rows show each value, and how many rows or persons share it."""
     rows = int(counts[shared <= OWN_ROWS].sum())
-    return rows if rows >= max(MANY_ROWS, MANY_SHARE * len(shown)) else 0
+    return rows if rows >= max(MANY_ROWS, MANY_SHARE * int(counts.sum())) else 0

@@ -12,6 +12,7 @@ from tclose.partition.problem import Attribute, Problem
 from tclose.partition.registry import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import STARTED, Finish, Split, Start
+from tclose.partition.shared.whole import Whole
 from tclose.policy import Policy
 from tclose.types import Ints, Progress, silent, stretch
 
@@ -84,6 +85,7 @@ def partitioned(
     exact_rows: int = 0,
     finish: Finish | None = None,
     first: Sequence[Start] = (),
+    whole: Whole | None = None,
     progress: Progress = silent,
 ) -> Split | None:
     """Return the classes that a method makes; a method that takes starts is given those of the cheap rivals.
@@ -91,7 +93,8 @@ def partitioned(
     `rival_problem` is the problem as rivals see it, without persons, if it differs. `finish` merges classes for models
     that the problem does not know. With starts, it is called for each of them, so that finished partitions are
     compared; the result is finished, or None where nothing could be. Without starts, the result is still to be
-    finished. At most `exact_rows` rows are solved exactly; `first` are further starts.
+    finished. At most `exact_rows` rows are solved exactly; `first` are further starts. A part of a `whole` table is
+    not compared with rivals, whose classes of all rows are not at hand.
     """
     partition = method_named(method)
     if not METHODS[method].takes_starts:
@@ -99,11 +102,11 @@ def partitioned(
     from tclose.partition.starts import starts_of
 
     effort = str(options.get("effort", METHODS[method].choices[0]))
-    starts = chain(
-        first, starts_of(rival_problem or problem, effort, seed, exact_rows, stretch(progress, 0.0, STARTED))
-    )
+    started = stretch(progress, 0.0, STARTED)
+    rivals = () if whole is not None else starts_of(rival_problem or problem, effort, seed, exact_rows, started)
     best: Any = import_module(f"tclose.partition.{method}").best_partition
-    split: Split | None = best(problem, starts, seed=seed, finish=finish, progress=progress, **options)
+    common: dict[str, Any] = {"seed": seed, "finish": finish, "whole": whole, "progress": progress}
+    split: Split | None = best(problem, chain(first, rivals), **common, **options)
     return split
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
 from tclose.policy import Policy
 from tclose.table import CodedTable
-from tclose.table.quasi import Ends, LabelColumn, NumberColumn, QuasiColumn
+from tclose.table.quasi import Ends, LabelColumn, NumberColumn, QuasiColumn, SetColumn
 from tclose.table.random_ranges import RangeChances, chances_of
 from tclose.types import Ints
 
@@ -27,6 +27,15 @@ def axes_of(table: CodedTable, policy: Policy) -> tuple[Axis, ...]:
     )
 
 
+def axis_codes(table: CodedTable) -> Ints:
+    """Return the codes that the rows have on each quasi-identifier, as `axes_of` has them: rows × quasi-identifiers."""
+    codes = [
+        column.codes + 1 if isinstance(column, SetColumn) and column.has_missing else column.codes
+        for column in table.quasi.values()
+    ]
+    return np.stack(codes, axis=1)
+
+
 def loss_weights(policy: Policy) -> list[float]:
     """Return how much each quasi-identifier counts; 1 on average, so that the loss stays as large as it is."""
     given = [spec.weight for spec in policy.quasi.values()]
@@ -41,9 +50,8 @@ def _axis(column: QuasiColumn, weight: float, chances: RangeChances | None, *, s
         return NumberAxis(column.codes, ends.low, ends.high, deviation, weight, None if deviation else chances, shown)
     if isinstance(column, LabelColumn):
         return LabelAxis(column.codes, column.hierarchy.levels, weight, chances)
-    missing = bool((column.codes < 0).any())
-    domain = max(column.domain, len(column.values.texts) + missing)
-    return SetAxis(column.codes + 1 if missing else column.codes, domain, weight, chances, missing)
+    missing = column.has_missing
+    return SetAxis(column.codes + 1 if missing else column.codes, column.domain, weight, chances, missing)
 
 
 def _shown(ends: Ends) -> tuple[Ints, Ints]:

@@ -29,6 +29,7 @@ from tclose.partition.chosen_axes import axes_of
 from tclose.partition.guarding import Guards, guarded_starts, guards_of, obeying, part_of_guards
 from tclose.partition.shared.dividing import best_division, merged_with_care
 from tclose.partition.shared.start import Start
+from tclose.partition.shared.whole import Whole
 from tclose.partition.starts import EQUALITY, FAST, ONE_CLASS, most_exact_rows
 from tclose.policy import ByGroup, Policy
 from tclose.policy import Sensitive as Asked
@@ -49,12 +50,21 @@ Make = Callable[..., Split | None]  # (problem, progress=): the classes of one g
 
 
 def split(
-    rows: Publishable, policy: Policy, method: str, seed: int, progress: Progress, options: Mapping[str, Any]
+    rows: Publishable,
+    policy: Policy,
+    method: str,
+    seed: int,
+    progress: Progress,
+    options: Mapping[str, Any],
+    whole: Whole | None = None,
 ) -> Split:
-    """Return the class of every row, counted from 0; `NoPartition` says for which rows no classes were found."""
+    """Return the class of every row, counted from 0; `NoPartition` says for which rows no classes were found.
+
+    Where the rows are a part of a `whole` table, weave splits them as it would split that table.
+    """
 
     def split_within(limits: Thresholds, part: Progress) -> Split:
-        return _split(rows, policy, method, seed, part, options, limits)
+        return _split(rows, policy, method, seed, part, options, limits, whole)
 
     return split_by_average(split_within, rows.table, policy, progress)
 
@@ -67,12 +77,14 @@ def _split(
     progress: Progress,
     options: Mapping[str, Any],
     limits: Thresholds,
+    whole: Whole | None,
 ) -> Split:
     """Split the rows with `limits` as further thresholds of every class."""
     table, groups = rows.table, rows.table.groups
     problem = problem_of(table, policy, method)
     rival_problem = problem_of(table, policy, points=problem.points)
-    make = partial(partitioned, method, seed=seed, options=options, exact_rows=most_exact_rows(groups.sizes))
+    exact_rows = most_exact_rows(groups.sizes)
+    make = partial(partitioned, method, seed=seed, options=options, exact_rows=exact_rows, whole=whole)
     divisions = _divisions(rows, policy, problem, make, stretch(progress, 0.0, 0.0, "splitting"))
     labels, rows_of_start, guards = np.empty(problem.rows, dtype=np.int64), Counter[str](), guards_of(table, policy)
     classes = done = 0

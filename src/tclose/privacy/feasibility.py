@@ -10,7 +10,7 @@ judged anew until nothing changes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from tclose.errors import Infeasible
 from tclose.policy import Policy
-from tclose.privacy.judge import Verdict, counts_by_person, members_of, supersets_of, values_recur, verdicts
+from tclose.privacy.judge import ClassCounts, CountsOfRows, JudgedColumn, Verdict, supersets_of, values_recur, verdicts
 from tclose.privacy.levels import rounded_up
 from tclose.table import CodedTable
 from tclose.table.classes import Classes
@@ -34,6 +34,22 @@ class NoPartition(Infeasible):
     def __init__(self, rows: Ints) -> None:
         super().__init__("no partition was found")
         self.rows = rows  # of these groups, counted from 0
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The coarsest classes possible, as far as sentences about them need it."""
+
+    given: ClassCounts
+    columns: Mapping[str, JudgedColumn]
+    count: int
+    recur: Callable[[JudgedColumn], bool]  # whether some person shows a value of a column in several rows
+
+    @classmethod
+    def of(cls, table: CodedTable, groups: Classes) -> Groups:
+        """Take groups of rows that are in memory."""
+        given = CountsOfRows(table, groups)
+        return cls(given, table.judged, len(groups), lambda column: values_recur(column, table.persons))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,34 +78,44 @@ class Publishable:
 
     def without(self, rows: Ints, policy: Policy) -> Publishable:
         """Withhold the rows for which no classes were found; raise `Infeasible` when these are too many."""
-        refused = _infeasible(self.undecided, self.table, self.table.groups, policy)
+        refused = infeasible(self.undecided, Groups.of(self.table, self.table.groups), policy)
         kept = np.delete(np.arange(len(self.table)), rows)
         if not len(kept):
-            raise Infeasible(f"{refused}{_advice(policy)}")
+            raise Infeasible(f"{refused}{advice(policy)}")
         return _publishable(self.table.only(kept), policy, len(self.table) + self.withheld, refused)
 
 
 def publishable(table: CodedTable, policy: Policy) -> Publishable:
     """Find the rows that can be published; raise `Infeasible` when too many would have to be withheld."""
     whole = len(table) + table.withheld
-    if table.withheld > math.floor(policy.suppress * whole):
-        raise Infeasible(
-            f"{table.withheld:,} of {counted(whole, 'row')} lack a sensitive value and would be withheld: "
-            f"suppress = {number(policy.suppress)} cannot be reached, {_share(table.withheld, whole)} can be"
-        )
+    check_lacking(table.withheld, whole, policy)
     return _publishable(table, policy, whole)
+
+
+def check_lacking(withheld: int, whole: int, policy: Policy) -> None:
+    """Raise `Infeasible` when too many rows lack a sensitive value."""
+    if withheld > math.floor(policy.suppress * whole):
+        raise Infeasible(
+            f"{withheld:,} of {counted(whole, 'row')} lack a sensitive value and would be withheld: "
+            f"suppress = {number(policy.suppress)} cannot be reached, {_share(withheld, whole)} can be"
+        )
+
+
+def check_withheld(withheld: int, whole: int, policy: Policy, refused: str) -> None:
+    """Raise `Infeasible` when too many rows would be withheld; `refused` says why they would."""
+    if withheld > math.floor(policy.suppress * whole):
+        raise Infeasible(f"{refused}{advice(policy)}, or allow suppress = {_share(withheld, whole)}")
 
 
 def _publishable(table: CodedTable, policy: Policy, whole: int, refused: str = "") -> Publishable:
     """Withhold groups until the rest holds what merging cannot break; `refused` says why rows are withheld already."""
     while decided := _decided(failing := _failing(table, table.groups, policy), table, policy):
-        refused = refused or _infeasible(failing, table, table.groups, policy)
-        hopeless = _hopeless(decided, table.groups.sizes)
+        refused = refused or infeasible(failing, Groups.of(table, table.groups), policy)
+        hopeless = groups_to_withhold(decided, table.groups.sizes)
         if hopeless.all():
-            raise Infeasible(f"{refused}{_advice(policy)}")
+            raise Infeasible(f"{refused}{advice(policy)}")
         table = table.only(np.flatnonzero(~hopeless[table.groups.labels_by_row()]))
-    if whole - len(table) > math.floor(policy.suppress * whole):
-        raise Infeasible(f"{refused}{_advice(policy)}, or allow suppress = {_share(whole - len(table), whole)}")
+    check_withheld(whole - len(table), whole, policy, refused)
     return Publishable(table, whole - len(table), tuple(failing))
 
 
@@ -103,7 +129,8 @@ def _decided(failing: Sequence[Verdict], table: CodedTable, policy: Policy) -> l
     Smaller classes are searched group by group. So a model that looks at the rest of the table, too, is left open
     only where the table holds as it is.
     """
-    final = [verdict for verdict in failing if _merging_keeps(verdict, table)]
+    groups = Groups.of(table, table.groups)
+    final = [verdict for verdict in failing if _merging_keeps(verdict, groups)]
     if final or all(verdict.model.alone for verdict in failing) or _holds_as_it_is(table, policy):
         return final
     return [verdict for verdict in failing if not verdict.model.alone]
@@ -114,14 +141,14 @@ def _holds_as_it_is(table: CodedTable, policy: Policy) -> bool:
     return all(verdict.judgement.satisfied for verdict in judged)
 
 
-def _merging_keeps(verdict: Verdict, table: CodedTable) -> bool:
+def _merging_keeps(verdict: Verdict, groups: Groups) -> bool:
     """Tell whether merging keeps a model on this table: where no person shows a value twice, persons count as rows."""
     if verdict.model.merging_keeps or verdict.attribute is None:
         return verdict.model.merging_keeps
-    return verdict.model.counts_persons and not values_recur(table.judged[verdict.attribute], table.persons)
+    return verdict.model.counts_persons and not groups.recur(groups.columns[verdict.attribute])
 
 
-def _hopeless(failing: Sequence[Verdict], sizes: Ints) -> Bools:
+def groups_to_withhold(failing: Sequence[Verdict], sizes: Ints) -> Bools:
     """Mark the groups to withhold next.
 
     What fails alone fails for good. What is too far from the table may be near it once others are gone, so the
@@ -148,39 +175,42 @@ def _worst(verdict: Verdict, sizes: Ints) -> Bools:
     return np.asarray(bad & (sizes == sizes[bad].min()))
 
 
-def _infeasible(failing: Sequence[Verdict], table: CodedTable, groups: Classes, policy: Policy) -> str:
+def infeasible(failing: Sequence[Verdict], groups: Groups, policy: Policy) -> str:
     """Say what cannot be reached, and which levels can be."""
-    reasons = [_reason(verdict, table, groups) for verdict in failing]
+    reasons = [_reason(verdict, groups) for verdict in failing]
     if policy.keep:
         bad = np.count_nonzero(np.any([~verdict.judgement.admitted for verdict in failing], axis=0))
-        reasons.append(f"{bad:,} of {counted(len(groups), 'group')} of rows that are kept apart fail")
+        reasons.append(f"{bad:,} of {counted(groups.count, 'group')} of rows that are kept apart fail")
     return "; ".join(reasons)
 
 
-def _reason(verdict: Verdict, table: CodedTable, groups: Classes) -> str:
+def _reason(verdict: Verdict, groups: Groups) -> str:
     """Say which requirement fails for the coarsest classes.
 
     Where merging two admitted classes can break a model, smaller classes might still satisfy it.
     """
     of_attribute = "" if verdict.attribute is None else f" of '{verdict.attribute}'"
     what = f"{verdict.model.name}{of_attribute} = {_spelled(verdict.model.required)}"
-    level = _level(verdict, table, groups)
-    if _merging_keeps(verdict, table):
+    level = _level(verdict, groups)
+    if _merging_keeps(verdict, groups):
         return f"{what} cannot be reached: {level}"
     return f"no partition was found for {what}: {level}"
 
 
-def _level(verdict: Verdict, table: CodedTable, groups: Classes) -> str:
+def _level(verdict: Verdict, groups: Groups) -> str:
     """Say which level the groups reach, rounded to the safe side: asking for it works."""
+    given = groups.given
     if verdict.attribute is None:
-        counts = members_of(table, groups)
+        counts = given.members()
         return verdict.model.attainable(verdict.judgement.reached, counts, counts.sizes)
-    column = table.judged[verdict.attribute]
-    counts = counts_by_person(column, groups, table.persons if verdict.model.counts_persons else None)
+    column = groups.columns[verdict.attribute]
+    by_person = given.by_persons and verdict.model.counts_persons
+    counts = given.values_by_person(column) if by_person else given.values(column)
     return verdict.model.attainable(verdict.judgement.reached, counts, column.reference)
 
 
-def _advice(policy: Policy) -> str:
+def advice(policy: Policy) -> str:
+    """Say what a steward can do whose kept columns leave groups that fail."""
     return ": ask for less, keep less of " + ", ".join(f"'{name}'" for name in policy.keep) if policy.keep else ""
 
 

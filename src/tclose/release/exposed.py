@@ -14,11 +14,12 @@ from tclose.measure.exposure import (
     exposed_in,
     rows_with_own_values,
 )
-from tclose.policy import Policy
+from tclose.policy import Policy, Sensitive
 from tclose.privacy.judge import JudgedTable
 from tclose.release.scenes import numbered_cells
 from tclose.table import CodedTable
 from tclose.table.quasi import NumberColumn, QuasiColumn, SetColumn
+from tclose.table.values import Kind
 from tclose.types import Ints
 from tclose.words import own_values
 
@@ -38,12 +39,15 @@ def _published(table: CodedTable, policy: Policy, *, knows_persons: bool) -> Pub
 
 
 def _cells(table: CodedTable, policy: Policy, name: str) -> Cells:
+    return cells_of(table.values(name).kind, policy.sensitive[name])
+
+
+def cells_of(kind: Kind, spec: Sensitive) -> Cells:
     """Say which setting would make the cells of a sensitive column coarser: bins need numbers."""
-    spec = policy.sensitive[name]
     if spec.publish == "bin":
         return "bin"
     listed = any(setting is not None for setting in (spec.hierarchy, spec.matrix, spec.order))  # bins would contradict
-    return "number" if table.values(name).kind == "number" and not listed else "other"
+    return "number" if kind == "number" and not listed else "other"
 
 
 def columns_of_own_values(table: CodedTable, policy: Policy, *, exact_quasi: bool) -> Iterator[str]:

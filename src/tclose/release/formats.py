@@ -33,6 +33,11 @@ def _write_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
     _as_cells(frame).write_csv(file, include_header=False)
 
 
+def appended_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
+    """Write more rows of a CSV file, without a header."""
+    written(CSV, lambda: _as_cells(frame).write_csv(file, include_header=False))
+
+
 def _write_arrow(frame: pl.DataFrame, file: BinaryIO) -> None:
     frame.write_ipc(file, compat_level=pl.CompatLevel.oldest())  # newer columns of text may carry other rows' text
 
@@ -42,7 +47,7 @@ FORMATS = (
     OutputFormat("Parquet", (".parquet",), lambda frame, file: frame.write_parquet(file)),
     OutputFormat("Arrow", (".arrow", ".feather", ".ipc"), _write_arrow),
 )
-CSV, PARQUET = FORMATS[0], FORMATS[1]
+CSV, PARQUET, ARROW = FORMATS
 
 
 def format_of(path: Path) -> OutputFormat:
@@ -55,8 +60,13 @@ def format_of(path: Path) -> OutputFormat:
 
 def write_table(frame: pl.DataFrame, kind: OutputFormat, file: BinaryIO) -> None:
     """Write a published table."""
+    written(kind, lambda: kind.write(frame, file))
+
+
+def written(kind: OutputFormat, write: Callable[[], object]) -> None:
+    """Write a release, and say why it could not be done without quoting a cell."""
     try:
-        kind.write(frame, file)
+        write()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"the release cannot be written: {_reason(error)}") from None
     except pl.exceptions.PanicException:  # over a date in the year 300,000, say; its message could quote a cell

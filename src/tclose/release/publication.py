@@ -12,6 +12,7 @@ from tclose.measure.lost import LostDetail
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
 from tclose.release.layouts import sibling
+from tclose.release.lower_bound import LowerBound
 from tclose.release.release import Release, WrittenRelease
 from tclose.release.verification import Verification
 
@@ -20,7 +21,6 @@ from tclose.release.verification import Verification
 class Publication:
     """A release that was written: its files, what was proved of it, and what its steward should know."""
 
-    release: Release = field(repr=False)
     certificate: Certificate = field(repr=False)
     out: Path
     files: tuple[Path, ...]  # `out`, or one file for each table of a release of several
@@ -31,6 +31,9 @@ class Publication:
     lost: tuple[LostDetail, ...] = ()  # its tables that lost everything
     notes: tuple[str, ...] = ()  # warnings about what could not be done
     rigid: tuple[str, ...] = ()  # of which attributes the smallest class can show one composition only
+    leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
+    bound: LowerBound | None = None  # on the detail lost, if asked for
+    release: Release | None = field(default=None, repr=False)  # where its tables are in memory
 
     @classmethod
     def of(
@@ -56,12 +59,14 @@ class Publication:
             lost=lost,
             notes=notes,
             rigid=rigid,
+            leaks=written.release.prepared.leaks,
+            bound=written.release.bound,
         )
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Every warning: columns that give rows away, then what could not be done."""
-        return (*self.release.prepared.leaks, *self.notes)
+        return (*self.leaks, *self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""

@@ -135,7 +135,7 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     """Split the rows by a method, and publish one common value per class."""
     split, share = given.split(method, options), given.policy.temper
     labels = split.labels if share is None else given.tempered(split.labels, share, method)
-    rows = _recoded(given, with_presence(given, labels))
+    rows = recoded_classes(given, with_presence(given, labels))
     given.recoding()
     classes = classes_of(rows[list(given.policy.visible)])
     partition = partition_of(given, classes)
@@ -194,8 +194,8 @@ def _partition(given: ReleaseInput, labels: Ints) -> MeasuredPartition:
     return partition_of(given, Classes.from_labels(labels))
 
 
-def _recoded(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
-    """Publish the classes.
+def recoded_classes(given: ReleaseInput, labels: Ints) -> pl.DataFrame:
+    """Publish the classes; rows and columns are still in the table's order.
 
     Classes that publish the same text merge; merging can drop them below k persons, so repeat until stable.
     """

@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from tclose.errors import InputError
 from tclose.spark.executors import Batches
-from tclose.table.buckets import Extra, Grouping, Groups
-from tclose.table.grouped import BUDGET, GroupedRows, Zeros, added_up, alike, cell_groups
+from tclose.table.buckets import Extra, Grouping, Groups, Zeros
+from tclose.table.grouped import BUDGET, GroupedRows, added_up, alike, cell_groups
 from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.table.spill import NoSpace
 from tclose.table.tally import comparable

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tclose.errors import Infeasible
+from tclose.errors import Infeasible, InputError
 from tclose.measure.attack import Attacks
 from tclose.measure.lost import LostDetail
 from tclose.partition import DEFAULT_METHOD, check_suited, method_and_options
@@ -22,7 +22,8 @@ from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
 from tclose.steps.given import as_frame, check_report_libraries
-from tclose.steps.judging import check, verify
+from tclose.steps.judging import Engine, check, verify
+from tclose.steps.large_tables import LargeTable
 from tclose.table import CodedTable
 from tclose.types import Progress, Repeating, silent, stretch
 
@@ -50,6 +51,8 @@ def anonymize(
     bound_seconds: float | None = None,
     bound_proof: str | Path | None = None,
     part_rows: int | None = None,
+    engine: Engine = "memory",
+    resume: bool = False,
     force: bool = False,
     progress: Progress = silent,
 ) -> Publication:
@@ -58,7 +61,9 @@ def anonymize(
     `certificate`, `record` (the seed) and `report` (a page; `public` leaves out what is about the raw table) are files
     to write beside the release. `options` go to the method. Without `force`, existing files are refused. With `bound`,
     a lower bound on the detail lost stands in the certificate; `bound_proof` is a file for its proof, and implies it.
-    With `part_rows`, `out` is a new folder of Parquet files of so many rows each.
+    With `part_rows`, `out` is a new folder of Parquet files of so many rows each, about so many where the engine is
+    `disk`. That engine reads a file in batches and splits it in parts, so that it need not fit into memory; `auto`
+    chooses it for files of a million rows or more. With `resume`, it continues a run that was killed.
     """
     from tclose.engine import bounding, memory
     from tclose.engine.estimate import losses_with_estimates
@@ -70,6 +75,14 @@ def anonymize(
     sources = sources_of(table, policy, asked)
     extra = (certificate, record, report, bound_proof)
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=part_rows)
+    settings = {**preset, **(options or {})}
+    whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
+    large = LargeTable(table, asked, Path(out), method, settings, [what for what, needed in whole.items() if needed])
+    if large.on_disk(engine):
+        others = {"certificate": certificate, "record": record}
+        return large.published(others, seed=seed, part_rows=part_rows, resume=resume, force=force, progress=told)
+    if resume:
+        raise InputError("only a run of the engine disk can be continued: leave --resume out")
     if report is not None:
         check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
@@ -78,7 +91,7 @@ def anonymize(
     search = None if seconds is None else bounding.BoundSearch.of(original, asked, seconds)
     split, judged = (0.9, 1.0) if report is None else (PAGE_SPLIT, PAGE_JUDGED)
     formed = split if search is None else (READ + split) / 2
-    part, settings = stretch(told, READ, formed), {**preset, **(options or {})}
+    part = stretch(told, READ, formed)
     about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
     prepared = memory.prepare(original, asked, **about, progress=part, options=settings)
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
@@ -25,12 +26,14 @@ from tclose.types import Progress
 from tclose.words import legible
 
 BATCH_ROWS = 1 << 20
+CELL_ROWS = 1 << 18  # of a batch of which all cells are handed over
 BLOCK = 1 << 25  # bytes of a CSV file
 READING = "reading"
 
-# from the columns of a file, without rows, to those whose cells are counted, each list by itself
+# from the columns of a file, without rows, to those whose cells are counted, each list by itself, or handed over
 Wanted = Callable[[pl.DataFrame], Sequence[Sequence[str]]]
 Share = Callable[[float], None]  # is told which share of a file is read
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Part:
     name: str
     size: int  # in bytes
     open: Callable[[], AbstractContextManager[Path]]  # gives a file that stays as it is while it is read
+    state: Callable[[], tuple[int, ...]] = tuple  # what changes when somebody writes to the file, if that may happen
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,14 @@ class Batch:
     file: str
     rows: int
     groups: Sequence[pl.DataFrame]
+
+
+@dataclass(frozen=True, eq=False)
+class RowBatch:
+    """Some rows of a file: the cells of the wanted columns, which have their places in the list as names."""
+
+    file: str
+    cells: pl.DataFrame
 
 
 class Known:
@@ -81,26 +93,52 @@ class TableOnDisk:
         """The number of bytes of all files."""
         return sum(part.size for part in self.parts)
 
+    def states(self) -> list[tuple[int, ...]]:
+        """Return what changes when somebody writes to a file."""
+        return [part.state() for part in self.parts]
+
+    def count_rows(self) -> int:
+        """Return how many rows the files have; of a CSV file, how many lines."""
+        with BatchReader() as reader:
+            rows = 0
+            for part in self.parts:
+                with self._named(part), part.open() as path:
+                    rows += reader.open(path)[1] if source_of(path) == PARQUET.name else _lines(path)
+        return rows
+
     def batches(self, wanted: Wanted, progress: Progress) -> Generator[Batch]:
-        """Yield what is wanted of all files, batch by batch."""
+        """Yield the different cells of what is wanted of all files, batch by batch."""
+        yield from self._read(self._counted_parquet, self._counted_csv, wanted, progress)
+
+    def rows(self, wanted: Callable[[pl.DataFrame], Sequence[str]], progress: Progress) -> Generator[RowBatch]:
+        """Yield the wanted columns of all files, batch by batch."""
+        yield from self._read(self._parquet_rows, self._csv_rows, lambda columns: [wanted(columns)], progress)
+
+    def _read(
+        self,
+        parquet: Callable[[BatchReader, Path, str, Known, Share], Iterator[Found]],
+        csv: Callable[[Path, str, Known, Share], Iterator[Found]],
+        wanted: Wanted,
+        progress: Progress,
+    ) -> Generator[Found]:
         done, known = 0, Known(wanted)
         with BatchReader() as reader:
             for part in self.parts:
                 share = partial(self._report, progress, done, part.size)
                 with self._named(part), part.open() as path:
                     if source_of(path) == PARQUET.name:
-                        found = self._parquet(reader, path, part.name, known, share)
+                        found = parquet(reader, path, part.name, known, share)
                     elif self.folder:
                         raise InputError(f"{legible(part.name)} {NO_PARQUET}")
                     else:
-                        found = self._csv(path, part.name, known, share)
+                        found = csv(path, part.name, known, share)
                     yield from found
                 done += part.size
 
-    def _parquet(self, reader: BatchReader, path: Path, name: str, known: Known, share: Share) -> Iterator[Batch]:
-        columns, rows = reader.open(path)
-        place_of = {column: place for place, column in enumerate(columns.columns)}
-        places = [[place_of[column] for column in some] for some in known.wanted_of(name, columns)]
+    def _counted_parquet(
+        self, reader: BatchReader, path: Path, name: str, known: Known, share: Share
+    ) -> Iterator[Batch]:
+        places, rows = _opened(reader, path, name, known)
         read = 0
         for groups in reader.groups(rows, places, self.batch_rows):
             number = int(groups[0][ROWS].sum())
@@ -110,11 +148,33 @@ class TableOnDisk:
         if read != rows:
             raise InputError(DAMAGED)
 
-    def _csv(self, path: Path, name: str, known: Known, share: Share) -> Iterator[Batch]:
-        wanted: list[Sequence[str]] = []
+    def _parquet_rows(
+        self, reader: BatchReader, path: Path, name: str, known: Known, share: Share
+    ) -> Iterator[RowBatch]:
+        (places,), rows = _opened(reader, path, name, known)
+        read = 0
+        for cells in reader.cells(rows, places, min(self.batch_rows, CELL_ROWS)):
+            read += cells.height
+            share(read / rows)
+            yield RowBatch(name, cells)
+        if read != rows:
+            raise InputError(DAMAGED)
+
+    def _counted_csv(self, path: Path, name: str, known: Known, share: Share) -> Iterator[Batch]:
+        for frame, wanted in self._csv(path, name, known, share):
+            yield Batch(name, frame.height, [cell_groups(frame, some) for some in wanted])
+
+    def _csv_rows(self, path: Path, name: str, known: Known, share: Share) -> Iterator[RowBatch]:
+        for frame, (wanted,) in self._csv(path, name, known, share):
+            yield RowBatch(name, pl.DataFrame({str(place): frame[column] for place, column in enumerate(wanted)}))
+
+    def _csv(
+        self, path: Path, name: str, known: Known, share: Share
+    ) -> Iterator[tuple[pl.DataFrame, Sequence[Sequence[str]]]]:
+        wanted: Sequence[Sequence[str]] = []
         for frame in csv_batches(path, self.block, share):
             wanted = wanted or known.wanted_of(name, frame.clear())
-            yield Batch(name, frame.height, [cell_groups(frame, some) for some in wanted])
+            yield frame, wanted
 
     def _report(self, progress: Progress, done: int, size: int, share: float) -> None:
         progress(min(1.0, (done + share * size) / max(self.size, 1)), READING)
@@ -130,6 +190,21 @@ class TableOnDisk:
             raise InputError(f"{legible(part.name)}: {error.sentence}", detail=error.detail) from None
 
 
+def _lines(path: Path) -> int:
+    lines = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            lines += block.count(b"\n")
+    return lines
+
+
+def _opened(reader: BatchReader, path: Path, name: str, known: Known) -> tuple[list[list[int]], int]:
+    """Return the places of the wanted columns of a Parquet file, and how many rows it has."""
+    columns, rows = reader.open(path)
+    place_of = {column: place for place, column in enumerate(columns.columns)}
+    return [[place_of[column] for column in some] for some in known.wanted_of(name, columns)], rows
+
+
 def table_on_disk(path: str | Path) -> TableOnDisk:
     """Return the files of a table; what cannot be read in batches is refused."""
     check_name(path)
@@ -137,18 +212,22 @@ def table_on_disk(path: str | Path) -> TableOnDisk:
         raise InputError("standard input cannot be read in batches: name a file, or use the engine memory")
     if is_folder(path):
         files = parts_of(Path(path))
-        return TableOnDisk([Part(file.name, file.stat().st_size, partial(unchanged, file)) for file in files], True)
+        return TableOnDisk([_part(file) for file in files], True)
     check_readable(path)
     file = Path(path)
     try:
         if file.exists() and not file.is_file():  # to look at what comes out of a pipe would take it away
             raise InputError(f"{path} is no ordinary file, so it cannot be read in batches: use the engine memory")
         source_of(file)
-        return TableOnDisk([Part(file.name, file.stat().st_size, partial(unchanged, file))])
+        return TableOnDisk([_part(file)])
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _part(file: Path) -> Part:
+    return Part(file.name, file.stat().st_size, partial(unchanged, file), partial(_state, file))
 
 
 def source_of(path: Path) -> str:
@@ -167,7 +246,12 @@ def unchanged(path: Path) -> Iterator[Path]:
     before = _state(path)
     yield path
     if _state(path) != before:
-        raise InputError(f"{path.name} was changed while it was read: try again when nobody writes to it")
+        raise InputError(changed(path.name))
+
+
+def changed(name: str) -> str:
+    """Say that a file was changed while it was read."""
+    return f"{name} was changed while it was read: try again when nobody writes to it"
 
 
 def _state(path: Path) -> tuple[int, ...]:

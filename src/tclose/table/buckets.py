@@ -20,6 +20,8 @@ from tclose.types import Bools
 
 Extra = tuple[str, ...]  # the columns that rows are counted by, beside those that form classes
 Groups = Mapping[Extra, pl.DataFrame]
+Zeros = dict[str, tuple[bool, bool]]  # by key of a column of text: has it a -0; is all of it numbers
+EVERY = "every"  # the key of all rows, where no columns form classes
 Answer = TypeVar("Answer")
 
 
@@ -46,7 +48,12 @@ class Grouping:
 
     def keys_of(self, extra: Extra = ()) -> list[str]:
         """Return what columns are called in a frame of groups: polars takes names such as ^x$ for patterns."""
-        return [self.key(name) for name in dict.fromkeys((*self.visible, *extra))]
+        keys = [self.key(name) for name in self.names_of(extra)]
+        return keys if self.visible else [EVERY, *keys]
+
+    def names_of(self, extra: Extra) -> list[str]:
+        """Return the columns by which rows are counted, each once."""
+        return list(dict.fromkeys((*self.visible, *extra)))
 
     def key(self, name: str) -> str:
         """Return what a column is called in a frame of groups."""
@@ -59,6 +66,17 @@ class BucketedRows(ABC):
     grouping: Grouping
     rows: int
     withheld: int
+    zeros: Zeros
+
+    @property
+    def folded(self) -> list[str]:
+        """The columns of text in which -0 is 0."""
+        return [name for name in self.grouping.columns if self.zeros.get(self.grouping.key(name)) == (True, True)]
+
+    @property
+    def left_out(self) -> pl.DataFrame | None:
+        """The visible cells of classes that are no longer counted; None where there are none."""
+        return None
 
     @property
     @abstractmethod
@@ -68,6 +86,10 @@ class BucketedRows(ABC):
     @abstractmethod
     def each(self, work: Callable[[Groups], Answer]) -> Iterator[Answer]:
         """Do some work on every bucket, where it lies, and yield the answers."""
+
+    def only_bucket(self) -> Groups:
+        """Return the groups of all rows, where they are in one bucket."""
+        return next(self.each(_itself))
 
     def tallies(self, names: Sequence[str]) -> dict[str, Tally]:
         """Count the cells of some columns, over all rows that are kept."""
@@ -80,6 +102,10 @@ class BucketedRows(ABC):
     def repeated(self) -> int:
         """Return how many rows share their visible cells with another row; where a cell is missing, none does."""
         return sum(self.each(partial(_repeated, self.grouping)))
+
+
+def _itself(groups: Groups) -> Groups:
+    return groups
 
 
 def _tallies(grouping: Grouping, names: Sequence[str], groups: Groups) -> dict[str, Tally]:

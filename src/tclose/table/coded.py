@@ -191,13 +191,13 @@ def _encoded(
     hierarchies = checked_hierarchies(policy, table.domain, mistakes) if whole is None else whole.hierarchies
     columns = sensitive_columns(policy, lambda name, spec: sensitive.coded(table.values(name), spec), mistakes)
     mistakes.report()
-    persons = None if policy.person is None else _persons(frame[policy.person], policy)
+    persons = None if policy.person is None else persons_of(frame[policy.person], policy)
     withheld = 0 if whole is None else whole.withheld
     joint = joint_columns(policy.joint, columns)
     return replace(table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies, joint=joint)
 
 
-def _persons(column: pl.Series, policy: Policy) -> Ints:
+def persons_of(column: pl.Series, policy: Policy) -> Ints:
     """Return the number of each row's person; all rows without one count as one person, however their cells say so."""
     persons = classes_of(column.to_frame()).labels_by_row()
     if not (policy.missing or column.null_count()):

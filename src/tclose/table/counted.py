@@ -21,11 +21,12 @@ from tclose.table.coded import (
     sensitive_columns,
     warn_of_like_values,
 )
+from tclose.table.hierarchy import Hierarchy
 from tclose.table.joint import JointColumn, asked_by
 from tclose.table.sensitive import SensitiveColumn, SensitiveDomain
 from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.table.values import ValueDomain
-from tclose.types import Ints
+from tclose.types import Bools, Ints
 
 _NO_CODES = np.zeros(0, dtype=np.int64)
 
@@ -38,6 +39,7 @@ class CountedTable:
     domains: Mapping[str, ValueDomain]
     sensitive: Mapping[str, SensitiveColumn]
     joint: Mapping[str, JointColumn]
+    hierarchies: Mapping[str, Hierarchy]  # of quasi-identifiers, from their files
 
     @classmethod
     def of(cls, groups: BucketedRows, policy: Policy) -> CountedTable:
@@ -47,7 +49,7 @@ class CountedTable:
         tallies = groups.tallies(tallied(policy))
         domains = {name: ValueDomain.of(tally, policy.missing) for name, tally in tallies.items()}
         mistakes = Mistakes()
-        checked_hierarchies(policy, domains.__getitem__, mistakes)
+        hierarchies = checked_hierarchies(policy, domains.__getitem__, mistakes)
         sensitive = sensitive_columns(
             policy,
             lambda name, spec: SensitiveColumn(SensitiveDomain.of_values(domains[name], spec), _NO_CODES),
@@ -55,7 +57,7 @@ class CountedTable:
         )
         mistakes.report()
         warn_of_like_values(sensitive)
-        table = cls(groups, domains, sensitive, {})
+        table = cls(groups, domains, sensitive, {}, hierarchies)
         joint = {}
         for number, each in enumerate(policy.joint, start=1):
             with asked_by(number):
@@ -77,6 +79,10 @@ class CountedTable:
     def by_bucket(self, work: Callable[[CountedClasses], Answer]) -> Iterator[Answer]:
         """Do some work on the classes of each bucket, and yield the answers."""
         return self.groups.each(partial(_on_classes, self, work))
+
+    def all_classes(self) -> CountedClasses:
+        """Return all classes, where they are in one bucket."""
+        return CountedClasses(self, self.groups.only_bucket())
 
     def joint_column(self, joint: Joint) -> JointColumn:
         """Find the tuples of some attributes, and how many rows show each."""
@@ -113,6 +119,10 @@ class CountedClasses:
     def firsts(self) -> Ints:
         """The first row of each class, counted from 0 in the table as it was read."""
         return self._groups[()][FIRST].to_numpy()
+
+    def shown(self, classes: Bools) -> pl.DataFrame:
+        """Return the visible keys of some classes."""
+        return self._shown(()).filter(pl.Series(classes))
 
     def supersets(self) -> Iterator[Ints]:
         """Yield groupings of the classes: those that agree on some of the visible columns, on few of them first."""

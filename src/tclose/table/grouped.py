@@ -6,14 +6,14 @@ written to a temporary file, in buckets: equal visible cells lie in the same buc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.table.buckets import Answer, BucketedRows, Extra, Grouping, Groups, lacking
+from tclose.table.buckets import EVERY, Answer, BucketedRows, Extra, Grouping, Groups, Zeros, lacking
 from tclose.table.classes import check_cells
 from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.table.spill import SpillFile
@@ -24,8 +24,6 @@ from tclose.types import Beat, Bools, still
 BUDGET = 128 << 20  # bytes of groups in memory; if adding up leaves more than half, they go to the temporary file
 PENDING = 1 << 20  # groups of batches that wait to be added up, at least
 BUCKETS = 64
-
-Zeros = Mapping[str, tuple[bool, bool]]  # by column of text: has it a -0; is all of it numbers
 
 
 class GroupedRows(BucketedRows):
@@ -40,7 +38,8 @@ class GroupedRows(BucketedRows):
         self._waiting = 0  # groups of batches since then
         self._size = 0  # bytes of all groups in memory
         self._spilled = SpillFile()
-        self.zeros: dict[str, tuple[bool, bool]] = {}
+        self.zeros = {}
+        self._left_out: list[pl.DataFrame] = []  # the visible cells of classes that are no longer counted
 
     def check(self, columns: pl.DataFrame) -> None:
         """Refuse columns, given without rows, whose cells cannot be counted."""
@@ -55,7 +54,8 @@ class GroupedRows(BucketedRows):
         texts = [key for key in self.grouping.keys_of_all if batch[key].dtype == pl.String]
         cells = {self.grouping.key(name): self._cells(batch, name) for name in self.grouping.columns}
         first = batch[FIRST].cast(pl.Int64) + (self.read if start is None else start)
-        groups = pl.DataFrame({**cells, ROWS: batch[ROWS].cast(pl.Int64), FIRST: first})
+        every = {} if self.grouping.visible else {EVERY: np.zeros(batch.height, dtype=np.int8)}
+        groups = pl.DataFrame({**cells, **every, ROWS: batch[ROWS].cast(pl.Int64), FIRST: first})
         self._note_zeros(groups, texts)
         self._check(groups, self.grouping.suppressed)
         kept = self._with_one_unknown(groups.filter(pl.Series(self._kept(groups))))
@@ -76,13 +76,23 @@ class GroupedRows(BucketedRows):
 
     def _counts_rows(self, extra: Extra) -> bool:
         """Tell whether groups of a batch are counted already: rows may come in two equal groups, classes may not."""
-        every = len(self.grouping.keys_of(extra)) == len(self.grouping.columns)
+        every = len(self.grouping.names_of(extra)) == len(self.grouping.columns)
         return every and bool(extra) and self.grouping.person is None
 
     @property
     def read(self) -> int:
         """How many rows were read."""
         return self.rows + self.withheld
+
+    @property
+    def left_out(self) -> pl.DataFrame | None:
+        """The visible cells of classes that are no longer counted; None where there are none."""
+        return pl.concat(self._left_out) if self._left_out else None
+
+    def leave_out(self, classes: pl.DataFrame, rows: int) -> None:
+        """Withhold the rows of classes, given by their visible keys, from now on."""
+        self._left_out.append(classes)
+        self.rows, self.withheld = self.rows - rows, self.withheld + rows
 
     @property
     def in_buckets(self) -> bool:
@@ -164,7 +174,7 @@ class GroupedRows(BucketedRows):
                 self.zeros[key] = (minus or has_minus_zero(groups[key]), numeric)
 
     def _one_zero(self, frames: Sequence[pl.DataFrame], extra: Extra) -> pl.DataFrame:
-        return added_up(frames, self.grouping.keys_of(extra), self.zeros)
+        return added_up(frames, self.grouping.keys_of(extra), self.zeros, self._left_out)
 
     def _add_up(self) -> None:
         """Add up what the batches have counted; write it to the temporary file where it is too much."""
@@ -211,12 +221,19 @@ def summed(groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return groups.group_by(keys).agg(pl.col(ROWS).sum(), *first)
 
 
-def added_up(frames: Sequence[pl.DataFrame], keys: Sequence[str], zeros: Zeros) -> pl.DataFrame:
-    """Put groups together, with one spelling of zero where all cells of a column of text are numbers."""
+def added_up(
+    frames: Sequence[pl.DataFrame], keys: Sequence[str], zeros: Zeros, left_out: Sequence[pl.DataFrame] = ()
+) -> pl.DataFrame:
+    """Put groups together, with one spelling of zero where all cells of a column of text are numbers.
+
+    Classes that are `left_out`, given by their visible keys, are not counted.
+    """
     folded = [key for key in keys if zeros.get(key) == (True, True)]
     groups = pl.concat(frames) if len(frames) > 1 else frames[0]
     for key in folded:
         groups = groups.with_columns(without_minus(groups[key]))
+    for classes in left_out:
+        groups = groups.join(classes, on=classes.columns, how="anti", nulls_equal=True)
     return summed(groups, keys) if folded or len(frames) > 1 else groups
 
 

@@ -225,6 +225,11 @@ class SetColumn:
         """The column's name."""
         return self.values.name
 
+    @property
+    def has_missing(self) -> bool:
+        """Whether some row of the whole table has no value."""
+        return self.domain > len(self.values.texts)
+
     def members(self, classes: Classes) -> tuple[Ints, Ints]:
         """Return the different codes of every class, one class after the other, and where each class begins."""
         different = len(self.values.texts) + 1

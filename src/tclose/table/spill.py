@@ -30,10 +30,14 @@ class NoSpace(InputError):
 
 
 class SpillFile:
-    """A file of frames: each is written once, under a key, and those of a key are read together."""
+    """A file of frames: each is written once, under a key, and those of a key are read together.
 
-    def __init__(self) -> None:
+    It lies in a folder of the system for such files, or in the one that is given.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
         self._file: IO[bytes] | None = None
+        self._folder = folder
         self._places: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
 
     def __bool__(self) -> bool:
@@ -44,16 +48,21 @@ class SpillFile:
         data = io.BytesIO()
         frame.write_ipc_stream(data)
         try:
-            self._file = self._file or tempfile.TemporaryFile(prefix="tclose-")  # noqa: SIM115, closed in the end
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="tclose-", dir=self._folder)  # noqa: SIM115, closed at last
             start = self._file.seek(0, io.SEEK_END)
             length = self._file.write(data.getbuffer())
         except OSError as error:
-            raise _refused(error) from None
+            raise _refused(error, self._folder) from None
         self._places[key].append((start, length))
 
     def frames(self, key: Hashable) -> list[pl.DataFrame]:
         """Read the frames of a key."""
-        return [self._frame(*place) for place in self._places.get(key, ())]
+        return list(self.each_frame(key))
+
+    def each_frame(self, key: Hashable) -> Iterator[pl.DataFrame]:
+        """Read the frames of a key one after the other."""
+        return (self._frame(*place) for place in self._places.get(key, ()))
 
     def close(self) -> None:
         """Give the space back."""
@@ -67,7 +76,7 @@ class SpillFile:
             file.seek(start)
             return pl.read_ipc_stream(io.BytesIO(file.read(length)))
         except OSError as error:
-            raise _refused(error) from None
+            raise _refused(error, self._folder) from None
 
 
 @contextmanager
@@ -102,10 +111,12 @@ def _opened(source: Path) -> IO[bytes]:
         raise InputError(f"{source} cannot be read: {error.strerror}") from None
 
 
-def _refused(error: OSError) -> NoSpace:
+def _refused(error: OSError, folder: Path | None = None) -> NoSpace:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     why = "no space is left" if full else error.strerror or type(error).__name__
-    folder = tempfile.tempdir or "the folder for such files"
+    if folder is not None:
+        return NoSpace(f"the parts of the table cannot be written beside the release ({why}): make room there")
+    known = tempfile.tempdir or "the folder for such files"
     return NoSpace(
-        f"a temporary file in {folder} cannot be written ({why}): make room, or set TMPDIR to a folder with space"
+        f"a temporary file in {known} cannot be written ({why}): make room, or set TMPDIR to a folder with space"
     )

@@ -20,8 +20,9 @@ from tclose.partition.parts.cut import Cut, random_of_rows
 from tclose.partition.parts.learning import SAMPLED, learn_cut, sample_size, sensitive_codes
 from tclose.partition.parts.restart import GROUPS, restarted
 from tclose.partition.problem import Problem
+from tclose.partition.shared.whole import Whole
 from tclose.partition.weave import EffortName, partition
-from tclose.partition.weave.effort import Whole, effort_for
+from tclose.partition.weave.effort import effort_for, effort_within
 from tclose.partition.weave.pilot import chosen_share
 from tclose.partition.weave.table import WeaveTable
 from tclose.partition.weave.tuples import with_leeway
@@ -61,7 +62,7 @@ def whole_of(sample: Problem, effort: EffortName, total_rows: int, progress: Pro
 
 def share_of(effort: EffortName, whole: Whole) -> float:
     """Return the share of t that a part may use up: the smallest that weave's cells may use up in such a table."""
-    return min(whole.effort(effort).shares)
+    return min(effort_within(effort, whole).shares)
 
 
 def partition_in_parts(

@@ -20,8 +20,9 @@ import numpy as np
 from tclose.errors import InternalError, PolicyError, did_you_mean
 from tclose.partition.problem import Problem
 from tclose.partition.shared.start import STARTED, Finish, Split, Start
+from tclose.partition.shared.whole import Whole
 from tclose.partition.weave.candidates import OWN, Candidates
-from tclose.partition.weave.effort import EFFORTS, Effort, EffortName, Pass, Whole, colder
+from tclose.partition.weave.effort import EFFORTS, Effort, EffortName, Pass, colder, effort_within
 from tclose.partition.weave.finishing import finisher
 from tclose.partition.weave.own import OwnClasses, improved
 from tclose.partition.weave.table import WeaveTable
@@ -85,7 +86,7 @@ def best_partition(
     ends = np.cumsum([0.0, *(WORK[name] for name in efforts)])
     for name, part in zip(efforts, pairwise((STARTED + (1 - STARTED) * ends / ends[-1]).tolist()), strict=True):
         new = [start for start in considered if name == ("fast" if start.fast else "balanced")]
-        _consider(candidates, tables, new, whole.effort(name), seed, stretch(progress, *part))
+        _consider(candidates, tables, new, effort_within(name, whole), seed, stretch(progress, *part))
     progress(1.0, "merging classes")
     if (best := candidates.best) is None:
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from tclose.partition.shared.whole import Whole
+
 EffortName = Literal["fast", "balanced", "best"]
 EFFORTS: tuple[EffortName, ...] = get_args(EffortName)
 
@@ -47,17 +49,10 @@ class Effort:
     formed: float = 0.0  # progress when classes have been formed
 
 
-@dataclass(frozen=True)
-class Whole:
-    """The table that a problem is a part of: how many rows it has, and the share of t, if one was chosen for it."""
-
-    rows: int
-    share: float | None = None
-
-    def effort(self, name: EffortName) -> Effort:
-        """Return what an effort means for a part of the table: the same as for all of it."""
-        effort = effort_for(name, self.rows)
-        return effort if self.share is None else replace(effort, shares=(self.share,), piloted=False)
+def effort_within(name: EffortName, whole: Whole) -> Effort:
+    """Return what an effort means for a part of a table: the same as for all of it."""
+    effort = effort_for(name, whole.rows)
+    return effort if whole.share is None else replace(effort, shares=(whole.share,), piloted=False)
 
 
 def effort_for(name: EffortName, rows: int) -> Effort:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import polars as pl
 
@@ -42,14 +43,22 @@ class OneTable:
 
     def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
         """Say what was found, and the fingerprint."""
-        return Certificate(
-            **{**vars(about), "loss": with_value(about.loss, [self.table.chosen_loss])},
-            measures=self.table.measures,
-            temper=self.table.tempering,
-            presence=self.table.presence,
-            claims=Claims.of(results[0]),
-            files=tuple(CertifiedFile(file.name, file.rows, file.sha256) for file in files),
+        certificate = certificate_of(
+            about, results[0], files, measures=self.table.measures, loss=self.table.chosen_loss
         )
+        return replace(certificate, temper=self.table.tempering, presence=self.table.presence)
+
+
+def certificate_of(
+    about: About, result: CheckResult, files: Sequence[WrittenFile], *, measures: Mapping[str, Any], loss: float
+) -> Certificate:
+    """Return the certificate of one table, in one file or several."""
+    return Certificate(
+        **{**vars(about), "loss": with_value(about.loss, [loss])},
+        measures=measures,
+        claims=Claims.of(result),
+        files=tuple(CertifiedFile(file.name, file.rows, file.sha256) for file in files),
+    )
 
 
 def make(given: ReleaseInput, method: str, options: Options) -> OneTable:

@@ -1,6 +1,6 @@
-"""Parquet files in batches, of which another process counts the different cells.
+"""Parquet files in batches, which another process reads; of which it counts the different cells, where that is asked.
 
-A damaged file can end the process that reads it (decision 051). Here, that process hands over what it has counted, so
+A damaged file can end the process that reads it (decision 051). Here, that process hands over what it has read, so
 nothing is read twice, and no more than a few batches are in memory.
 """
 
@@ -32,9 +32,15 @@ class BatchReader(ReadingProcess):
 
     def groups(self, rows: int, places: Sequence[Sequence[int]], batch_rows: int) -> Iterator[list[pl.DataFrame]]:
         """Yield the groups of each batch of the file that was opened last, for each list of places of columns."""
-        self._send({"places": [list(some) for some in places], "rows": batch_rows})
+        self._send({"places": [list(some) for some in places], "rows": batch_rows, "counted": True})
         for _ in range(0, rows, batch_rows):
             yield [self._frame(self._number()) for _ in places]
+
+    def cells(self, rows: int, places: Sequence[int], batch_rows: int) -> Iterator[pl.DataFrame]:
+        """Yield some columns of each batch of the file that was opened last."""
+        self._send({"places": [list(places)], "rows": batch_rows, "counted": False})
+        for _ in range(0, rows, batch_rows):
+            yield self._frame(self._number())
 
     def _send(self, asked: dict[str, object]) -> None:
         self.ask(json.dumps(asked).encode() + b"\n")

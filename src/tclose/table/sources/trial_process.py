@@ -3,7 +3,8 @@
 `trial_reading` starts it with `python -c` and the text of this module, so it imports nothing of tclose. Its arguments
 are the name of polars' reader and the folders of `sys.path`; its exit status is the answer. Where the name is followed
 by `MANY`, files come one after the other, each after its length; a byte answers each that can be read. Where it is
-followed by `GROUPS`, each line asks for a file, or for the different cells of some of its columns, batch by batch.
+followed by `GROUPS`, each line asks for a file, or for some of its columns, batch by batch: all cells, or the different
+ones, counted.
 """
 
 from __future__ import annotations
@@ -90,13 +91,19 @@ def outcome_of_groups(reader: str) -> int:
                 sys.stdout.buffer.write(rows.to_bytes(LENGTH, "big"))
                 send(pl.DataFrame(schema=table.collect_schema()))
             else:
+                answer_of = groups if asked["counted"] else cells
                 for start in range(0, rows, asked["rows"]):
                     for places in asked["places"]:
-                        send(groups(pl, table.slice(start, asked["rows"]), places))
+                        send(answer_of(pl, table.slice(start, asked["rows"]), places))
                         sys.stdout.buffer.flush()
             sys.stdout.buffer.flush()
 
     return outcome_of(answer)
+
+
+def cells(pl: Any, rows: Any, places: list[int]) -> Any:
+    """Return some columns, which get their places in the request as names."""
+    return rows.select(pl.nth(place).alias(str(key)) for key, place in enumerate(places)).collect()
 
 
 def groups(pl: Any, rows: Any, places: list[int]) -> Any:

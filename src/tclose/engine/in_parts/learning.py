@@ -1,0 +1,128 @@
+"""Everything that is learned from a table while each of its rows is looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tclose.partition.parts import random_of_rows
+from tclose.partition.parts.cut import RandomNumbers
+from tclose.policy import Policy
+from tclose.privacy.feasible_counts import publishable_groups
+from tclose.table import CountedTable
+from tclose.table.classes import forms_classes
+from tclose.table.coded import warn_of_repeats
+from tclose.table.counted import repeats_of
+from tclose.table.grouped import BUDGET, GroupedRows
+from tclose.table.learned import (
+    LearnedTable,
+    Spellings,
+    columns_read,
+    counted_rows,
+    learning_of,
+    without_categories,
+)
+from tclose.types import Beat, Ints, still
+
+PART_ROWS = 60_000  # of a part, at least
+SAMPLED = 4000  # rows of the sample for each part
+MOST_SAMPLED = 2_000_000  # rows of the sample; of larger tables, parts have more rows
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What is known of a table before it is split."""
+
+    table: LearnedTable
+    counted: CountedTable
+    groups: pl.DataFrame  # the kept cells of each group of rows
+    sizes: Ints  # the rows of each group
+    sample: pl.DataFrame  # rows to be published, as they were read
+    part_rows: int
+    sampled: int  # rows of the sample for each part
+
+
+class Learning:
+    """Learns from batches of rows; what is kept grows with the number of different cells, not with that of rows."""
+
+    def __init__(
+        self, policy: Policy, columns: Sequence[str], seed: int, *, part_rows: int | None = None, beat: Beat = still
+    ) -> None:
+        self.policy, self.columns = policy, columns_read(policy, columns)
+        self.spellings, self.groups = Spellings(policy), GroupedRows(learning_of(policy), budget=None, beat=beat)
+        self._beat, self._identifiers = beat, dict[str, GroupedRows]()
+        self._seed, self._part_rows = seed, part_rows or PART_ROWS
+        self._sampled = min(SAMPLED, self._part_rows)
+        self._halvings = 0  # of the share of rows that are sampled
+        self._sample: list[tuple[pl.DataFrame, RandomNumbers]] = []
+
+    def check(self, columns: pl.DataFrame) -> None:
+        """Refuse columns, given without rows, whose cells cannot be counted; note which of them are identifiers."""
+        self.groups.check(columns)
+        if self.policy.person is None:
+            present = {column.name for column in columns.iter_columns() if forms_classes(column.dtype)}
+            for name in present.intersection(self.policy.identifiers):
+                self._identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET, beat=self._beat)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The columns that have to be looked at: those that are read, and identifiers, which should not repeat."""
+        return (*self.columns, *self._identifiers)
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Learn from one more batch of rows, of the columns that are wanted."""
+        for identifiers in self._identifiers.values():
+            identifiers.add(counted_rows(rows, identifiers.grouping), rows.height)
+        first = self.groups.read
+        rows = pl.DataFrame({name: rows[name] for name in self.columns})
+        rows = self.spellings.unified(without_categories(rows))
+        self.groups.add(counted_rows(rows, self.groups.grouping), rows.height)
+        random = random_of_rows(self._seed, first, rows.height)
+        self._keep(rows, random)
+        while sum(len(numbers) for _, numbers in self._sample) > MOST_SAMPLED:
+            self._halvings += 1
+            self._sample, before = [], self._sample
+            for sample, numbers in before:
+                self._keep(sample, numbers)
+
+    def _keep(self, rows: pl.DataFrame, random: RandomNumbers) -> None:
+        """Keep the rows whose random number is small enough."""
+        chosen = np.flatnonzero(random < self._bound)
+        if len(chosen):
+            self._sample.append((rows[chosen], random[chosen]))
+
+    @property
+    def _bound(self) -> np.uint64:
+        share = (2**64 * self._sampled // self._part_rows) >> self._halvings
+        return np.uint64(min(share, 2**64 - 1))
+
+    def warn(self) -> None:
+        """Warn about identifiers that repeat."""
+        for name, identifiers in self._identifiers.items():
+            warn_of_repeats(name, identifiers.repeated())
+
+    def close(self) -> None:
+        """Give back the space on disk."""
+        for identifiers in self._identifiers.values():
+            identifiers.close()
+
+    def finished(self) -> Learned:
+        """Find the rows that can be published, and learn the domains from them."""
+        counted = publishable_groups(self.groups, self.policy)
+        table = LearnedTable.of(counted, self.policy, self.columns, self.spellings)
+        classes = counted.all_classes()
+        keys = classes.shown(np.ones(len(classes), dtype=bool))
+        groups = dict(zip(self.policy.keep, keys.iter_columns(), strict=False))  # without kept columns, none
+        sample = pl.concat([rows for rows, _ in self._sample]) if self._sample else pl.DataFrame()
+        return Learned(
+            table=table,
+            counted=counted,
+            groups=pl.DataFrame(groups),
+            sizes=classes.sizes,
+            sample=table.publishable(sample) if sample.height else sample,
+            part_rows=self._part_rows << self._halvings,
+            sampled=self._sampled,
+        )

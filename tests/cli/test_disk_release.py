@@ -1,0 +1,157 @@
+"""`anonymize --engine disk` in a process of its own: files, signals, a full disk, and runs that go on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tclose import verify
+from tclose.examples import hospital
+
+from .conftest import Outcome
+
+POLICY = """
+others = "drop"
+k = 3
+quasi = ["age", "sex"]
+[sensitive.ldl]
+t = 0.3
+"""
+ASKED = (
+    "anonymize",
+    "t.parquet",
+    "--policy",
+    "p.toml",
+    "--certificate",
+    "c.json",
+    "--effort",
+    "fast",
+    "--engine",
+    "disk",
+)
+DISTURBED = """
+import os, resource, signal, sys
+from tclose.cli import main, progress
+
+what, last, parts = sys.argv.pop(1), int(sys.argv.pop(1)), 0
+from tclose.engine import disk_release
+usual = disk_release.split_part
+
+def split(*given, **more):
+    global parts
+    parts += 1
+    if parts == last:
+        if what == "FULL":
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        else:
+            os.kill(os.getpid(), getattr(signal, what))
+    return usual(*given, **more)
+
+disk_release.split_part = split
+main()
+"""
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of Unix")
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> None:
+    hospital(900, seed=2).write_parquet(folder / "t.parquet", row_group_size=200)
+    (folder / "p.toml").write_text(POLICY)
+
+
+def disturbed(folder: Path, what: str, part: int, *more: str) -> subprocess.CompletedProcess[str]:
+    """Run the command with a signal, or with a full disk, when it is about to split one of its parts."""
+    arguments = (sys.executable, "-c", DISTURBED, what, str(part), *ASKED, *more)
+    return subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("out", ["r.csv", "r.parquet", "r"])
+def test_every_kind_of_file(folder: Path, process: Callable[..., Outcome], out: str) -> None:
+    more = ("--part-rows", "150") if out == "r" else ()
+    made = process(*ASKED, "--out", out, *more, "--record", "s.json", "--json")
+    assert (made.status, json.loads(made.out)["method"]) == (0, "weave"), made.err
+    for engine in ("memory", "disk"):
+        assert process("verify", out, "--certificate", "c.json", "--engine", engine).status == 0
+    assert {path.name for path in folder.iterdir()} == {"t.parquet", "p.toml", "c.json", "s.json", out}
+    assert (folder / "s.json").stat().st_mode & 0o777 == 0o600
+    table = pl.read_csv(folder / out, infer_schema_length=None) if out == "r.csv" else pl.read_parquet(folder / out)
+    assert sorted(table["ldl"]) == sorted(hospital(900, seed=2)["ldl"])
+
+
+def test_the_same_seed_gives_the_same_bytes(folder: Path, process: Callable[..., Outcome]) -> None:
+    hospital(900, seed=2).write_csv(folder / "t.csv")
+    for name, threads in (("a", "1"), ("b", "2")):
+        more = ("--part-rows", "150", "--seed", "5", "--force", "--out", name)
+        assert process(*ASKED, *more, POLARS_MAX_THREADS=threads).status == 0
+        one = ("--seed", "5", "--force", "--out", f"{name}.parquet")
+        assert process(*ASKED, *one, POLARS_MAX_THREADS=threads).status == 0
+    assert content(folder / "a") == content(folder / "b")
+    assert (folder / "a.parquet").read_bytes() == (folder / "b.parquet").read_bytes()
+
+
+def test_a_killed_run_is_continued(folder: Path, process: Callable[..., Outcome]) -> None:
+    more = ("--part-rows", "150", "--out", "r")
+    assert disturbed(folder, "SIGKILL", 2, *more).returncode == -signal.SIGKILL
+    work = folder / ".r.tclose-work"
+    assert {path.name for path in folder.iterdir()} == {"t.parquet", "p.toml", work.name}
+    assert work.stat().st_mode & 0o777 == 0o700
+    kept = {path.name: path.stat().st_mtime_ns for path in work.glob("part-*")}
+    assert len(kept) == 2  # classes and rows of the first part
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in work.iterdir())
+    process(*ASKED, *more).refuses(f"an earlier run left {work.name}: continue it with --resume")
+    process(*ASKED, *more, "--effort", "balanced", "--resume").refuses("another table, policy, option or version")
+    assert {path.name: path.stat().st_mtime_ns for path in work.glob("part-*")} == kept
+    seed = json.loads((work / "run.json").read_text())["seed"]
+    assert disturbed(folder, "SIGKILL", 2, *more, "--resume").returncode == -signal.SIGKILL
+    assert kept.items() < {path.name: path.stat().st_mtime_ns for path in work.glob("part-*")}.items()
+    assert process(*ASKED, *more, "--resume").status == 0
+    assert not work.exists()
+    assert verify(folder / "r", folder / "c.json").holds
+    again = ("--part-rows", "150", "--out", "again", "--seed", str(seed), "--force")
+    assert process(*ASKED, *again).status == 0
+    assert content(folder / "again") == content(folder / "r")
+
+
+def test_a_run_that_is_asked_to_end_leaves_nothing(folder: Path) -> None:
+    ended = disturbed(folder, "SIGTERM", 3, "--part-rows", "150", "--out", "r")
+    assert (ended.returncode, ended.stdout) == (143, "")
+    assert {path.name for path in folder.iterdir()} == {"t.parquet", "p.toml"}
+
+
+def test_a_full_disk_leaves_nothing(folder: Path) -> None:
+    ended = disturbed(folder, "FULL", 2, "--part-rows", "150", "--out", "r")
+    assert ended.returncode == 2, ended.stderr
+    assert "cannot be written" in ended.stderr
+    assert {path.name for path in folder.iterdir()} == {"t.parquet", "p.toml"}
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (("--report", "page.html"), "a page cannot be made out of core: use the engine memory"),
+        (("--bound",), "a bound cannot be made out of core"),
+        (("--method", "mondrian", "--out", "m.csv"), "tables are split in parts by weave"),
+        (("--out", "r.arrow"), "Arrow files are written in one piece"),
+        (("--resume",), "there is no run of r.csv to continue"),
+    ],
+)
+def test_refusals(folder: Path, process: Callable[..., Outcome], more: tuple[str, ...], sentence: str) -> None:
+    asked = [word for word in ASKED if not ("--method" in more and word in ("--effort", "fast"))]
+    process(*asked, "--out", "r.csv", *more).refuses(sentence)
+    assert {path.name for path in folder.iterdir()} == {"t.parquet", "p.toml"}
+
+
+def test_only_the_engine_disk_continues(process: Callable[..., Outcome]) -> None:
+    process(*ASKED[:-1], "memory", "--out", "r.csv", "--resume").refuses("only a run of the engine disk")
