@@ -127,14 +127,15 @@ def data(pytestconfig: pytest.Config) -> Path:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[SimpleNamespace]:
-    """A Spark cluster of two workers: a session on it (`spark`), where Spark Connect listens, and a folder."""
+    """A Spark cluster of two workers: its `machines`, a session on it (`spark`), and where Spark Connect listens."""
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java: apt-get install --yes --no-install-recommends openjdk-17-jre-headless")
     pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'tclose[spark]'")
     place = runpy.run_path(str(HERE / "spark" / "cluster.py"))
     port = place["free_port"]()
-    with place["started"]() as (address, folder), place["session"](address, folder, port) as spark:
-        yield SimpleNamespace(spark=spark, address=address, remote=f"sc://127.0.0.1:{port}", folder=folder)
+    with place["started"]() as machines, place["session"](machines.address, machines.folder, port) as spark:
+        settings = place["settings"](machines.folder, place["free_port"]())
+        yield SimpleNamespace(spark=spark, machines=machines, remote=f"sc://127.0.0.1:{port}", settings=settings)
 
 
 MISBEHAVING = '''

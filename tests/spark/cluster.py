@@ -1,4 +1,4 @@
-"""A real cluster for tests: a master and two workers of one core each, as processes of their own."""
+"""A real cluster for tests: a master and two workers, as processes of their own; a session gets a core of each."""
 
 from __future__ import annotations
 
@@ -20,28 +20,46 @@ import tclose
 
 HOST = "127.0.0.1"
 WORKERS = 2
-MEMORY = "768m"
+MEMORY = "1200m"  # that a worker offers: two executors
 PATIENCE = 120  # seconds that a part of the cluster may say nothing before it is ready
 LIGHT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # of processes that do not live long
 DEPLOYED = "org.apache.spark.deploy"
 
 
+class Cluster:
+    """A master and its workers; each worker can run a second application beside that of the session."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack, self._workers = stack, list[subprocess.Popen[str]]()
+        folder = TemporaryDirectory(prefix="tclose-spark-", ignore_cleanup_errors=True)
+        self.folder, port = Path(stack.enter_context(folder)), free_port()
+        self.address = f"spark://{HOST}:{port}"
+        _, self._log = stack.enter_context(_process(self.folder, f"{DEPLOYED}.master.Master", "--port", str(port)))
+        _wait_for("New state: ALIVE", self._log)
+
+    def add_workers(self, number: int) -> None:
+        """Start some workers, and wait until the master knows them."""
+        for _ in range(number):
+            place = self.folder / f"worker-{len(self._workers)}"
+            offered = ("--cores", "2", "--memory", MEMORY, "--work-dir", str(place))
+            worker = f"{DEPLOYED}.worker.Worker"
+            process, _ = self._stack.enter_context(_process(self.folder, worker, *offered, self.address))
+            self._workers.append(process)
+        for _ in range(number):
+            _wait_for("Registering worker", self._log)
+
+    def kill_worker(self) -> None:
+        """Kill the worker that was started last; its executors end with it."""
+        self._workers[-1].kill()
+
+
 @contextmanager
-def started() -> Iterator[tuple[str, Path]]:
-    """Start a cluster, and stop it in the end; yield its address, and the folder in which its processes work."""
-    port = free_port()
-    address = f"spark://{HOST}:{port}"
+def started() -> Iterator[Cluster]:
+    """Start a cluster of two workers, and stop it in the end."""
     with ExitStack() as stack:
-        prefix = "tclose-spark-"
-        folder = Path(stack.enter_context(TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)))
-        master = stack.enter_context(_process(folder, f"{DEPLOYED}.master.Master", "--port", str(port)))
-        _wait_for("New state: ALIVE", master)
-        for number in range(WORKERS):
-            work = ("--cores", "1", "--memory", MEMORY, "--work-dir", str(folder / f"worker-{number}"), address)
-            stack.enter_context(_process(folder, f"{DEPLOYED}.worker.Worker", *work))
-        for _ in range(WORKERS):
-            _wait_for("Registering worker", master)
-        yield address, folder
+        cluster = Cluster(stack)
+        cluster.add_workers(WORKERS)
+        yield cluster
 
 
 @contextmanager
@@ -66,14 +84,17 @@ def settings(folder: Path, connect_port: int) -> dict[str, str]:
         "spark.connect.grpc.binding.address": HOST,
         "spark.connect.grpc.binding.port": str(connect_port),
         "spark.driver.extraJavaOptions": f"{LIGHT} -Dderby.system.home={folder}",
-        "spark.driver.memory": MEMORY,
+        "spark.cores.max": str(WORKERS),
+        "spark.driver.memory": "768m",
         "spark.executor.extraJavaOptions": LIGHT,
+        "spark.executor.cores": "1",
         "spark.executor.memory": "512m",
         "spark.executorEnv.PYTHONPATH": str(Path(tclose.__file__).parent.parent),
         "spark.log.level": "ERROR",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.local.dir": str(folder / "local"),
         "spark.sql.shuffle.partitions": "4",
+        "spark.task.maxFailures": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -88,8 +109,8 @@ def free_port() -> int:
 
 
 @contextmanager
-def _process(folder: Path, name: str, *arguments: str) -> Iterator[Queue[str]]:
-    """Run a part of the cluster, which ends with this process at the latest; yield the lines of its log."""
+def _process(folder: Path, name: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], Queue[str]]]:
+    """Run a part of the cluster, which ends with this process at the latest; yield it, and the lines of its log."""
     import pyspark
 
     home = Path(pyspark.__file__).parent
@@ -104,7 +125,7 @@ def _process(folder: Path, name: str, *arguments: str) -> Iterator[Queue[str]]:
         reader = Thread(target=_read, args=(process.stderr, lines))
         reader.start()
         try:
-            yield lines
+            yield process, lines
         finally:
             process.terminate()
             reader.join()

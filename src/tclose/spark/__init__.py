@@ -13,6 +13,8 @@ except ImportError as missing:
     raise MissingExtra("pyspark", "spark", "tclose.spark") from missing
 
 from tclose.spark.checking import check
+from tclose.spark.publishing import anonymize
+from tclose.spark.release import SparkRelease
 from tclose.spark.verifying import verify
 
-__all__ = ["check", "verify"]
+__all__ = ["SparkRelease", "anonymize", "check", "verify"]

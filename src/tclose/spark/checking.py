@@ -15,7 +15,7 @@ from tclose.privacy.judge import check_groups
 from tclose.privacy.results import CheckResult
 from tclose.privacy.rigidity import rigid_attributes
 from tclose.spark.columns import ROW, columns_of, numbered, selected
-from tclose.spark.counting import CountedOnCluster, counted_of, counted_on_cluster
+from tclose.spark.counting import CHANGED, CountedOnCluster, counted_of, counted_on_cluster
 from tclose.spark.executors import on_executor
 from tclose.spark.parcels import PARCELS_IN_SPARK, counted_rows
 from tclose.table import CountedTable
@@ -58,11 +58,11 @@ def _judged(cluster: CountedOnCluster, counting: Counting, told: Repeating) -> C
     if not rows.rows + rows.withheld:
         raise InputError("the table has no rows")
     table = CountedTable.of(rows, policy)
-    cluster.warn_of_repeats(counting)
+    cluster.warn_of_repeats(counting.identifiers)
     check_groups(table.domain, policy)
     told(LEARNED, "judging")
     judged = judge_counted(table, policy)
     if int(judged.sizes.sum()) != len(table):
-        raise InputError("the frame gave other rows when Spark computed it again: write it to files, and check those")
+        raise InputError(CHANGED)
     told(1.0)
     return replace(judged.result, notes=tuple(rigidity.sentence for rigidity in rigid_attributes(table, policy)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812, as everybody calls it
 
 from tclose.engine.disk import Counting
 from tclose.privacy.counted import needs_all_classes
-from tclose.spark.executors import on_executor
+from tclose.spark.executors import Batches, on_executor
 from tclose.spark.jobs import rows_of
 from tclose.spark.parcels import ANSWERS_IN_SPARK, FACTS, PartFacts, WhatIsCounted, on_bucket
 from tclose.table.buckets import Answer, BucketedRows, Groups, Zeros
@@ -28,6 +28,7 @@ from tclose.table.tally import comparable
 from tclose.types import Beat, Ints
 
 SHUFFLED = "spark.sql.shuffle.partitions"
+CHANGED = "the frame gave other rows when Spark computed it again: write it to files, and read those"
 
 
 class ClusterRows(BucketedRows):
@@ -52,8 +53,7 @@ class ClusterRows(BucketedRows):
     def each(self, work: Callable[[Groups], Answer]) -> Iterator[Answer]:
         """Do some work on every bucket, on the executors, and yield the answers."""
         job = partial(on_bucket, grouping=self.grouping, zeros=self.zeros, work=work)
-        found = self._parcels.mapInArrow(on_executor(job), ANSWERS_IN_SPARK)
-        for row in rows_of(found, self._beat):
+        for row in rows_of(_answers(self._parcels, job), self._beat):
             yield pickle.loads(row.answer)
 
 
@@ -61,6 +61,8 @@ class ClusterRows(BucketedRows):
 class CountedOnCluster:
     """A table that was counted: what is known of its parts, and everything that was counted."""
 
+    parcels: DataFrame
+    beat: Beat
     facts: list[PartFacts]  # in the order of their rows
     counted: list[ClusterRows]
 
@@ -72,9 +74,18 @@ class CountedOnCluster:
             rows = self._row_numbers(cells[FIRST].to_numpy())
             comparable(cells["cell"].alias(name), rows, cells[ROWS].to_numpy())
 
-    def warn_of_repeats(self, counting: Counting) -> None:
-        """Warn about identifiers that repeat."""
-        for name, groups in zip(counting.identifiers, self.counted[1:], strict=True):
+    def payloads(self, counting: int) -> list[bytes]:
+        """Bring parcels here that hold no groups."""
+        return payloads_of(self.parcels, counting, self.beat)
+
+    def answers(self, counting: int, work: Callable[[Batches], Batches]) -> list[Any]:
+        """Do some work on parcels that hold no groups, and bring the answers here."""
+        chosen = self.parcels.filter(F.col("counting") == counting).select("payload")
+        return [pickle.loads(row.answer) for row in rows_of(_answers(chosen, work), self.beat)]
+
+    def warn_of_repeats(self, identifiers: Iterable[str]) -> None:
+        """Warn about identifiers that repeat; they were counted after the table itself, in this order."""
+        for name, groups in zip(identifiers, self.counted[1:], strict=True):
             warn_of_repeats(name, groups.repeated())
 
     def _row_numbers(self, firsts: Ints) -> Ints:
@@ -100,15 +111,18 @@ def counted_on_cluster(parcels: DataFrame, what: WhatIsCounted, beat: Beat) -> I
     """
     kept = parcels.repartition("bucket").persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        facts = _facts(kept, beat)
-        yield CountedOnCluster(
-            facts, [ClusterRows(kept, what, place, facts, beat) for place in range(len(what.groupings))]
-        )
+        facts: list[PartFacts] = [pickle.loads(payload) for payload in payloads_of(kept, FACTS, beat)]
+        facts = sorted((part for part in facts if part.read or part.file is not None), key=lambda part: part.start)
+        counted = [ClusterRows(kept, what, place, facts, beat) for place in range(len(what.groupings))]
+        yield CountedOnCluster(kept, beat, facts, counted)
     finally:
         kept.unpersist()
 
 
-def _facts(parcels: DataFrame, beat: Beat) -> list[PartFacts]:
-    chosen = parcels.filter(F.col("counting") == FACTS).select("payload")
-    facts: list[PartFacts] = [pickle.loads(row.payload) for row in rows_of(chosen, beat)]
-    return sorted((part for part in facts if part.read or part.file is not None), key=lambda part: part.start)
+def _answers(parcels: DataFrame, work: Callable[[Batches], Batches]) -> DataFrame:
+    return parcels.mapInArrow(on_executor(work), ANSWERS_IN_SPARK)
+
+
+def payloads_of(parcels: DataFrame, counting: int, beat: Beat) -> list[bytes]:
+    """Bring the payloads of some parcels to the driver."""
+    return [row.payload for row in rows_of(parcels.filter(F.col("counting") == counting).select("payload"), beat)]

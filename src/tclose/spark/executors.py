@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -13,6 +15,21 @@ if TYPE_CHECKING:
 Batches = Iterator["pa.RecordBatch"]
 NOT_FOUND = "tclose-is-not-on-the-executors"
 OTHER_VERSION = "tclose-is-another-version-on-the-executors"
+
+
+def settle() -> None:
+    """Let no later collection of garbage look at what was loaded, if anything was since the last time.
+
+    Spark collects garbage after every task, which takes 0.1 s with all the objects that numba has.
+    """
+    global _loaded
+    if len(sys.modules) > _loaded:
+        _loaded = len(sys.modules)
+        gc.collect()
+        gc.freeze()
+
+
+_loaded = 0  # modules, when garbage was collected last
 
 
 def on_executor(work: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
@@ -30,7 +47,7 @@ def on_executor(work: Callable[[Batches], Batches]) -> Callable[[Batches], Batch
         from importlib.metadata import PackageNotFoundError, version
 
         threads = os.environ.get("OMP_NUM_THREADS", "1")
-        for name in ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS"):
+        for name in ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "TCLOSE_THREADS"):
             os.environ.setdefault(name, threads)
         try:
             found = version("tclose")
@@ -39,5 +56,8 @@ def on_executor(work: Callable[[Batches], Batches]) -> Callable[[Batches], Batch
         if found != expected:
             raise RuntimeError(other_version)
         yield from pickle.loads(packed)(batches)
+        from tclose.spark.executors import settle
+
+        settle()
 
     return run

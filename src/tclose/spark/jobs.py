@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 from uuid import uuid4
 
@@ -60,6 +60,13 @@ def rows_of(frame: DataFrame, beat: Beat) -> list[Row]:
     return run(frame.sparkSession, frame.collect, beat)
 
 
+def each_row(frame: DataFrame, beat: Beat) -> Iterator[Row]:
+    """Yield the rows of a large frame, one Spark partition after the other."""
+    rows = run(frame.sparkSession, frame.toLocalIterator, beat)
+    while (row := run(frame.sparkSession, lambda: next(rows, None), beat)) is not None:
+        yield row
+
+
 def _stop(spark: SparkSession, tag: str, thread: threading.Thread) -> None:
     """Cancel the jobs of a thread.
 
@@ -82,5 +89,10 @@ def _translated(error: Exception) -> Exception:
         return InputError(f"the Python of the executors has no tclose: {HOW}")
     if OTHER_VERSION in text:
         return InputError(f"the executors have another version of tclose than the driver: {HOW}")
+    return SparkFailed(condition_of(error), text)
+
+
+def condition_of(error: Exception) -> str:
+    """Return Spark's own name for what went wrong, which quotes no cells."""
     condition = error.getCondition() if isinstance(error, PySparkException) else None
-    return SparkFailed(condition or type(error).__name__, text)
+    return condition or type(error).__name__

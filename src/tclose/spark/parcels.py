@@ -10,8 +10,9 @@ import io
 import pickle
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ PARCELS_IN_SPARK = "bucket int, counting int, extra int, payload binary"
 ANSWERS_IN_SPARK = "answer binary"
 FACTS = -1  # the counting of parcels that hold no groups
 BATCH_ROWS = 1 << 18  # that are counted at a time
+Count = Callable[[pl.DataFrame, Grouping], pl.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,11 @@ class PartFacts:
     file: ReadFile | None  # that the part is, where it is one
 
 
+def different_cells(cells: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
+    """Return the different cells of some rows as groups."""
+    return cell_groups(cells, grouping.columns)
+
+
 class PartCounting:
     """Counts the rows of one part of a table."""
 
@@ -81,12 +88,12 @@ class PartCounting:
         self._start: int | None = None
         self._read = 0
 
-    def add(self, cells: pl.DataFrame, start: int) -> None:
-        """Count some rows, the first of which has this number."""
+    def add(self, cells: pl.DataFrame, start: int, count: Count = different_cells) -> None:
+        """Count some rows, the first of which has this number; `count` makes groups of them."""
         self._start = start if self._start is None else self._start
         self._read += cells.height
         for counted in self._counted:
-            groups = cell_groups(cells, counted.grouping.columns)
+            groups = count(cells, counted.grouping)
             try:
                 counted.add(groups, cells.height, start=start)
             except NoSpace:
@@ -95,11 +102,15 @@ class PartCounting:
                 numbered = groups.with_columns(pl.col(FIRST).cast(pl.Int64) + start)
                 self._refused += _refused_cells(counted.grouping, numbered)
 
-    def parcels(self, file: ReadFile | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield everything that was counted."""
+    def parcels(
+        self, file: ReadFile | None = None, about: Mapping[int, object] = MappingProxyType({})
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield everything that was counted, and what else is known `about` these rows, by countings of their own."""
         counted = [(groups.rows, groups.withheld, groups.zeros) for groups in self._counted]
         facts = PartFacts(self._start or 0, self._read, counted, self._refused, file)
         yield _parcel(0, FACTS, 0, pickle.dumps(facts))
+        for counting, known in about.items():
+            yield _parcel(0, counting, 0, pickle.dumps(known))
         for place, groups in enumerate(self._counted):
             for extra, frame in groups.parcels():
                 number = groups.grouping.extras.index(extra)
@@ -111,7 +122,7 @@ class PartCounting:
 def counted_rows(batches: Batches, what: WhatIsCounted, row: str) -> Batches:
     """Count the rows of a Spark partition, whose columns are named by their places; `row` numbers the rows."""
     counting = PartCounting(what)
-    for chunk in _chunks(batches):
+    for chunk in chunks(batches):
         frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(chunk)))
         cells = pl.DataFrame({name: frame[str(place)] for place, name in enumerate(what.columns)})
         counting.add(cells, int(frame[row][0]))
@@ -154,7 +165,7 @@ def _parcel(bucket: int, counting: int, extra: int, payload: bytes) -> pa.Record
     )
 
 
-def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
     """Join batches, which Spark makes small, into some that are worth counting."""
     waiting, rows = list[pa.RecordBatch](), 0
     for batch in batches:

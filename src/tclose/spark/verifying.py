@@ -94,7 +94,7 @@ class _Verifying:
             self._note_files(files, cluster.facts)
             cluster.check_cells()
             table = CountedTable.of(cluster.counted[0], promised.policy)
-            cluster.warn_of_repeats(counting)
+            cluster.warn_of_repeats(counting.identifiers)
             stretch(progress, READ, 1.0)(0.0, "judging")
             return judge_counted(table, promised.policy)
 

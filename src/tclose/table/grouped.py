@@ -41,6 +41,18 @@ class GroupedRows(BucketedRows):
         self.zeros = {}
         self._left_out: list[pl.DataFrame] = []  # the visible cells of classes that are no longer counted
 
+    @classmethod
+    def of_buckets(
+        cls, grouping: Grouping, buckets: Iterable[Groups], *, rows: int, withheld: int, zeros: Zeros
+    ) -> GroupedRows:
+        """Put buckets together that were counted elsewhere, of so many rows."""
+        made = cls(grouping, budget=None)
+        made.rows, made.withheld, made.zeros = rows, withheld, zeros
+        for groups in buckets:
+            for extra, frame in groups.items():
+                made._pending[extra].append(frame)
+        return made
+
     def check(self, columns: pl.DataFrame) -> None:
         """Refuse columns, given without rows, whose cells cannot be counted."""
         for name in self.grouping.columns:
