@@ -122,6 +122,21 @@ def test_what_cannot_be_published_is_refused_in_a_sentence(
         tclose.spark.anonymize(frame, policy_of({**PLAIN, "sensitive": {"diagnosis": {"l": 500}}}))
 
 
+def test_a_frame_that_changes_is_refused(cluster: SimpleNamespace) -> None:
+    def drawn(batches: Any) -> Any:
+        import secrets
+
+        import pyarrow
+
+        for batch in batches:
+            cells = pyarrow.array([secrets.randbelow(50) for _ in range(batch.num_rows)], pyarrow.int64())
+            yield pyarrow.record_batch([batch.column("age"), cells], names=["age", "ldl"])
+
+    changing = cluster.spark.sql("SELECT id AS age FROM range(100)").mapInArrow(drawn, "age long, ldl long")
+    with pytest.raises(InputError, match="the frame gave other rows when Spark computed it again"):
+        tclose.spark.anonymize(changing, Policy(quasi=["age"], sensitive={"ldl": {"t": 0.9}}))
+
+
 def test_executors_without_memory_leave_nothing(cluster: SimpleNamespace, tmp_path: Path) -> None:
     def killed(batches: Any) -> Any:
         import os

@@ -15,9 +15,9 @@ from tclose.privacy.judge import check_groups
 from tclose.privacy.results import CheckResult
 from tclose.privacy.rigidity import rigid_attributes
 from tclose.spark.columns import ROW, columns_of, numbered, selected
-from tclose.spark.counting import CHANGED, CountedOnCluster, counted_of, counted_on_cluster
+from tclose.spark.counting import CountedOnCluster, counted_of, counted_on_cluster
 from tclose.spark.executors import on_executor
-from tclose.spark.parcels import PARCELS_IN_SPARK, counted_rows
+from tclose.spark.parcels import CHANGED, PARCELS_IN_SPARK, counted_rows
 from tclose.table import CountedTable
 from tclose.types import Progress, Repeating, silent
 

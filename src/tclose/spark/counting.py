@@ -28,7 +28,6 @@ from tclose.table.tally import comparable
 from tclose.types import Beat, Ints
 
 SHUFFLED = "spark.sql.shuffle.partitions"
-CHANGED = "the frame gave other rows when Spark computed it again: write it to files, and read those"
 
 
 class ClusterRows(BucketedRows):

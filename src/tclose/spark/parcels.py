@@ -31,6 +31,7 @@ from tclose.types import Ints
 PARCELS = pa.schema([("bucket", pa.int32()), ("counting", pa.int32()), ("extra", pa.int32()), ("payload", pa.binary())])
 PARCELS_IN_SPARK = "bucket int, counting int, extra int, payload binary"
 ANSWERS_IN_SPARK = "answer binary"
+CHANGED = "the frame gave other rows when Spark computed it again: write it to files, and read those"
 FACTS = -1  # the counting of parcels that hold no groups
 BATCH_ROWS = 1 << 18  # that are counted at a time
 Count = Callable[[pl.DataFrame, Grouping], pl.DataFrame]

@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812, as everybody calls it
@@ -39,11 +40,11 @@ from tclose.release.folders import part_names
 from tclose.release.layouts import WrittenFile, with_sizes
 from tclose.release.naming import created
 from tclose.spark.columns import ROW, numbered, selected
-from tclose.spark.counting import CHANGED, counted_of, counted_on_cluster
+from tclose.spark.counting import counted_of, counted_on_cluster
 from tclose.spark.executors import on_executor
 from tclose.spark.jobs import rows_of
 from tclose.spark.learning import learn
-from tclose.spark.parcels import PARCELS_IN_SPARK
+from tclose.spark.parcels import CHANGED, PARCELS_IN_SPARK
 from tclose.spark.release import SparkRelease
 from tclose.spark.row_parcels import (
     ABOUT,
@@ -58,7 +59,7 @@ from tclose.spark.row_parcels import (
     split_parts,
 )
 from tclose.table import CountedTable
-from tclose.types import Progress, Repeating, silent, stretch
+from tclose.types import Ints, Progress, Repeating, silent, stretch
 
 LEARNED, CUT, SPLIT, WRITTEN = 0.1, 0.2, 0.85, 0.95  # shares of the work after which a phase is done
 TASKS_PER_PART = 4  # so that few tasks have two parts: Spark deals them out by a hash
@@ -174,7 +175,7 @@ class _Run:
         count = buckets_for(learned.table.rows, self.part_rows)
         dealt = split.filter(F.col("kind") == ROWS).repartition(count * TASKS_PER_PART, "place")
         finished = self._keep(dealt.mapInArrow(on_executor(job), IN_SPARK))
-        self._rows(finished, MISTAKE)  # so that all of it is made
+        self._raise_mistakes(finished)
         for frame in (cut, split):
             frame.unpersist()
             self._kept.remove(frame)
@@ -185,11 +186,13 @@ class _Run:
         columns = learned.table.columns
         job = partial(cut_rows, cutting=Cutting(learned.table, plan, columns), row=ROW)
         cut = self._keep(numbered(selected(self.df, columns)).mapInArrow(on_executor(job), IN_SPARK))
-        counts, published = PieceCounts(plan, learned.table), 0
+        self._raise_mistakes(cut)
+        counts, left = PieceCounts(plan, learned.table), _cells(learned)
         for row in self._rows(cut, ABOUT):
-            counts.add_counts(PieceCounts(plan, learned.table, *pickle.loads(row.payload)))
-            published += row.first
-        if published != learned.table.rows:
+            found, persons, seen = pickle.loads(row.payload)
+            counts.add_counts(PieceCounts(plan, learned.table, found, persons))
+            left = {name: cells - seen[name] for name, cells in left.items()}
+        if any(cells.any() for cells in left.values()):
             raise InputError(CHANGED)
         return cut, counts.parts()
 
@@ -203,8 +206,7 @@ class _Run:
         job = partial(split_parts, splitting=Splitting(learned.table, plan, parts, self.effort, count))
         dealt = rows.repartition(len(parts) * TASKS_PER_PART, "part")
         split = self._keep(dealt.mapInArrow(on_executor(job), IN_SPARK))
-        for row in self._rows(split, MISTAKE):
-            raise pickle.loads(row.payload)
+        self._raise_mistakes(split)
         return split
 
     def _judged(self, learned: Learned, finished: DataFrame) -> JudgedCounts:
@@ -222,6 +224,11 @@ class _Run:
             with counted_on_cluster(parcels, what, self.told.beat) as cluster:
                 return judge_counted(CountedTable.of(cluster.counted[0], policy), policy)
 
+    def _raise_mistakes(self, frame: DataFrame) -> None:
+        """Let Spark make a frame, and raise the first mistake that it met."""
+        for row in self._rows(frame, MISTAKE):
+            raise pickle.loads(row.payload)
+
     def _keep(self, frame: DataFrame) -> DataFrame:
         kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
         self._kept.append(kept)
@@ -229,3 +236,8 @@ class _Run:
 
     def _rows(self, frame: DataFrame, kind: int) -> list[Row]:
         return rows_of(frame.filter(F.col("kind") == kind), self.told.beat)
+
+
+def _cells(learned: Learned) -> dict[str, Ints]:
+    """Return how many rows show each value of each column; those without a value come first."""
+    return {name: np.append(domain.missing, domain.counts) for name, domain in learned.table.domains.items()}

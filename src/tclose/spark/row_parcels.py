@@ -22,7 +22,7 @@ from tclose.engine.in_parts.buckets import FinishedBucket, by_bucket, finished_b
 from tclose.engine.in_parts.learning import sample_bound
 from tclose.engine.in_parts.planning import PartPlan, PieceCounts, whole_of_part
 from tclose.engine.in_parts.splitting import PublishedColumns, SplitPart, split_part
-from tclose.errors import TcloseError
+from tclose.errors import InputError, TcloseError
 from tclose.measure.exposure import PublishedAttribute
 from tclose.partition.parts import random_of_numbers, random_of_rows
 from tclose.policy import Policy
@@ -30,7 +30,16 @@ from tclose.release.files import sha256
 from tclose.release.formats import PARQUET, write_table
 from tclose.spark.executors import Batches
 from tclose.spark.kernels import compiled_once
-from tclose.spark.parcels import PartCounting, WhatIsCounted, answered, bucket_numbers, chunks, packed, unpacked
+from tclose.spark.parcels import (
+    CHANGED,
+    PartCounting,
+    WhatIsCounted,
+    answered,
+    bucket_numbers,
+    chunks,
+    packed,
+    unpacked,
+)
 from tclose.table.learned import LearnedTable, Spellings, counted_rows, without_categories
 from tclose.types import Ints
 
@@ -118,9 +127,9 @@ def sample_below(batches: Batches, bound: np.uint64) -> Iterator[pa.RecordBatch]
 
 
 def cut_rows(batches: Batches, cutting: Cutting, row: str) -> Iterator[pa.RecordBatch]:
-    """Send every row that is published to its piece, and count the pieces."""
+    """Send every row that is published to its piece, and count the pieces, and the cells again."""
     counts, spellings = PieceCounts(cutting.plan, cutting.learned), Spellings(cutting.learned.policy)
-    published = 0
+    seen: dict[str, Ints] = {name: np.zeros(len(d.texts) + 1, np.int64) for name, d in cutting.learned.domains.items()}
     for start, frame in frames_of(batches, cutting.columns, row):
         numbers = pl.Series(NUMBER, np.arange(start, start + frame.height))
         unified = spellings.unified(without_categories(frame)).with_columns(numbers)
@@ -128,14 +137,18 @@ def cut_rows(batches: Batches, cutting: Cutting, row: str) -> Iterator[pa.Record
         if not rows.height:
             continue
         table = cutting.learned.coded(rows.drop(NUMBER))
+        for name, domain in cutting.learned.domains.items():
+            seen[name] += np.bincount(table.values(name).codes + 1, minlength=len(domain.texts) + 1)
+            if seen[name][0] > domain.missing:
+                yield parcel(0, MISTAKE, 0, pickle.dumps(InputError(CHANGED)))
+                return
         random = random_of_numbers(cutting.plan.seed, rows[NUMBER].to_numpy().astype(np.uint64))
         pieces = cutting.plan.pieces_of(table, random)
         counts.add(table, pieces)
-        published += rows.height
         for piece in np.unique(pieces).tolist():
             chosen = np.flatnonzero(pieces == piece)
             yield parcel(piece, ROWS, start, packed(table.frame[chosen]))
-    yield parcel(0, ABOUT, published, pickle.dumps((counts.counts, counts.persons)))
+    yield parcel(0, ABOUT, 0, pickle.dumps((counts.counts, counts.persons, seen)))
 
 
 def split_parts(batches: Batches, splitting: Splitting) -> Iterator[pa.RecordBatch]:
