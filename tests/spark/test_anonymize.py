@@ -214,11 +214,13 @@ main()
 """
 
 
-@pytest.mark.parametrize("when", ["alive", "killed"])
+@pytest.mark.parametrize(
+    ("when", "remote"), [("alive", True), ("killed", True), pytest.param("alive", False, marks=pytest.mark.soak)]
+)
 def test_the_command_publishes_everything_or_nothing(
-    cluster: SimpleNamespace, files: Path, tmp_path: Path, when: str
+    cluster: SimpleNamespace, files: Path, tmp_path: Path, when: str, remote: bool
 ) -> None:
-    master = cluster.machines.address if when == "alive" else cluster.remote
+    master = cluster.remote if remote else cluster.machines.address
     (tmp_path / "p.toml").write_text('k = 3\nothers = "drop"\nquasi = ["age", "sex"]\n[sensitive.ldl]\nt = 0.3\n')
     settings = "\n".join(f"{name} {value}" for name, value in cluster.settings.items())
     (tmp_path / "spark-defaults.conf").write_text(settings)

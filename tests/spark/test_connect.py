@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from tclose import Policy, anonymize, check
+from tclose import Policy, anonymize, check, verify
 from tclose.examples import hospital
 
 pytestmark = [
@@ -33,6 +33,9 @@ spark = SparkSession.builder.remote(remote).getOrCreate()
 frame = spark.read.parquet(folder + "/table.parquet")
 for asked in policies:
     print(json.dumps(tclose.spark.check(frame, asked).to_dict()))
+with tclose.spark.anonymize(frame, policies[0], effort="fast", part_rows=100) as release:
+    release.write(folder + "/mine", certificate=folder + "/mine.json")
+print(tclose.spark.verify(spark, folder + "/mine", folder + "/mine.json").holds)
 print(tclose.spark.verify(spark, folder + "/release", folder + "/certificate.json").holds)
 def impatient(share, phase=""):
     if share == 0.0 and not phase:
@@ -61,9 +64,10 @@ def test_results_are_the_same(cluster: SimpleNamespace, tmp_path: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    *found, verified, cancelled = done.stdout.splitlines()
+    *found, mine, verified, cancelled = done.stdout.splitlines()
     table = pl.read_parquet(tmp_path / "table.parquet")
     assert [json.loads(line) for line in found] == [
         json.loads(json.dumps(check(table, Policy.from_dict(asked)).to_dict())) for asked in policies
     ]
-    assert (verified, cancelled) == ("True", "cancelled")
+    assert (mine, verified, cancelled) == ("True", "True", "cancelled")
+    assert verify(tmp_path / "mine", tmp_path / "mine.json").holds
