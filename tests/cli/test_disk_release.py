@@ -155,3 +155,13 @@ def test_refusals(folder: Path, process: Callable[..., Outcome], more: tuple[str
 
 def test_only_the_engine_disk_continues(process: Callable[..., Outcome]) -> None:
     process(*ASKED[:-1], "memory", "--out", "r.csv", "--resume").refuses("only a run of the engine disk")
+
+
+def test_a_run_is_not_continued_with_other_files_of_its_policy(folder: Path, process: Callable[..., Outcome]) -> None:
+    tree = 'others = "drop"\nk = 3\n[quasi.age]\n[quasi.sex]\nhierarchy = "sex.csv"\n[sensitive.ldl]\nt = 0.3\n'
+    (folder / "p.toml").write_text(tree)
+    (folder / "sex.csv").write_text("female;any;*\nmale;any;*\n")
+    more = ("--part-rows", "150", "--out", "r")
+    assert disturbed(folder, "SIGKILL", 2, *more).returncode == -signal.SIGKILL
+    (folder / "sex.csv").write_text("female;all;*\nmale;all;*\n")
+    process(*ASKED, *more, "--resume").refuses("another table, policy, option or version")

@@ -20,6 +20,7 @@ from tclose.engine.in_parts.planning import PartPlan, PieceCounts, whole_of_part
 from tclose.engine.in_parts.refusing import refusal
 from tclose.engine.in_parts.shared_values import attributes_of
 from tclose.engine.in_parts.splitting import PublishedColumns, split_part
+from tclose.engine.work_folder import WorkFolder
 from tclose.examples import hospital
 from tclose.partition.parts import random_of_rows
 from tclose.privacy.judge import verdicts
@@ -133,6 +134,7 @@ def test_missing_values_have_one_spelling() -> None:
 @pytest.mark.parametrize(
     ("more", "why"),
     [
+        ({"quasi": {}, "keep": ["sex"]}, "without quasi-identifiers"),
         ({"loss": "queries"}, "only the losses gcp and discernibility"),
         ({"quasi": {"age": {"publish": "mean"}}}, "no class means"),
         ({"temper": 0.2}, "temper looks at all classes at once"),
@@ -176,3 +178,74 @@ def test_measures_are_those_of_memory(tmp_path: Path) -> None:
     assert (disk.loss, disk.claims, disk.settings) == (memory.loss, memory.claims, memory.settings)
     assert both["disk"].exposed == both["memory"].exposed
     assert Fraction(disk.measures["gcp"]) > 0
+
+
+def test_everyone_who_is_not_known_is_one_person() -> None:
+    frame = FRAME.with_columns(who=pl.Series(["", "NA", "?", None, *map(str, range(56))] * 20))
+    asked = {**ASKED, "person": "who", "missing": ["NA", "?"], "sensitive": {"ldl": {"t": 0.9}}}
+    learned = learned_from(frame, asked, part_rows=100)
+    plan = PartPlan.of(learned, "fast", 7)
+    counts = PieceCounts(plan, learned.table)
+    rows = learned.table.publishable(frame[list(learned.table.columns)])
+    unknown = rows.filter(pl.col("who").is_in(["", "NA", "?"]) | pl.col("who").is_null())
+    counts.add(learned.table.coded(unknown), np.zeros(unknown.height, dtype=np.int64))
+    assert {piece: len(persons) for piece, persons in counts.persons.items()} == {0: 1}
+
+
+@pytest.mark.parametrize("cells", [[0.5, float("nan")] * 600, [float("inf"), 1.0] * 600])
+def test_kept_cells_that_cannot_be_compared_are_refused(cells: list[float], tmp_path: Path) -> None:
+    FRAME.with_columns(dose=pl.Series(cells)).write_parquet(tmp_path / "t.parquet")
+    policy = Policy.from_dict({**ASKED, "keep": ["dose"]})
+    for engine in ("disk", "memory"):
+        given: Any = {"engine": engine, "options": {"effort": "fast"}}
+        with pytest.raises(InputError, match="'dose' has NaN or infinity in 600 rows"):
+            steps.anonymize(tmp_path / "t.parquet", policy, out=tmp_path / "r.csv", **given)
+
+
+def large(tmp_path: Path, during: Any, **given: Any) -> None:
+    """Publish a table out of core; `during` is called whenever progress is reported."""
+    FRAME.write_parquet(tmp_path / "t.parquet")
+    common: dict[str, Any] = {"engine": "disk", "options": {"effort": "fast"}, "progress": during, **given}
+    steps.anonymize(tmp_path / "t.parquet", Policy.from_dict(ASKED), out=tmp_path / "r.csv", **common)
+
+
+def test_a_table_that_changes_between_its_two_passes_is_refused(tmp_path: Path) -> None:
+    def changing(share: float, phase: str = "") -> None:
+        if phase == "cutting the table" and (tmp_path / "t.parquet").stat().st_size:
+            pl.concat([FRAME, FRAME]).write_parquet(tmp_path / "t.parquet")
+
+    with pytest.raises(InputError, match="was changed while it was read"):
+        large(tmp_path, changing)
+    assert {path.name for path in tmp_path.iterdir()} == {"t.parquet"}
+
+
+def test_a_file_that_appears_during_the_work_stays(tmp_path: Path) -> None:
+    def appearing(share: float, phase: str = "") -> None:
+        if share > 0.5:
+            (tmp_path / "r.csv").write_text("mine")
+
+    with pytest.raises(InputError, match="has appeared during the work and stays as it is"):
+        large(tmp_path, appearing)
+    assert (tmp_path / "r.csv").read_text() == "mine"
+
+
+def test_progress_never_goes_back(tmp_path: Path) -> None:
+    shares: list[float] = []
+    large(tmp_path, lambda share, phase="": shares.append(share), part_rows=None)
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1.0
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    first, second = WorkFolder(tmp_path / "r"), WorkFolder(tmp_path / "r")
+    assert first.begin({"a": 1}, 5, resume=False, draw=int) == 5
+    with pytest.raises(InputError, match="another run is still at work"):
+        second.begin({"a": 1}, None, resume=True, draw=int)
+    second.discard()
+    assert first.path.exists()
+    first.path.chmod(0o777)
+    with pytest.raises(InputError, match="cannot be continued"):
+        WorkFolder(tmp_path / "r").begin({"a": 1}, None, resume=True, draw=int)
+    first.discard()
+    assert not first.path.exists()
+    assert len(WorkFolder(tmp_path / ("x" * 250)).path.name) < 255

@@ -15,10 +15,11 @@ from tclose.partition.shared import workers
 from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.weave import partition
 from tclose.partition.weave.bisection import cells_of, orders_of, ranks_of
-from tclose.partition.weave.carving import carve, carving_room
+from tclose.partition.weave.carving import LOOKED_AT, carve, carving_room
 from tclose.partition.weave.exchange import Neighbours, anneal, mend, schedule, step_room
 from tclose.partition.weave.nearest import no_nearest_rows
 from tclose.partition.weave.recarving import recarve, recarving_room
+from tclose.partition.weave.recutting import Recutting
 from tclose.partition.weave.splitmix import seeded
 from tclose.partition.weave.state import state_of
 from tclose.partition.weave.table import WeaveTable
@@ -79,7 +80,7 @@ def test_a_raised_flag_stops_the_kernels_at_the_next_step() -> None:
     common = (table.losses, table.limits, state, orders, ranks, table.k)
     room = recarving_room(table.losses, table.limits, 4, len(state.size))
     assert recarve(*common, 8, 10**12, room, seeded(1), table.stop) == 0
-    plan, spare = schedule((0.3, 0.003), (3.0, 1000.0), 8), step_room(table.limits, len(state.size))
+    plan, spare = schedule((0.3, 0.003), (3.0, 1000.0), 8), step_room(table.limits, state)
     near = (*common[:3], Neighbours(orders, ranks, no_nearest_rows(len(labels))), table.k)
     assert anneal(*near, 10**12, plan, spare, seeded(1), table.stop) == 0
     assert mend(*near, 10**12, plan, spare, seeded(1), table.stop) == 0
@@ -87,9 +88,11 @@ def test_a_raised_flag_stops_the_kernels_at_the_next_step() -> None:
     carved = np.zeros(len(table), dtype=np.int32)
     space = carving_room(table.losses, table.limits, len(table))
     rows = (np.arange(len(table)), len(table), table.k)
-    carve(table.losses, table.limits, *rows, table.usual_size, 1.0, space, carved, table.stop)
+    carve(table.losses, table.limits, *rows, table.usual_size, LOOKED_AT, 1.0, space, carved, table.stop)
     assert (carved == 0).all()
     assert len(cells_of(table.losses, table.limits, orders, 2, 10, 1.0, silent, table.stop)) == 1
+    recutting = Recutting.of(table.losses, table.limits, orders, 2, 10, 1.0, table.stop)
+    assert (recutting.recut(labels, [np.arange(len(table))], silent) == labels).all()
 
 
 def test_a_raised_flag_stops_the_search_for_the_smallest_size() -> None:

@@ -16,7 +16,7 @@ from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.weave import own as own_classes
 from tclose.partition.weave import pilot
 from tclose.partition.weave.bisection import orders_of
-from tclose.partition.weave.effort import effort_for
+from tclose.partition.weave.effort import EffortName, effort_for, worthwhile
 from tclose.partition.weave.groups import orders_within
 from tclose.partition.weave.own import OwnClasses
 from tclose.partition.weave.table import WeaveTable
@@ -124,3 +124,30 @@ def test_a_large_table_is_formed_with_the_chosen_share_only(table: WeaveTable, m
     own, effort = OwnClasses(table), replace(effort_for("fast", ROWS), shares=(1.0, 0.7), piloted=True)
     list(own.improved(effort, 1, silent))
     assert [*table.formed] == [0.7]
+
+
+def test_exchanges_of_a_large_table_go_on_where_they_have_paid() -> None:
+    plan = effort_for("balanced", 10**6).passes[0]
+    assert worthwhile(plan, plan.pays) == plan
+    assert worthwhile(plan, 0.9 * plan.pays).steps == plan.few_steps < plan.steps
+
+
+@pytest.mark.parametrize("name", ["fast", "best"])
+def test_other_efforts_do_not_ask_whether_exchanges_have_paid(name: EffortName) -> None:
+    for rows in (ROWS, 10**6):
+        plan = effort_for(name, rows).passes[0]
+        assert worthwhile(plan, 0.0) == plan
+
+
+def test_larger_tables_get_fewer_steps_for_each_row_where_exchanges_pay_little() -> None:
+    steps = [effort_for("balanced", rows).passes[0].few_steps for rows in (200_000, 500_000, 10**6, 10**7)]
+    assert steps == sorted(steps, reverse=True)
+    assert steps[1] > steps[2] == steps[3] > 1.0  # so that quality does not fall as tables grow
+
+
+def test_a_smaller_effort_notes_what_a_step_has_gained(table: WeaveTable) -> None:
+    own, effort = OwnClasses(table), effort_for("fast", 10**6)
+    [labels] = own.improved(effort, 1, silent)
+    [formed] = table.formed.values()
+    taken = 1.0 - table.loss(labels) / table.loss(formed)
+    assert own.gained == pytest.approx(taken / effort.passes[0].steps)

@@ -29,7 +29,7 @@ from tclose.engine.in_parts.shared_values import attributes_of, leaks_of
 from tclose.engine.in_parts.splitting import PublishedColumns, SplitPart, split_part
 from tclose.engine.release_files import ReleaseFiles
 from tclose.engine.work_folder import WorkFolder
-from tclose.errors import InputError, InternalError, LeakWarning
+from tclose.errors import InputError, InternalError, LeakWarning, PolicyError
 from tclose.measure.exposure import Exposed
 from tclose.measure.lost import LostDetail
 from tclose.partition import DEFAULT_METHOD, METHODS
@@ -41,16 +41,17 @@ from tclose.privacy.judge import check_groups
 from tclose.privacy.results import CheckResult
 from tclose.privacy.rigidity import rigid_attributes
 from tclose.release.certificate import Certificate
-from tclose.release.files import Pending, pending, publish
+from tclose.release.files import Pending, pending, publish, sha256
 from tclose.release.layouts import with_sizes
 from tclose.release.naming import created
+from tclose.release.release import not_judged_as_written
 from tclose.table import CountedTable
 from tclose.table.batches import TableOnDisk, changed, table_on_disk
 from tclose.table.coded import check_columns, warn_of_leaks
 from tclose.table.counted import grouping_of
 from tclose.table.grouped import BUDGET, GroupedRows
 from tclose.table.learned import Spellings, columns_read, counted_rows, without_categories
-from tclose.table.spill import SpillFile
+from tclose.table.spill import NoSpace, SpillFile
 from tclose.types import Progress, Repeating, silent, stretch
 
 LEARNED, CUT, SPLIT, WRITTEN = 0.06, 0.12, 0.85, 0.94  # shares of the work after which a phase is done
@@ -110,7 +111,7 @@ def anonymize_table(
     """Publish a table that comes in batches."""
     check_in_parts(policy, DEFAULT_METHOD, {METHODS[DEFAULT_METHOD].option: asked.effort})
     told, begun = Repeating(progress), created()
-    files, work = ReleaseFiles.of(out, asked.part_rows), WorkFolder(out)
+    files, work = ReleaseFiles.of(out, asked.part_rows, force=force), WorkFolder(out)
     targets: dict[str, Path | Pending] = {**others, "release": files.pending, "work": work}
     with pending(targets, private={"record"}, force=force) as held:
         seed = work.begin(_request(source, policy, asked), asked.seed, resume=asked.resume, draw=_drawn)
@@ -267,10 +268,15 @@ class _Run:
         reading, judging = stretch(self.told, WRITTEN, 0.99, "judging", only=True), stretch(self.told, 0.99, 1.0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LeakWarning)
-            if self.policy.person is None:
-                with counted(table, policy, progress=reading) as found:
-                    return judge_counted(found, policy, judging)
-            return self._judged_with_persons(table, policy, persons, reading, judging)
+            try:
+                if self.policy.person is None:
+                    with counted(table, policy, progress=reading) as found:
+                        return judge_counted(found, policy, judging)
+                return self._judged_with_persons(table, policy, persons, reading, judging)
+            except NoSpace:
+                raise
+            except (InputError, PolicyError) as error:
+                raise not_judged_as_written(error) from None
 
     def _judged_with_persons(
         self, table: TableOnDisk, policy: Policy, persons: SpillFile, reading: Progress, judging: Progress
@@ -333,6 +339,7 @@ def _request(source: TableOnDisk, policy: Policy, asked: Asked) -> dict[str, Any
     return {
         "files": [(part.name, part.size, part.state()) for part in source.parts],
         "policy": policy.to_dict(),
+        "files of the policy": [sha256(path.read_bytes()) for path in policy.files if path.is_file()],
         "effort": asked.effort,
         "part_rows": asked.part_rows,
         "version": version("tclose"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -32,7 +33,7 @@ class ReleaseFiles:
         self._written: list[tuple[Path, int]] = []  # each file, and its rows
 
     @classmethod
-    def of(cls, out: Path, part_rows: int | None) -> ReleaseFiles:
+    def of(cls, out: Path, part_rows: int | None, *, force: bool) -> ReleaseFiles:
         """Name the files; a format that cannot be written bucket by bucket is refused."""
         if part_rows is not None:
             return cls(PendingFolder(out), PARQUET, is_folder=True)
@@ -41,7 +42,7 @@ class ReleaseFiles:
             raise InputError(
                 f"{kind.name} files are written in one piece: write .parquet or .csv, or use the engine memory"
             )
-        return cls(Pending(out), kind, is_folder=False)
+        return cls(Pending(out, force=force), kind, is_folder=False)
 
     def lie_in(self, folder: Path) -> None:
         """Let everything lie in a folder until it gets its name."""
@@ -61,14 +62,20 @@ class ReleaseFiles:
             write_flushed(path, partial(write_table, frame, self.kind))
         else:
             path = self.pending.path
-            with path.open("ab" if number else "xb") as file:
+            path.touch(0o600)
+            with path.open("ab") as file:
                 (appended_csv if number else partial(write_table, kind=CSV))(frame, file=file)
         self._written.append((path, frame.height))
 
     def finish(self, beat: Beat) -> None:
-        """Put the buckets of one Parquet file together."""
-        if self.is_folder or self.kind is CSV:
-            return
+        """Put the buckets of one Parquet file together, and let one file reach the disk."""
+        if self.kind is PARQUET and not self.is_folder:
+            self._put_together(beat)
+        if not self.is_folder:
+            with self.pending.path.open("rb+") as file:
+                os.fsync(file.fileno())
+
+    def _put_together(self, beat: Beat) -> None:
         tables = [pl.scan_parquet(path, glob=False, hive_partitioning=False) for path, _ in self._written]
         beat()
         whole, path = pl.concat(tables), self.pending.path

@@ -14,7 +14,8 @@ import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from types import ModuleType
+from typing import IO, Any, BinaryIO
 
 import polars as pl
 
@@ -23,7 +24,14 @@ from tclose.errors import InputError
 from tclose.release.files import Pending, write_flushed
 from tclose.table.spill import NoSpace
 
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None
+
 STATE = "run.json"
+LONGEST = 200  # characters of a name that another name can contain
 ENDINGS = ("classes", "rows")
 
 
@@ -32,8 +40,10 @@ class WorkFolder(Pending):
 
     def __init__(self, target: Path) -> None:
         super().__init__(target, private=True)
-        self.path = target.parent / f".{target.name}.tclose-work"
+        called = target.name if len(target.name) <= LONGEST else hashlib.sha256(target.name.encode()).hexdigest()
+        self.path = target.parent / f".{called}.tclose-work"
         self._ours = False  # or else an earlier run's, which stays as it is
+        self._lock: IO[bytes] | None = None
 
     def begin(self, asked: Mapping[str, Any], seed: int | None, *, resume: bool, draw: Callable[[], int]) -> int:
         """Make the folder, or take over the one that a run of the same request left; return the seed of the run."""
@@ -51,7 +61,18 @@ class WorkFolder(Pending):
         self._ours = True
         chosen = draw() if seed is None else seed
         self._write(STATE, json.dumps({"asked": fingerprint, "seed": chosen}).encode())
+        self._locked()
         return chosen
+
+    def _locked(self) -> None:
+        """Keep other runs away for as long as this one lasts."""
+        self._lock = (self.path / STATE).open("rb")
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(f"another run is still at work in {self.path}: wait for it, or end it") from None
 
     def _taken_over(self, fingerprint: str, seed: int | None) -> int:
         """Return the seed of the run that is continued; refuse one that was asked for something else."""
@@ -59,7 +80,10 @@ class WorkFolder(Pending):
             state = json.loads((self.path / STATE).read_bytes())
             same, found = state["asked"] == fingerprint, int(state["seed"])
         except (OSError, ValueError, KeyError, TypeError):
-            raise InputError(f"{self.path} cannot be continued: remove this folder and start anew") from None
+            found = -1
+        if found < 0 or not _private(self.path):
+            raise InputError(f"{self.path} cannot be continued: remove this folder and start anew")
+        self._locked()
         if not same or seed not in (None, found):
             raise InputError(
                 f"{self.path} was left by a run with another table, policy, option or version: "
@@ -104,6 +128,14 @@ class WorkFolder(Pending):
         """Remove the folder, unless it is that of an earlier run."""
         if self._ours:
             _remove(self.path)
+        if self._lock is not None:
+            self._lock.close()
+
+
+def _private(folder: Path) -> bool:
+    """Tell whether nobody else could have written to a folder; Windows does not say."""
+    state = folder.lstat()
+    return os.name == "nt" or (not state.st_mode & 0o077 and state.st_uid == os.getuid())
 
 
 def _remove(path: Path) -> None:

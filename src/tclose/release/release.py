@@ -114,7 +114,7 @@ class PreparedRelease:
         try:
             judged = self.layout.judge(frames, progress)
         except (InputError, PolicyError) as error:
-            raise _not_judged(error) from None
+            raise not_judged_as_written(error) from None
         release = Release(self, tuple(table.result for table in judged))
         names = [WrittenFile(file_name(name), frame.height, digest) for table in read for name, digest, frame in table]
         certificate = self.layout.certificate(self.about, release.results, names)
@@ -315,10 +315,11 @@ def _read(path: Path, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
     try:
         return sha256(data), parse(data, repeated=visible, written_here=True)
     except InputError as error:
-        raise _not_judged(error) from None
+        raise not_judged_as_written(error) from None
 
 
-def _not_judged(error: TcloseError) -> InputError:
+def not_judged_as_written(error: TcloseError) -> InputError:
+    """Say that a finished file cannot be judged, and why."""
     return InputError(f"written in this format, the release cannot be judged: {error.sentence}")
 
 

@@ -30,7 +30,7 @@ def learn(df: DataFrame, policy: Policy, seed: int, part_rows: int | None, told:
     columns = columns_of(df, named, told.beat)
     check_columns(columns, policy, identifiers_too=True)
     warn_of_leaks(columns, policy)
-    learning = Learning(policy, columns.columns, seed, part_rows=part_rows)
+    learning = Learning(policy, columns.columns, seed, part_rows=part_rows, beat=told.beat)
     learning.check(columns)
     repeats = learning.identifiers
     buckets = max(1, int(df.sparkSession.conf.get(SHUFFLED) or 1))

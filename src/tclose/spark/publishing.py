@@ -30,7 +30,7 @@ from tclose.engine.in_parts.refusing import check_in_parts
 from tclose.engine.in_parts.shared_values import attributes_of, leaks_of
 from tclose.engine.in_parts.splitting import PublishedColumns
 from tclose.engine.memory import given_seed
-from tclose.errors import InputError, InternalError, LeakWarning
+from tclose.errors import InputError, InternalError, LeakWarning, PolicyError
 from tclose.partition import DEFAULT_METHOD, METHODS
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
@@ -39,10 +39,11 @@ from tclose.privacy.rigidity import rigid_attributes
 from tclose.release.folders import part_names
 from tclose.release.layouts import WrittenFile, with_sizes
 from tclose.release.naming import created
+from tclose.release.release import not_judged_as_written
 from tclose.spark.columns import ROW, numbered, selected
 from tclose.spark.counting import counted_of, counted_on_cluster
 from tclose.spark.executors import on_executor
-from tclose.spark.jobs import rows_of
+from tclose.spark.jobs import SparkFailed, rows_of
 from tclose.spark.learning import learn
 from tclose.spark.parcels import CHANGED, PARCELS_IN_SPARK
 from tclose.spark.release import SparkRelease
@@ -129,7 +130,12 @@ class _Run:
         for _, bucket in (about[place] for place in sorted(about)):
             totals.add(bucket)
         self.told(WRITTEN, "judging")
-        judged = self._judged(learned, finished)
+        try:
+            judged = self._judged(learned, finished)
+        except SparkFailed:
+            raise
+        except (InputError, PolicyError) as error:
+            raise not_judged_as_written(error) from None
         if not judged.result.satisfied or int(judged.sizes.sum()) != learned.table.rows:
             raise InternalError("the finished release does not hold what was asked for, so it was not released")
         names = dict(zip(sorted(about), part_names(len(about)), strict=True))
@@ -222,6 +228,7 @@ class _Run:
             files = finished.filter(F.col("kind") == ROWS)
             parcels = files.mapInArrow(on_executor(job), PARCELS_IN_SPARK)
             with counted_on_cluster(parcels, what, self.told.beat) as cluster:
+                cluster.check_cells()
                 return judge_counted(CountedTable.of(cluster.counted[0], policy), policy)
 
     def _raise_mistakes(self, frame: DataFrame) -> None:

@@ -50,7 +50,7 @@ def learning_of(policy: Policy) -> Grouping:
     return Grouping(
         visible=policy.keep,
         extras=tuple(dict.fromkeys(extras)),
-        compared=frozenset((*policy.quasi, *policy.sensitive, *policy.unlinkable)),
+        compared=frozenset((*policy.quasi, *policy.sensitive, *policy.keep, *policy.unlinkable)),
         suppressed=tuple(name for name, spec in policy.sensitive.items() if spec.missing == "suppress"),
         person=policy.person,
         missing=policy.missing,

@@ -128,7 +128,7 @@ class Learning:
 
     def finished(self) -> Learned:
         """Find the rows that can be published, and learn the domains from them."""
-        counted = publishable_groups(self.groups, self.policy)
+        counted = publishable_groups(self.groups, self.policy, self._beat)
         table = LearnedTable.of(counted, self.policy, self.columns, self.spellings)
         classes = counted.all_classes()
         keys = classes.shown(np.ones(len(classes), dtype=bool))

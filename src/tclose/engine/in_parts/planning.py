@@ -18,6 +18,7 @@ from tclose.partition.split import problem_of
 from tclose.partition.weave import EffortName
 from tclose.policy import Policy
 from tclose.table import CodedTable
+from tclose.table.buckets import lacking
 from tclose.table.learned import LearnedTable
 from tclose.types import Bools, Ints, Progress, silent, stretch
 
@@ -129,7 +130,8 @@ class PieceCounts:
     def _add_persons(self, persons: pl.Series, pieces: Ints) -> None:
         """Note whom the rows of each piece belong to, until there are k persons."""
         few = [piece for piece in np.unique(pieces).tolist() if len(self.persons.get(piece, ())) < self._least]
-        numbers = persons.alias("").hash().to_numpy()
+        unknown = pl.Series(lacking(persons.alias(""), self.learned.policy.missing))  # all of them count as one person
+        numbers = pl.select(pl.when(~unknown).then(persons.alias(""))).to_series().hash().to_numpy()
         for piece in few:
             self.persons.setdefault(piece, set()).update(np.unique(numbers[pieces == piece])[: self._least].tolist())
 

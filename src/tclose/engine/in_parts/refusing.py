@@ -25,6 +25,8 @@ def refusal(policy: Policy, method: str, options: Mapping[str, Any]) -> str | No
     """Say why a release cannot be made in parts; None where it can."""
     if method != DEFAULT_METHOD or set(options) - {METHODS[DEFAULT_METHOD].option}:
         return f"tables are split in parts by {DEFAULT_METHOD} and its efforts only"
+    if not policy.quasi:
+        return "without quasi-identifiers there is nothing to cut a table into parts by"
     if policy.loss not in LOSSES or any(spec.publish == "mean" for spec in policy.quasi.values()):
         return f"in parts, only the losses {' and '.join(LOSSES)} are lowered, and no class means are published"
     return _of_models(policy)

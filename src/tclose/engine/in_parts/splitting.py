@@ -21,7 +21,7 @@ from tclose.table import CodedTable
 from tclose.table.classes import Classes, classes_of
 from tclose.table.learned import LearnedTable
 from tclose.table.quasi import NumberColumn
-from tclose.types import Ints, Progress, silent
+from tclose.types import Ints, Progress, silent, stretch
 
 CLASS, SIZE, BUCKET, PERSON = "class", "size", "bucket", "person"
 SPLIT = 0.95  # of the progress of a part, when it is split
@@ -102,12 +102,9 @@ def split_part(
 ) -> SplitPart:
     """Split the rows of a part by weave, against the whole table, and recode them."""
     table, policy = learned.coded(rows), learned.policy
-    given = ReleaseInput(Publishable(table, 0), policy, seed, progress)
+    given = ReleaseInput(Publishable(table, 0), policy, seed, stretch(progress, SPLIT, 1.0))
     options = {METHODS[DEFAULT_METHOD].option: effort}
-
-    def splitting(share: float, phase: str = "") -> None:
-        progress(SPLIT * share, phase)
-
+    splitting = stretch(progress, 0.0, SPLIT)
     try:
         found = split(given.publishable, policy, DEFAULT_METHOD, seed, splitting, options, whole)
     except NoPartition:

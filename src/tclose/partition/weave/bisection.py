@@ -96,7 +96,8 @@ class CutRoom:
     shares: Floats = array(np.float64, 2)  # sides × values of a quasi-identifier, missing values last
 
 
-def _cut_room(table: LossTable, limits: Limits) -> CutRoom:
+def cut_room(table: LossTable, limits: Limits) -> CutRoom:
+    """Return memory for judging one cut after the other."""
     return CutRoom(
         np.empty(1 << DEPTH, dtype=np.int64),
         np.empty(2, dtype=np.int64),
@@ -168,7 +169,7 @@ def cut_in_two(
     stop: Flag,
 ) -> tuple[int, int]:
     """Choose the rows of a part that go right; return the halvings that it took, -1 if no cut passes, and the order."""
-    return _cut(table, limits, orders, strata, depth, k, share, sides, _cut_room(table, limits), stop)
+    return cut(table, limits, orders, strata, depth, k, share, sides, cut_room(table, limits), stop)
 
 
 def divide(orders: SmallInts, right: Bools) -> tuple[SmallInts, SmallInts]:
@@ -176,12 +177,13 @@ def divide(orders: SmallInts, right: Bools) -> tuple[SmallInts, SmallInts]:
     views, rows = orders.shape
     count = int(np.count_nonzero(right[orders[0]]))
     halves = np.empty((views, rows - count), dtype=np.int32), np.empty((views, count), dtype=np.int32)
-    _copy_sides(orders, right, *halves)
+    copy_sides(orders, right, *halves)
     return halves
 
 
 @kernel
-def _copy_sides(orders: SmallInts, right: Bools, left_half: SmallInts, right_half: SmallInts) -> None:
+def copy_sides(orders: SmallInts, right: Bools, left_half: SmallInts, right_half: SmallInts) -> None:
+    """Copy the left and the right rows, in every order."""
     for q in range(orders.shape[0]):
         copied = 0
         for i in range(orders.shape[1]):
@@ -194,7 +196,7 @@ def _copy_sides(orders: SmallInts, right: Bools, left_half: SmallInts, right_hal
 
 
 @slow_kernel(2.3)
-def _cut(
+def cut(
     table: LossTable,
     limits: Limits,
     orders: SmallInts,

@@ -23,7 +23,7 @@ from tclose.partition.weave.persons import enough_persons
 from tclose.partition.weave.transport import add_excess, count_row, within_limits
 from tclose.types import Bools, Floats, Ints, SmallInts
 
-LOOKED_AT = 8192  # rows, for each row that a class grows by
+LOOKED_AT = 8192  # rows, for each row that a class grows by, at most
 CLASS, REST = 0, 1  # whose counts
 
 
@@ -59,6 +59,7 @@ def carve(
     count: int,
     k: int,
     usual: int,
+    looked_at: int,
     rate: float,
     room: CarvingRoom,
     labels: SmallInts,
@@ -68,7 +69,7 @@ def carve(
 
     The first row that is left is the next seed. Its class grows by the rows that cost least: their loss, and `rate` for
     each row of excess work. Classes have about `usual` rows to begin with; `usual` doubles when three times as many
-    rows are not enough.
+    rows are not enough. Up to `looked_at` rows are compared for each row that a class grows by.
     """
     _begin(limits, order, count, room)
     classes, first, left = 0, 0, count
@@ -79,7 +80,7 @@ def carve(
         start = 0
         while room.rest[start] != order[first]:
             start += 1
-        size = _grow(table, limits, start, left, k, rate, share, largest, room, stop)
+        size = _grow(table, limits, start, left, k, rate, share, largest, looked_at, room, stop)
         if size == 0:
             if usual > count:
                 break
@@ -119,6 +120,7 @@ def _grow(
     rate: float,
     share: float,
     largest: int,
+    looked_at: int,
     room: CarvingRoom,
     stop: Flag,
 ) -> int:
@@ -146,7 +148,7 @@ def _grow(
             size = 0
             break
         _set_prices(limits, counts, size, alive, rate, share, room.prices)
-        place = _cheapest(table, limits, room, alive, start)
+        place = _cheapest(table, limits, room, alive, start, looked_at)
     for i in range(alive, left):
         count_row(limits, counts, REST, rest[i], 1)
     return size
@@ -177,19 +179,19 @@ def _set_prices(
 
 
 @part
-def _cheapest(table: LossTable, limits: Limits, room: CarvingRoom, alive: int, near: int) -> int:
+def _cheapest(table: LossTable, limits: Limits, room: CarvingRoom, alive: int, near: int, looked_at: int) -> int:
     """Return the place of the row that costs least: the loss that it adds, and the prices of its values.
 
     Of very many rows only those around the place `near` are looked at; otherwise the time would grow with the square of
     their number.
     """
     best, least, lowest = 0, np.inf, _lowest_price(limits, room.prices)
-    first = near - LOOKED_AT // 2
-    if first > alive - LOOKED_AT:
-        first = alive - LOOKED_AT
+    first = near - looked_at // 2
+    if first > alive - looked_at:
+        first = alive - looked_at
     if first < 0:
         first = 0
-    for i in range(first, alive if alive < first + LOOKED_AT else first + LOOKED_AT):
+    for i in range(first, alive if alive < first + looked_at else first + looked_at):
         row = room.rest[i]
         cost = 0.0
         for a in range(len(limits.attributes)):

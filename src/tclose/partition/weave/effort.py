@@ -20,6 +20,9 @@ MOST_SLICES = 6  # of a pass
 STEPS_AT_ONE = 34  # per row, of a pass whose first price is one
 MOST_PRICE = 10.0  # the first, at most
 AXIS_HEAT = 0.03  # per quasi-identifier, of `best`
+RECUTS = (8000, 8000, 4000, 2000)  # rows of groups of cells
+MANY_SLICE = 1.5  # steps of one slice, per row, of many rows
+PAYS = 0.05  # of the loss, by one step for each row
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,13 @@ class Pass:
     price: tuple[float, float] = (3.0, 1000.0)  # of one row·distance beyond a limit, the first and the last
     candidates: int = 8  # classes that a row chooses from, at most
     drawn: int = 1  # rows of which a step takes the one whose class loses most
+    tries: int = 16  # rows of the other class that a swap tries
+    moves: float = 0.25  # of the steps; the others are swaps
     rounds: float = 1.0  # carvings for each class
     slices: int = 1  # of the steps; the groups change after each
     axis_heat: float = 0.0  # per quasi-identifier: the first temperature, at least
+    pays: float = 0.0  # share of the loss that a step for each row must have taken away before, for all steps
+    few_steps: float = 0.0  # per row, where exchanges have not paid
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,7 @@ class Effort:
     joined: int = 4  # classes carved again together
     piloted: bool = False  # whether one share is chosen, on samples
     formed: float = 0.0  # progress when classes have been formed
+    recuts: tuple[int, ...] = ()  # rows of the groups in which cells are cut again, one number for each time
 
 
 def effort_within(name: EffortName, whole: Whole) -> Effort:
@@ -59,7 +67,8 @@ def effort_for(name: EffortName, rows: int) -> Effort:
     """Return what an effort means for a table of so many rows; a large table gets fewer steps for each of its rows."""
     if rows >= MANY_ROWS:
         formed = 0.4 if name == "fast" else 0.0
-        return Effort(LARGE_SHARES, 8000, (_pass_over_many(name, rows),), piloted=True, formed=formed)
+        plan = _pass_over_many(name, rows)
+        return Effort(LARGE_SHARES, 8000, (plan,), piloted=True, formed=formed, recuts=RECUTS)
     if name == "fast":
         return Effort(SHARES, 8000, (_steps(rows, least=2.5, shared=4e5, most=20),), formed=0.4)
     if name == "balanced":
@@ -73,12 +82,35 @@ def effort_for(name: EffortName, rows: int) -> Effort:
 def _pass_over_many(name: EffortName, rows: int) -> Pass:
     """Return the pass of an effort over many rows: nothing is carved again, and `best` begins colder and dearer."""
     if name == "fast":
-        plan = _steps(rows, least=2.5, shared=4e5, most=20)
+        plan = _many_steps(rows, least=0.5, shared=4e5)
     elif name == "balanced":
-        plan = replace(_steps(rows, least=10, shared=1e6, most=220), drawn=2)
+        plan = replace(_many_steps(rows, least=8, shared=1e6), pays=PAYS, few_steps=_few_steps(rows))
     else:
-        plan = replace(_steps(rows, least=25, shared=2.7e6, most=2350), price=(10.0, 1000.0))
-    return replace(plan, heat=(0.03 if name == "best" else 0.1, 0.001), rounds=0.0)
+        plan = replace(_many_steps(rows, least=25, shared=2.7e6), price=(10.0, 1000.0))
+    return replace(plan, heat=(0.03 if name == "best" else 0.1, 0.001))
+
+
+def _many_steps(rows: int, *, least: float, shared: float) -> Pass:
+    """Return a pass over many rows: more moves, fewer tries, and groups that change often."""
+    steps = least + shared / rows
+    return Pass(steps, drawn=4, tries=8, moves=0.6, rounds=0.0, slices=_slices(steps))
+
+
+def _slices(steps: float) -> int:
+    """Return into how many slices the steps over many rows are cut."""
+    return min(max(round(steps / MANY_SLICE), 1), MOST_SLICES)
+
+
+def _few_steps(rows: int) -> float:
+    """Return the steps of `balanced` where exchanges pay little; from a million rows on, the same for each row."""
+    return min(6.0, max(1.5, 1.5 * (1e6 / rows) ** 2))
+
+
+def worthwhile(plan: Pass, gained: float) -> Pass:
+    """Return as much of a pass as is worth its time, if a step for each row has just taken away a share of the loss."""
+    if gained >= plan.pays:
+        return plan
+    return replace(plan, steps=plan.few_steps, slices=_slices(plan.few_steps))
 
 
 def _continued(plan: Pass) -> Pass:

@@ -21,8 +21,8 @@ from tclose.partition.weave.state import ClassState, exchange, move
 from tclose.partition.weave.transport import allowed_work, work_after_exchange, work_after_move
 from tclose.types import Floats, Ints, SmallInts
 
-MOVES = 0.25  # of the steps; the others are swaps
-TRIES = 16  # rows of the other class that a swap tries
+MOVES = 0.25  # of the steps, unless a schedule has more; the others are swaps
+TRIES = 16  # rows of the other class that a swap tries, unless a schedule has fewer
 REACH = 16  # rows to either side in an order that count as near
 TURN = 64  # steps between two looks at the flag, the temperature and the price
 FAR_REACH, MANY_TRIES, MANY_CANDIDATES = 48, 64, 12  # of steps that mend classes beyond a limit
@@ -35,12 +35,21 @@ class Schedule:
 
     heat: Floats = array(np.float64)  # from, to
     price: Floats = array(np.float64)  # from, to
-    choices: Ints = array(np.int64)  # neighbouring classes for a row, rows for a step
+    choices: Ints = array(np.int64)  # neighbouring classes for a row, rows for a step, rows that a swap tries
+    moves: Floats = array(np.float64)  # one number: the share of the steps that are moves
 
 
-def schedule(heat: tuple[float, float], price: tuple[float, float], candidates: int, drawn: int = 1) -> Schedule:
+def schedule(
+    heat: tuple[float, float],
+    price: tuple[float, float],
+    candidates: int,
+    drawn: int = 1,
+    tries: int = TRIES,
+    moves: float = MOVES,
+) -> Schedule:
     """Lay a schedule out for the kernels."""
-    return Schedule(np.array(heat, dtype=np.float64), np.array(price, dtype=np.float64), np.array([candidates, drawn]))
+    choices = np.array([candidates, drawn, tries])
+    return Schedule(np.array(heat, dtype=np.float64), np.array(price, dtype=np.float64), choices, np.array([moves]))
 
 
 @kernel_struct
@@ -54,15 +63,26 @@ class Neighbours:
 
 @kernel_struct
 class StepRoom:
-    """Memory for one step: the work that both classes would have, and the classes that are beyond a limit."""
+    """Memory for steps: the work that two classes would have, classes beyond a limit, and how much work is allowed."""
 
     work: Ints = array(np.int64, 2)  # two classes × attributes
     beyond: Ints = array(np.int64)  # numbers of classes
+    allowed: Ints = array(np.int64, 2)  # attributes × sizes of a class
 
 
-def step_room(limits: Limits, classes: int) -> StepRoom:
-    """Return memory for the steps between so many classes."""
-    return StepRoom(np.empty((2, len(limits.attributes)), dtype=np.int64), np.empty(classes, dtype=np.int64))
+def step_room(limits: Limits, state: ClassState) -> StepRoom:
+    """Return memory for the steps between some classes."""
+    attributes, (classes, largest) = len(limits.attributes), state.members.shape
+    allowed = np.empty((attributes, largest + 1), dtype=np.int64)
+    _fill_allowed(limits, allowed)
+    return StepRoom(np.empty((2, attributes), dtype=np.int64), np.empty(classes, dtype=np.int64), allowed)
+
+
+@kernel
+def _fill_allowed(limits: Limits, allowed: Ints) -> None:
+    for a in range(allowed.shape[0]):
+        for size in range(allowed.shape[1]):
+            allowed[a, size] = allowed_work(limits, size, a)
 
 
 @slow_kernel(1.7)
@@ -89,7 +109,7 @@ def anneal(
         row = _random_row(state, plan.choices[1], generator)
         y = _nearest_class(table, state, near, row, REACH, plan.choices[0], generator)
         if y >= 0:
-            _try_step(table, limits, state, row, y, k, TRIES, heat, price, room, generator)
+            _try_step(table, limits, state, row, y, k, plan, heat, price, room, generator)
     return steps
 
 
@@ -149,7 +169,7 @@ def mend(
     heat, price = plan.heat[0], plan.price[0]
     for step in range(steps):
         if step % TURN == 0:
-            beyond = _classes_beyond(limits, state, room.beyond)
+            beyond = _classes_beyond(limits, state, room)
             if beyond == 0 or raised(stop):
                 return step
             price = plan.price[0] * (plan.price[1] / plan.price[0]) ** (step / steps)
@@ -166,21 +186,21 @@ def mend(
                 row = other
                 y = c
         if y >= 0:
-            _try_step(table, limits, state, row, y, k, MANY_TRIES, heat, price, room, generator)
+            _try_step(table, limits, state, row, y, k, plan, heat, price, room, generator)
     return steps
 
 
 @part
-def _classes_beyond(limits: Limits, state: ClassState, beyond: Ints) -> int:
+def _classes_beyond(limits: Limits, state: ClassState, room: StepRoom) -> int:
     """Gather the classes that are beyond a limit; return how many there are."""
     count = 0
     for c in range(len(state.size)):
         if state.size[c] > 0:
             within = True
             for a in range(len(limits.attributes)):
-                within = within and state.work[c, a] <= allowed_work(limits, state.size[c], a)
+                within = within and state.work[c, a] <= room.allowed[a, state.size[c]]
             if not within:
-                beyond[count] = c
+                room.beyond[count] = c
                 count += 1
     return count
 
@@ -237,7 +257,7 @@ def _try_step(
     row: int,
     y: int,
     k: int,
-    tries: int,
+    plan: Schedule,
     heat: float,
     price: float,
     room: StepRoom,
@@ -246,11 +266,11 @@ def _try_step(
     """Move a row to class y, or swap it with one of its members, if the step does not cost too much."""
     x = int(state.label[row])
     bound = -heat * np.log(uniform(generator))
-    bound += _charge(limits, state, x, price) + _charge(limits, state, y, price)  # what both pay now
-    if uniform(generator) < MOVES:
+    bound += _charge(limits, state, x, price, room) + _charge(limits, state, y, price, room)  # what both pay now
+    if uniform(generator) < plan.moves[0]:
         _move(table, limits, state, row, y, k, bound, price, room)
         return
-    size = state.size[y]
+    size, tries = state.size[y], plan.choices[2]
     first = integer_below(generator, size)
     for i in range(size if size < tries else tries):
         if _swap(table, limits, state, row, int(state.members[y, (first + i) % size]), bound, price, room):
@@ -258,17 +278,17 @@ def _try_step(
 
 
 @part
-def _charge(limits: Limits, state: ClassState, c: int, price: float) -> float:
+def _charge(limits: Limits, state: ClassState, c: int, price: float, room: StepRoom) -> float:
     """Return what a class pays for the limits that it is beyond."""
     charge = 0.0
     for a in range(len(limits.attributes)):
-        charge += _excess_charge(limits, state.work[c, a], state.size[c], a, price)
+        charge += _excess_charge(limits, state.work[c, a], state.size[c], a, price, room)
     return charge
 
 
 @part
-def _excess_charge(limits: Limits, work: int, size: int, a: int, price: float) -> float:
-    excess = work - allowed_work(limits, size, a)
+def _excess_charge(limits: Limits, work: int, size: int, a: int, price: float, room: StepRoom) -> float:
+    excess = work - room.allowed[a, size]
     return price * excess / limits.attributes[a].scale if excess > 0 else 0.0
 
 
@@ -299,8 +319,8 @@ def _move(
         value = int(limits.codes[row, a])
         work_x = work_after_move(limits, state.counts, x, size_x, a, value, -1)
         work_y = work_after_move(limits, state.counts, y, size_y, a, value, 1)
-        cost += _excess_charge(limits, work_x, size_x - 1, a, price)
-        cost += _excess_charge(limits, work_y, size_y + 1, a, price)
+        cost += _excess_charge(limits, work_x, size_x - 1, a, price, room)
+        cost += _excess_charge(limits, work_y, size_y + 1, a, price, room)
         room.work[0, a] = work_x
         room.work[1, a] = work_y
     if cost <= bound and keeps_persons(limits, state.members, x, size_x, row, -1):
@@ -333,8 +353,8 @@ def _swap(
         if mine != others:
             work_x = work_after_exchange(limits, state.counts, x, size_x, work_x, a, mine, others)
             work_y = work_after_exchange(limits, state.counts, y, size_y, work_y, a, others, mine)
-        cost += _excess_charge(limits, work_x, size_x, a, price)
-        cost += _excess_charge(limits, work_y, size_y, a, price)
+        cost += _excess_charge(limits, work_x, size_x, a, price, room)
+        cost += _excess_charge(limits, work_y, size_y, a, price, room)
         room.work[0, a] = work_x
         room.work[1, a] = work_y
     if cost > bound or not keeps_persons(limits, state.members, x, size_x, row, other):

@@ -9,12 +9,22 @@ import numpy as np
 from tclose.partition.shared.loss import LossTable
 from tclose.partition.shared.workers import Flag
 from tclose.partition.weave.bisection import ranks_of
-from tclose.partition.weave.exchange import Neighbours, Schedule, anneal, mend, sampled_costs, schedule, step_room
+from tclose.partition.weave.exchange import (
+    MANY_TRIES,
+    Neighbours,
+    Schedule,
+    anneal,
+    mend,
+    sampled_costs,
+    schedule,
+    step_room,
+)
 from tclose.partition.weave.limits import Limits
 from tclose.partition.weave.nearest import nearest_rows, no_nearest_rows
 from tclose.partition.weave.recarving import recarve, recarving_room
 from tclose.partition.weave.splitmix import seeded
 from tclose.partition.weave.state import ClassState, state_of
+from tclose.table.classes import ranked
 from tclose.types import Floats, Ints, SmallInts
 
 SAMPLED_SWAPS = 512  # whose costs tell where to begin the temperature
@@ -38,8 +48,8 @@ class Group:
         cls, losses: LossTable, limits: Limits, points: Floats, orders: SmallInts, labels: Ints, k: int, stop: Flag
     ) -> Group:
         """Gather the classes of some rows; their labels need not be consecutive."""
-        numbers, labels = np.unique(labels, return_inverse=True)
-        state = state_of(losses, limits, labels, len(numbers) // 2 + 8)
+        labels, classes = ranked(labels)
+        state = state_of(losses, limits, labels, classes // 2 + 8)
         nearest = nearest_rows(points) if losses.squared else no_nearest_rows(len(labels))
         return cls(losses, limits, state, Neighbours(orders, ranks_of(orders), nearest), k, stop)
 
@@ -52,13 +62,13 @@ class Group:
 
     def anneal(self, steps_per_row: float, course: Schedule, seed: int) -> None:
         """Exchange rows; classes may end beyond a limit."""
-        steps, room = int(steps_per_row * len(self.state.label)), step_room(self.limits, len(self.state.size))
+        steps, room = int(steps_per_row * len(self.state.label)), step_room(self.limits, self.state)
         anneal(*self._arguments, steps, course, room, seeded(seed), self.stop)
 
     def mend(self, heat: float, price: float, seed: int) -> None:
         """Exchange rows of classes that are beyond a limit, at a rising price, until none is or it takes too long."""
-        steps, room = MENDING * len(self.state.label), step_room(self.limits, len(self.state.size))
-        course = schedule((heat, heat), (price, MENDING_RISE * price), 1)
+        steps, room = MENDING * len(self.state.label), step_room(self.limits, self.state)
+        course = schedule((heat, heat), (price, MENDING_RISE * price), 1, tries=MANY_TRIES)
         mend(*self._arguments, steps, course, room, seeded(seed), self.stop)
 
     def swap_costs(self, candidates: int, seed: int) -> Floats:

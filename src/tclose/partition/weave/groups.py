@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tclose.partition.shared.loss import LossTable
 from tclose.table.classes import rows_by_label
 from tclose.types import Floats, Ints, SmallInts
+
+Rows = NDArray[np.signedinteger[Any]]
 
 
 def groups_of(labels: Ints, table: LossTable, most: int, random: np.random.Generator) -> list[Ints]:
@@ -26,15 +30,23 @@ def groups_of(labels: Ints, table: LossTable, most: int, random: np.random.Gener
 def orders_within(orders: SmallInts, groups: Sequence[Ints]) -> list[SmallInts]:
     """Return, per group, the places of its rows in the order of each quasi-identifier; other rows are left out."""
     sizes = [len(rows) for rows in groups]
-    group_of = np.full(orders.shape[1], len(groups), dtype=np.int32)
     place = np.zeros(orders.shape[1], dtype=np.int32)
-    group_of[np.concatenate(groups)] = np.repeat(np.arange(len(groups), dtype=np.int32), sizes)
     place[np.concatenate(groups)] = np.concatenate([np.arange(size, dtype=np.int32) for size in sizes])
-    within = np.empty_like(orders)
-    for order, places in zip(orders, within, strict=True):
-        places[:] = place[order[rows_by_label(group_of[order], len(groups) + 1)]]
+    within = place[arranged(orders, group_of_rows(groups, orders.shape[1]), len(groups) + 1)]
     parts = np.split(within, np.cumsum(sizes), axis=1)
     return [np.ascontiguousarray(part) for part in parts[: len(groups)]]
+
+
+def group_of_rows(groups: Sequence[Rows], rows: int) -> SmallInts:
+    """Return the number of each row's group; a row that is in none of them has the next number."""
+    numbers = np.full(rows, len(groups), dtype=np.int32)
+    numbers[np.concatenate(groups)] = np.repeat(np.arange(len(groups), dtype=np.int32), [len(each) for each in groups])
+    return numbers
+
+
+def arranged(orders: SmallInts, group_of: SmallInts, groups: int) -> SmallInts:
+    """Return the rows group by group, in the order of each quasi-identifier."""
+    return np.stack([order[rows_by_label(group_of[order], groups)] for order in orders])
 
 
 def _centres(labels: Ints, sizes: Ints, table: LossTable) -> Floats:

@@ -8,11 +8,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from tclose.partition.weave.effort import Effort, Pass
+from tclose.partition.weave.effort import Effort, Pass, worthwhile
 from tclose.partition.weave.pilot import chosen_share
 from tclose.partition.weave.table import WeaveTable
 from tclose.types import Ints, Progress, stretch
 
+TINY = 1e-9  # a loss
 PILOTED = 0.2  # of the progress of choosing a start, when a share of t is chosen
 
 
@@ -23,6 +24,7 @@ class OwnClasses:
     table: WeaveTable
     best: Ints | None = None
     used: set[float] = field(default_factory=set)  # losses of the formed classes that have been improved
+    gained: float = 0.0  # share of the loss that the last pass over formed classes took away, by a step for each row
 
     def improved(self, effort: Effort, seed: int, progress: Progress) -> Iterator[Ints]:
         """Yield the improved classes of every start, then the best of them improved further."""
@@ -34,12 +36,15 @@ class OwnClasses:
             yield from self._woven(effort, seed, progress)
 
     def _woven(self, effort: Effort, seed: int, progress: Progress) -> Iterator[Ints]:
+        first = worthwhile(effort.passes[0], self.gained)
         starts = self._starts(effort, stretch(progress, 0.0, effort.formed, "choosing a start"))
-        works = [effort.passes[0].steps] * len(starts) + [sum(plan.steps for plan in effort.passes[1:])]
+        works = [first.steps] * len(starts) + [sum(plan.steps for plan in effort.passes[1:])]
         ends = effort.formed + (1.0 - effort.formed) * np.cumsum([0.0, *works]) / sum(works)
         parts = [stretch(progress, start, end) for start, end in pairwise(ends.tolist())]
         for number, start in enumerate(starts):
-            yield self._keep(improved(self.table, start, effort, effort.passes[:1], seed + number, parts[number]))
+            labels = improved(self.table, start, effort, [first], seed + number, parts[number])
+            self.gained = (1.0 - self.table.loss(labels) / max(self.table.loss(start), TINY)) / first.steps
+            yield self._keep(labels)
         if effort.passes[1:] and self.best is not None:
             yield self._keep(improved(self.table, self.best, effort, effort.passes[1:], seed, parts[-1]))
 
@@ -60,7 +65,7 @@ class OwnClasses:
             progress = stretch(progress, PILOTED, 1.0)
         formed, bounds = {}, np.linspace(0.0, 1.0, len(shares) + 1).tolist()
         for share, part in zip(shares, pairwise(bounds), strict=True):
-            labels = self.table.form_classes(share, stretch(progress, *part))
+            labels = self.table.form_classes(share, stretch(progress, *part), effort.recuts)
             formed[self.table.loss(labels)] = labels
         chosen = sorted(formed.keys() - self.used)[: effort.starts - len(starts)]
         self.used.update(chosen)

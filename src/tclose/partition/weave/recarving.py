@@ -81,7 +81,7 @@ def recarve(
         rate = LOWEST_RATE * (HIGHEST_RATE / LOWEST_RATE) ** uniform(generator)
         for i in range(count):
             room.labels[i] = 0
-        new = carve(table, limits, room.rows, count, k, usual, rate, room.carving, room.labels, stop)
+        new = carve(table, limits, room.rows, count, k, usual, MOST_ROWS, rate, room.carving, room.labels, stop)
         if new <= classes + free and _is_better(table, state, room, classes, count, new):
             free = _replace(table, limits, state, room, classes, count, new, free)
     return rounds

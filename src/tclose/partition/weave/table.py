@@ -6,32 +6,31 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.partition.problem import Problem
 from tclose.partition.shared.loss import LossTable, loss_table, total_loss
 from tclose.partition.shared.merging import merged
 from tclose.partition.shared.workers import Flag, in_parallel, lowered_flag
 from tclose.partition.weave.bisection import cells_of, orders_of
-from tclose.partition.weave.carving import CarvingRoom, carve, carving_room
+from tclose.partition.weave.carving import LOOKED_AT, CarvingRoom, carve, carving_room
 from tclose.partition.weave.effort import Effort, Pass
 from tclose.partition.weave.exchange import Schedule, schedule
 from tclose.partition.weave.group import Group
-from tclose.partition.weave.groups import groups_of, orders_within
+from tclose.partition.weave.groups import Rows, groups_of, orders_within
 from tclose.partition.weave.limits import Limits, limits_of
+from tclose.partition.weave.recutting import Recutting
 from tclose.partition.weave.state import beyond_limits
 from tclose.partition.weave.transport import smallest_class_size
+from tclose.table.classes import rows_by_label
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
-
-Rows = NDArray[np.signedinteger[Any]]
 
 FEW_ROWS = 500  # of a table on which a thread takes longer to start than to end
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
 CELL = 100  # rows of a cell, out of which classes are carved
 BATCH = 32  # cells that a thread carves in one go
+FEW_LOOKED_AT = 256  # rows of a cell of a large table, for each row that a class grows by
 RATE = 1.0  # loss per row of excess work, at which classes are carved
 MOST_EDGES = 4096  # of an attribute whose classes are still carved and improved
 USUAL_SIZE = 4  # times k, of a class to begin with
@@ -93,36 +92,55 @@ class WeaveTable:
         """The rows in the order of each quasi-identifier."""
         return orders_of(self.losses)
 
-    def form_classes(self, share: float, progress: Progress) -> Ints:
+    def form_classes(self, share: float, progress: Progress, recuts: Sequence[int] = ()) -> Ints:
         """Bisect the rows into cells that use up a share of t, and carve classes out of each cell.
 
-        A larger effort may begin with the same classes as a smaller one, so they are kept.
+        Before they are carved, cells are cut again in groups of so many rows. A larger effort may begin with the same
+        classes as a smaller one, so they are kept.
         """
         if share not in self.formed:
-            self.formed[share] = self._form(share, progress)
+            self.formed[share] = self._form(share, progress, recuts)
         return self.formed[share]
 
-    def _form(self, share: float, progress: Progress) -> Ints:
-        largest = 2 * self.k if self.wide else max(CELL, 2 * self.k)
+    def _form(self, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
         bisecting = stretch(progress, 0.0, BISECTED, "forming cells")
-        common = (self.losses, self.limits, self.orders, self.k, largest, share)
-        cells = cells_of(*common, bisecting, self.stop, quick=self._is_small)
         if self.wide:
+            cells = self._cells(share, 2 * self.k, bisecting)
             return _numbered(len(self), cells, (np.zeros(len(rows), dtype=np.int32) for rows in cells))
+        largest = max(CELL, 2 * self.k)
+        cells = self._recut(share, largest, recuts, bisecting) if recuts else self._cells(share, largest, bisecting)
 
         def carved(batch: Sequence[SmallInts]) -> list[SmallInts]:
             room = carving_room(self.losses, self.limits, max(len(rows) for rows in batch))
-            return [self._carved(rows, room) for rows in batch]
+            return [self._carved(rows, FEW_LOOKED_AT if recuts else LOOKED_AT, room) for rows in batch]
 
         carving = stretch(progress, BISECTED, 1.0, "carving classes")
         batches = [cells[first : first + BATCH] for first in range(0, len(cells), BATCH)]
         labels = in_parallel(carved, batches, carving, self.stop, quick=self._is_small)
         return _numbered(len(self), cells, chain.from_iterable(labels))
 
-    def _carved(self, rows: SmallInts, room: CarvingRoom) -> SmallInts:
+    def _cells(self, share: float, largest: int, progress: Progress) -> list[SmallInts]:
+        common = (self.losses, self.limits, self.orders, self.k, largest, share)
+        return cells_of(*common, progress, self.stop, quick=self._is_small)
+
+    def _recut(self, share: float, largest: int, recuts: Sequence[int], progress: Progress) -> list[SmallInts]:
+        """Return the rows of each cell of a large table, in the first order, after cells were cut again."""
+        bounds = pairwise(np.linspace(0.0, 1.0, len(recuts) + 3).tolist())
+        parts = [stretch(progress, *ends) for ends in bounds]
+        cells = self._cells(share, max(recuts), parts[0])
+        recutting = Recutting.of(self.losses, self.limits, self.orders, self.k, largest, share, self.stop)
+        labels = _numbered(len(self), cells, (np.zeros(len(rows), dtype=np.int32) for rows in cells))
+        labels, random = recutting.recut(labels, cells, parts[1]), np.random.default_rng(len(self))
+        for rows, part in zip(recuts, parts[2:], strict=True):
+            labels = recutting.recut(labels, groups_of(labels, self.losses, rows, random), part)
+        ends = np.cumsum(np.bincount(labels))
+        return np.split(self.orders[0][rows_by_label(labels[self.orders[0]], len(ends))], ends[:-1])
+
+    def _carved(self, rows: SmallInts, looked_at: int, room: CarvingRoom) -> SmallInts:
         """Return the classes that are carved out of some rows, which form a class."""
         order, labels = rows.astype(np.int64), np.zeros(len(rows), dtype=np.int32)
-        carve(self.losses, self.limits, order, len(rows), self.k, self.usual_size, RATE, room, labels, self.stop)
+        common = (self.losses, self.limits, order, len(rows), self.k, self.usual_size, looked_at)
+        carve(*common, RATE, room, labels, self.stop)
         return labels
 
     def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
@@ -161,7 +179,8 @@ class WeaveTable:
         heat, price = self._heat(labels, effort, plan, random), self._price(plan)
         bounds = np.linspace(0.0, 1.0, plan.slices + 1).tolist()
         for start, end in pairwise(bounds):
-            course = schedule(_between(heat, start, end), _between(price, start, end), plan.candidates, plan.drawn)
+            ends = (_between(heat, start, end), _between(price, start, end))
+            course = schedule(*ends, plan.candidates, plan.drawn, plan.tries, plan.moves)
 
             def exchange(group: Group, seed: int, course: Schedule = course, end: float = end) -> None:
                 group.anneal(plan.steps / plan.slices, course, seed)
@@ -198,7 +217,8 @@ class WeaveTable:
 
     def _group(self, labels: Ints, rows: Rows, orders: SmallInts) -> Group:
         part = self.part(rows)
-        return Group.of(part.losses, part.limits, part._scaled_points, orders, labels[rows], self.k, self.stop)
+        points = part._scaled_points if part.losses.squared else part.points
+        return Group.of(part.losses, part.limits, points, orders, labels[rows], self.k, self.stop)
 
     @property
     def _scaled_points(self) -> Floats:
