@@ -10,7 +10,6 @@ import pickle
 import secrets
 import warnings
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -58,6 +57,7 @@ from tclose.spark.row_parcels import (
     cut_rows,
     finished_buckets,
     split_parts,
+    without_rows,
 )
 from tclose.table import CountedTable
 from tclose.types import Ints, Progress, Repeating, silent, stretch
@@ -102,9 +102,10 @@ def published(
         raise InputError("part_rows is the least number of rows of a part: 1 or more")
     chosen = secrets.randbits(63) if seed is None else given_seed(seed)
     run = _Run(df, policy, effort, part_rows, chosen, told)
-    with ExitStack() as stack:
-        stack.callback(run.forget)
+    try:
         return run.published(created(), name)
+    finally:
+        run.forget()
 
 
 class _Run:
@@ -125,28 +126,24 @@ class _Run:
         for leak in leaks:
             warnings.warn(leak, LeakWarning, 4)
         finished = self._finished(learned)
-        about = {row.place: pickle.loads(row.payload) for row in self._rows(finished, ABOUT)}
+        found = self._rows(finished, ABOUT)
+        about = [(row.place, *without_rows(row.payload)) for row in sorted(found, key=lambda row: row.place)]
         totals = Totals(learned)
-        for _, bucket in (about[place] for place in sorted(about)):
+        for _, _, bucket in about:
             totals.add(bucket)
         self.told(WRITTEN, "judging")
-        try:
-            judged = self._judged(learned, finished)
-        except SparkFailed:
-            raise
-        except (InputError, PolicyError) as error:
-            raise not_judged_as_written(error) from None
+        judged = self._judged(learned, finished)
         if not judged.result.satisfied or int(judged.sizes.sum()) != learned.table.rows:
             raise InternalError("the finished release does not hold what was asked for, so it was not released")
-        names = dict(zip(sorted(about), part_names(len(about)), strict=True))
-        files = [WrittenFile(names[place], int(about[place][1].sizes.sum()), about[place][0]) for place in names]
+        names = dict(zip((place for place, _, _ in about), part_names(len(about)), strict=True))
+        files = [WrittenFile(names[place], int(bucket.sizes.sum()), digest) for place, digest, bucket in about]
         certificate = totals.certificate(judged.result, files, begun=begun, name=name)
         certificate = with_sizes(certificate, [judged.sizes], self.policy.k)
         self._kept.remove(finished)
         return SparkRelease(
             finished=finished,
             names=names,
-            columns=next(iter(about.values()))[1].frame,
+            columns=about[0][2].frame,
             original=self.df.schema,
             certificate=certificate,
             result=judged.result,
@@ -227,9 +224,14 @@ class _Run:
             job = partial(counted_buckets, what=what, person=person)
             files = finished.filter(F.col("kind") == ROWS)
             parcels = files.mapInArrow(on_executor(job), PARCELS_IN_SPARK)
-            with counted_on_cluster(parcels, what, self.told.beat) as cluster:
-                cluster.check_cells()
-                return judge_counted(CountedTable.of(cluster.counted[0], policy), policy)
+            try:
+                with counted_on_cluster(parcels, what, self.told.beat) as cluster:
+                    cluster.check_cells()
+                    return judge_counted(CountedTable.of(cluster.counted[0], policy), policy)
+            except SparkFailed:
+                raise
+            except (InputError, PolicyError) as error:
+                raise not_judged_as_written(error) from None
 
     def _raise_mistakes(self, frame: DataFrame) -> None:
         """Let Spark make a frame, and raise the first mistake that it met."""
