@@ -31,16 +31,26 @@ $(READY): pyproject.toml
 	  (apt-get update && apt-get install --yes --no-install-recommends chromium) >/dev/null 2>&1 || true; fi
 	@touch $@
 
+# Spark is tested on a real cluster of this machine: installed where we may; elsewhere those tests skip and say how.
+.venv/.spark: $(READY)
+	@if ! command -v java >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing Java for the tests of Spark ..."; \
+	  (apt-get update && apt-get install --yes --no-install-recommends openjdk-17-jre-headless) >/dev/null 2>&1 || true; fi
+	@if command -v java >/dev/null && ! $(BIN)/python -c 'import pyspark' 2>/dev/null; then \
+	  echo "installing pyspark for the tests of Spark ..."; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,spark]' >/dev/null 2>&1 || true; fi
+	@touch $@
+
 demo: $(READY)
 	@$(BIN)/tclose demo --force
 
-test: $(READY) .venv/.browser
+test: $(READY) .venv/.browser .venv/.spark
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not soak"
 
 test-fast: $(READY)
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not soak"
 
-soak: $(READY) .venv/.browser
+soak: $(READY) .venv/.browser .venv/.spark
 	@$(BIN)/python -m pytest -n auto -m soak
 	@TCLOSE_EXAMPLES=50 $(BIN)/python -m pytest -n auto -m "not soak" $(MORE_EXAMPLES)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "papers",
     "partition",
     "policy/test_draft_of_real_tables.py",
+    "spark",
     "sql",
     "compare",
     "report",
@@ -103,6 +105,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow, in one place, so that anybody can see what the fast tests are."""
+    items.sort(
+        key=lambda item: "spark" not in item.nodeid
+    )  # first: xdist steals from the end, so one worker has a cluster
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if not SLOW_PLACES.isdisjoint([item.path, *item.path.parents]) or fixtures & STARTS_PROCESSES:
@@ -118,6 +123,19 @@ def data(pytestconfig: pytest.Config) -> Path:
     if not folder.exists():
         pytest.skip(f"{folder} is not there")
     return folder
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[SimpleNamespace]:
+    """A Spark cluster of two workers: its `machines`, a session on it (`spark`), and where Spark Connect listens."""
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java: apt-get install --yes --no-install-recommends openjdk-17-jre-headless")
+    pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'tclose[spark]'")
+    place = runpy.run_path(str(HERE / "spark" / "cluster.py"))
+    port = place["free_port"]()
+    with place["started"]() as machines, place["session"](machines.address, machines.folder, port) as spark:
+        settings = place["settings"](machines.folder, place["free_port"]())
+        yield SimpleNamespace(spark=spark, machines=machines, remote=f"sc://127.0.0.1:{port}", settings=settings)
 
 
 MISBEHAVING = '''

@@ -16,11 +16,12 @@ from tclose.partition import METHODS
 
 SOURCE = Path(tclose.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
-BASE = {"errors", "types", "words"}
+BASE = {"errors", "threads", "types", "words"}
 NUMERICS = {*BASE, "policy", "table", "distance", "privacy"}
 EDGES = {  # the folders and modules that each may import at the top of a file, its own aside
     "errors": set(),
     "types": set(),
+    "threads": set(),
     "words": {"errors", "types"},
     "policy": BASE,
     "table": {*BASE, "policy"},
@@ -34,6 +35,7 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
     "engine": {*NUMERICS, "partition", "recode", "measure", "release"},
     "compare": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
     "report": {*NUMERICS, "partition", "recode", "measure", "release", "compare"},
+    "spark": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
     "examples": {*BASE, "table"},
     "steps": {*NUMERICS, "partition", "recode", "measure", "release", "sql"},
     "cli": {*BASE, "policy", "steps"},
@@ -41,9 +43,9 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
 IN_FUNCTIONS = {  # further edges, taken only when somebody asks
     "release": {"report"},
     "compare": {"report"},
-    "steps": {"engine", "compare", "report", "examples"},
+    "steps": {"engine", "compare", "report", "examples", "spark"},
 }
-SEES_FRAMES = {"table", "recode", "release", "engine", "cli", "examples"}
+SEES_FRAMES = {"table", "recode", "release", "engine", "spark", "cli", "examples"}
 BUILT_ON = {"parts": {"weave"}}  # what is no method, but brings one to tables of another size
 FRAMES = {"polars", "narwhals", "pandas", "pyarrow"}
 HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn", "sqlglot"}

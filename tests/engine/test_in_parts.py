@@ -22,6 +22,7 @@ from tclose.engine.in_parts.shared_values import attributes_of
 from tclose.engine.in_parts.splitting import PublishedColumns, split_part
 from tclose.engine.work_folder import WorkFolder
 from tclose.examples import hospital
+from tclose.partition.parts import random_of_rows
 from tclose.privacy.judge import verdicts
 from tclose.table.classes import Classes
 
@@ -48,7 +49,7 @@ def parts_of(learned: Learned, frame: pl.DataFrame) -> tuple[PartPlan, list[pl.D
     table = pickle.loads(pickle.dumps(learned.table))
     rows = table.publishable(frame[list(table.columns)])
     counts, coded = PieceCounts(plan, table), table.coded(rows)
-    pieces = plan.pieces_of(coded, 0)
+    pieces = plan.pieces_of(coded, random_of_rows(plan.seed, 0, len(coded)))
     half = len(pieces) // 2
     for part in (np.arange(half), np.arange(half, len(pieces))):
         counts.add(table.coded(rows[part]), pieces[part])

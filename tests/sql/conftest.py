@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -102,16 +103,10 @@ def _read(line: dict[str, str]) -> Line:
 
 
 @pytest.fixture(scope="session")
-def spark_judge() -> Iterator[Judge]:
+def spark_judge(cluster: SimpleNamespace) -> Judge:
     """Judge a table in Spark."""
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java: apt-get install --yes --no-install-recommends default-jre-headless")
-    sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed: pip install pyspark")
-    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1", "spark.log.level": "ERROR"}
-    builder = sql.SparkSession.builder.master("local[1]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    session = cluster.spark.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", "1")
 
     def judge(frame: pl.DataFrame, policy: tclose.Policy) -> list[Line]:
         kinds = {**TYPES, pl.String: "STRING", pl.Float64: "DOUBLE", pl.Null: "STRING"}
@@ -120,8 +115,7 @@ def spark_judge() -> Iterator[Judge]:
         query = tclose.sql_check(policy, table="visits", dialect="spark").rstrip(";")
         return [row.asDict() for row in session.sql(query).collect()]
 
-    yield judge
-    session.stop()
+    return judge
 
 
 @pytest.fixture(scope="session")

@@ -42,9 +42,12 @@ from tclose.errors import InputError
 )
 @click.option(
     "--engine",
-    type=click.Choice(steps.ENGINES),
+    type=click.Choice(steps.PUBLISHING_ENGINES),
     default="auto",
-    help="Where the release is made: in memory, or from disk in parts; auto takes disk from a million rows on.",
+    help="Where the release is made: in memory, or in parts: from disk, on Spark; auto takes disk from a million rows.",
+)
+@click.option(
+    "--master", metavar="URL", help="The cluster of the engine spark: spark://HOST:7077, yarn, sc://HOST:15002."
 )
 @click.option("--resume", is_flag=True, help="Continue a run of the engine disk that was killed.")
 @click.option("--bound", is_flag=True, help="Also prove how much of the detail every release must lose.")
@@ -73,7 +76,8 @@ def anonymize(
     public: bool,
     guard_formulas: bool,
     part_rows: int | None,
-    engine: steps.Engine,
+    engine: steps.PublishingEngine,
+    master: str | None,
     resume: bool,
     bound: bool,
     bound_seconds: float | None,
@@ -110,6 +114,7 @@ def anonymize(
             bound_proof=bound_proof,
             part_rows=part_rows,
             engine=engine,
+            master=master,
             resume=resume,
             force=force,
             progress=bar,

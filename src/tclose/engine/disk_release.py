@@ -21,7 +21,7 @@ import polars as pl
 from tclose.engine.compiling import announced
 from tclose.engine.disk import counted
 from tclose.engine.in_parts.buckets import FinishedBucket, buckets_for, by_bucket, finished_bucket
-from tclose.engine.in_parts.finishing import Totals, judging_policy
+from tclose.engine.in_parts.finishing import Totals, judging_policy, record_of
 from tclose.engine.in_parts.learning import Learned, Learning
 from tclose.engine.in_parts.planning import PartPlan, PieceCounts, whole_of_part
 from tclose.engine.in_parts.refusing import check_in_parts
@@ -33,6 +33,7 @@ from tclose.errors import InputError, InternalError, LeakWarning, PolicyError
 from tclose.measure.exposure import Exposed
 from tclose.measure.lost import LostDetail
 from tclose.partition import DEFAULT_METHOD, METHODS
+from tclose.partition.parts import random_of_rows
 from tclose.policy import Policy
 from tclose.privacy.counted import JudgedCounts, judge_counted
 from tclose.privacy.group_counts import counted_by_person
@@ -117,7 +118,7 @@ def anonymize_table(
         files.lie_in(work.path)
         run = _Run(source, policy, asked, seed, work, told)
         release = run.published(files, begun)
-        contents = {"certificate": release.certificate.to_bytes(), "record": _record(seed)}
+        contents = {"certificate": release.certificate.to_bytes(), "record": record_of(seed)}
         for what in contents.keys() & others.keys():
             held[what].write(partial(_put, contents[what]))
         publish(held[what] for what in (*others, "release"))
@@ -233,7 +234,7 @@ class _Run:
             if not rows.height:
                 continue
             table = learned.table.coded(rows)
-            own = plan.pieces_of(table, first)
+            own = plan.pieces_of(table, random_of_rows(self.seed, first, len(table)))
             counts.add(table, own)
             first += rows.height
             for piece, found in _by_piece(rows, own):
@@ -352,11 +353,6 @@ def _request(source: TableOnDisk, policy: Policy, asked: Asked) -> dict[str, Any
 
 def _drawn() -> int:
     return secrets.randbits(63)
-
-
-def _record(seed: int) -> bytes:
-    notes = {"seed": seed, "method": DEFAULT_METHOD, "version": version("tclose")}
-    return (json.dumps(notes) + "\n").encode()
 
 
 def _put(data: bytes, file: BinaryIO) -> None:

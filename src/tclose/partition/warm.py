@@ -81,6 +81,11 @@ RUNS = (  # together they use every kernel
 )
 
 
+def warm_weave() -> None:
+    """Compile the kernels of weave and of parts that are not on disk."""
+    RUNS[0]()
+
+
 def warm(progress: Progress = silent) -> int:
     """Compile every kernel that is not on disk by running every method that has any; return how many were compiled."""
     for run in RUNS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -65,12 +66,12 @@ def needs_all_classes(policy: Policy) -> bool:
 
 def judge_counted(table: CountedTable, policy: Policy, progress: Progress = silent) -> JudgedCounts:
     """Judge the classes of a counted table."""
-    if not table.groups.spilled:
-        return _judged_at_once(next(table.classes()), policy, progress)
+    if not table.groups.in_buckets:
+        return next(table.by_bucket(partial(_judged_at_once, policy=policy, progress=progress)))
     done, judged = 0, []
-    for classes in table.classes():
-        judged.append(_judged_bucket(classes, policy))
-        done += int(judged[-1].sizes.sum())
+    for bucket in table.by_bucket(partial(_judged_bucket, policy=policy)):
+        judged.append(bucket)
+        done += int(bucket.sizes.sum())
         progress(done / len(table), "judging")
     return _reduced(judged, table, policy)
 

@@ -35,7 +35,7 @@ def publishable_groups(groups: GroupedRows, policy: Policy, beat: Beat = still) 
     table = CountedTable.of(groups, policy)
     while True:
         beat()
-        classes = next(table.classes())
+        classes = table.all_classes()
         given = CountsOfGroups(classes, policy)
         _, verdicts = judge_counts(given, table.judged, policy, ())
         failing = [verdict for verdict in verdicts if not verdict.judgement.satisfied]

@@ -13,8 +13,8 @@ from tclose.privacy import TClosenessByGroup
 from tclose.privacy.judge import JudgedColumn, counted_once, distance_of, groups_of_values
 from tclose.privacy.registry import requirement
 from tclose.table import JointColumn
+from tclose.table.buckets import Extra
 from tclose.table.counted import CountedClasses
-from tclose.table.grouped import Extra
 from tclose.types import Ints
 
 

@@ -5,7 +5,6 @@ It does not know how the classes came about. The reference is a field of every s
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from tclose.table import CodedTable, JointColumn, SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.matching import known_places
 from tclose.table.values import ValueDomain
+from tclose.threads import threads
 from tclose.types import Ints, Progress, silent
 from tclose.words import legible
 
@@ -139,7 +139,7 @@ def judge_counts(
         return _finding(column, spec, counts, verdicts), verdicts
 
     verdicts, findings = [anonymity_verdict(given, policy)], {}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(threads()) as pool:
         answers = zip(columns, pool.map(judged, columns.values()), strict=True)
         for done, (name, (finding, more)) in enumerate(answers):
             findings[name] = finding

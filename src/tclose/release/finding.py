@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from tclose.errors import InputError
@@ -78,27 +79,46 @@ def _parts(
     folder: Path, files: Sequence[CertifiedFile], certificate: Path
 ) -> tuple[list[str], dict[str | None, bytes | Path]]:
     """Compare the files of a folder with those that were certified; its own certificate may lie among them."""
-    certified = {str(file.name): file for file in files}
+    certified = {str(file.name) for file in files}
     present = [name for name in visible_names(folder) if not _same(folder / name, certificate)]
-    missing, more = [name for name in certified if name not in present], [n for n in present if n not in certified]
-    renamed = _renamed(folder, [certified[name] for name in missing], more) if missing and more else {}
     strange = {name: why for name in present if name in certified and (why := no_part(folder / name)) is not None}
     problems = [f"{legible(name)} {why}, not the file that was certified" for name, why in strange.items()]
-    problems += [f"{legible(old)} is called {legible(new)} in the folder" for new, old in renamed.items()]
+    problems += name_problems(files, present, partial(_digests, folder))
+    return problems, {str(f.name): folder / str(f.name) for f in files if f.name in present and f.name not in strange}
+
+
+def name_problems(
+    files: Sequence[CertifiedFile],
+    present: Sequence[str],
+    digests_of: Callable[[Sequence[str]], Mapping[str, str | None]],
+) -> list[str]:
+    """Compare the names of the files in a folder with those that were certified.
+
+    `digests_of` returns the fingerprints of files, by which those that were renamed are known.
+    """
+    certified = {str(file.name): file for file in files}
+    missing, more = [name for name in certified if name not in present], [n for n in present if n not in certified]
+    renamed = _renamed([certified[name] for name in missing], digests_of(more)) if missing and more else {}
+    problems = [f"{legible(old)} is called {legible(new)} in the folder" for new, old in renamed.items()]
     if absent := [name for name in missing if name not in renamed.values()]:
         problems.append(f"the folder lacks {counted(len(absent), 'certified file')}: {_listed(absent)}")
     if others := [name for name in more if name not in renamed]:
         problems.append(f"the folder has {counted(len(others), 'file')} that nobody certified: {_listed(others)}")
-    return problems, {name: folder / name for name in certified if name in present and name not in strange}
+    return problems
 
 
-def _renamed(folder: Path, missing: Sequence[CertifiedFile], more: Sequence[str]) -> dict[str, str]:
+def _renamed(missing: Sequence[CertifiedFile], digests: Mapping[str, str | None]) -> dict[str, str]:
     """Return what certified files are called now, where their fingerprints tell; by their new names."""
     sought, renamed = {file.sha256: str(file.name) for file in missing}, {}
-    for name in more:
-        if no_part(folder / name) is None and (old := sought.pop(_digest(folder / name), None)) is not None:
+    for name, digest in digests.items():
+        if digest is not None and (old := sought.pop(digest, None)) is not None:
             renamed[name] = old
     return renamed
+
+
+def _digests(folder: Path, names: Sequence[str]) -> dict[str, str | None]:
+    """Return the fingerprints of files; what is no ordinary file has none."""
+    return {name: _digest(folder / name) if no_part(folder / name) is None else None for name in names}
 
 
 def _digest(path: Path) -> str:

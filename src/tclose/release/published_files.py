@@ -75,10 +75,11 @@ class FilesOf:
         """Return a file's bytes, compared with its fingerprint."""
         found = self.data[file.name]
         data = read_bytes(found) if isinstance(found, Path) else found
-        self._note_digest(file, sha256(data))
+        self.note_digest(file, sha256(data))
         return data
 
-    def _note_digest(self, file: CertifiedFile, digest: str) -> None:
+    def note_digest(self, file: CertifiedFile, digest: str) -> None:
+        """Compare the fingerprint of a file with what the certificate says."""
         self.changed[file.name] = self.changed.get(file.name, "") if digest == file.sha256 else CHANGED
 
     def note_rows(self, file: CertifiedFile, rows: int) -> None:
@@ -94,7 +95,7 @@ class FilesOf:
         too large for memory, and may change meanwhile.
         """
         with temporary_copy(Path(str(self.data[file.name])), beat) as (path, digest):
-            self._note_digest(file, digest)
+            self.note_digest(file, digest)
             yield path
 
     def _read(self, file: CertifiedFile, trial: OnTrial) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from tclose.release.verification import Verification, Verified
 from tclose.types import Progress, silent, stretch
 
 TableJudge = Callable[[Certificate, FilesOf, Progress], Verified]
+FindFiles = Callable[[Certificate], FilesOf]
 
 
 def verify(
@@ -54,8 +55,12 @@ def verify_with(
     digest: str | None,
     population: Any,
     progress: Progress,
+    find: FindFiles | None = None,
 ) -> Verification:
-    """Verify a release, whose only table is judged by `judge`, or as its layout does where there is none."""
+    """Verify a release, whose only table is judged by `judge`, or as its layout does where there is none.
+
+    `find` finds its files where they are not on this machine.
+    """
     report = progress
     report(0.0, "reading")
     loaded = load(certificate)
@@ -66,7 +71,7 @@ def verify_with(
     layout = LAYOUTS[promised.layout]
     if judge is not None and layout is not ENTRY:
         raise InputError("only a release of one table is verified out of core: use the engine memory")
-    files = files_of(release, promised, Path(certificate), in_memory=judge is None)
+    files = find(promised) if find else files_of(release, promised, Path(certificate), in_memory=judge is None)
     judged = (judge or layout.verify)(promised, files, stretch(report, 0.1, 1.0)) if files.whole else None
     verified = judged or Verified([], None)
     problems += [*files.problems(), *verified.problems]

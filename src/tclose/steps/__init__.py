@@ -23,7 +23,18 @@ from tclose.release.publication import Demonstration, Publication
 from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
-from tclose.steps.judging import ENGINES, Engine, bound, check, explain, sql, verify, verify_bound
+from tclose.steps.judging import (
+    ENGINES,
+    PUBLISHING_ENGINES,
+    Engine,
+    PublishingEngine,
+    bound,
+    check,
+    explain,
+    sql,
+    verify,
+    verify_bound,
+)
 from tclose.steps.preparing import doctor, init, method_options, methods, warm
 from tclose.steps.publishing import anonymize, demo
 from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
@@ -46,6 +57,7 @@ __all__ = [
     "METHODS",
     "NO_IDENTITY",
     "PROOF_STAYS",
+    "PUBLISHING_ENGINES",
     "RELEASE",
     "Attacks",
     "BoundVerification",
@@ -64,6 +76,7 @@ __all__ = [
     "Method",
     "ModelFinding",
     "Publication",
+    "PublishingEngine",
     "Reproduction",
     "Tradeoff",
     "Trial",

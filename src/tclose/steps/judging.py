@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 ENGINES = ("auto", "memory", "disk")
 Engine = Literal["auto", "memory", "disk"]
+PUBLISHING_ENGINES = (*ENGINES, "spark")
+PublishingEngine = Literal["auto", "memory", "disk", "spark"]
 
 
 def check(

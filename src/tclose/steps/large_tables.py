@@ -5,16 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tclose.errors import InputError
+from tclose.measure.exposure import Exposed
+from tclose.measure.lost import LostDetail
 from tclose.partition import METHODS
 from tclose.partition.options import checked
 from tclose.policy import Policy
+from tclose.release.certificate import Certificate
 from tclose.release.formats import ARROW
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
-from tclose.types import Progress
+from tclose.types import Progress, stretch
+
+
+class WrittenInParts(Protocol):
+    """A release that was made in parts, wherever: what was proved, and what its steward should know."""
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was proved."""
+
+    @property
+    def exposed(self) -> Exposed:
+        """What remains exposed."""
+
+    @property
+    def lost(self) -> tuple[LostDetail, ...]:
+        """That everything was lost, if so."""
+
+    @property
+    def leaks(self) -> tuple[str, ...]:
+        """Warnings about columns that give rows away."""
+
+    @property
+    def rigid(self) -> tuple[str, ...]:
+        """Of which attributes the smallest class can show one composition only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +75,9 @@ class LargeTable:
     ) -> Publication:
         """Publish the table out of core; `others` are files to write beside the release."""
         from tclose.engine import disk_release, memory
-        from tclose.engine.in_parts.refusing import check_in_parts
 
-        if self.whole:
-            raise InputError(f"{' and '.join(self.whole)} cannot be made out of core: use the engine memory")
-        check_in_parts(self.policy, self.method, self.options)
-        settings = checked(self.method, self.options)
         asked = disk_release.Asked(
-            effort=str(settings.get("effort", METHODS[self.method].choices[0])),
+            effort=self._effort(),
             part_rows=part_rows,
             seed=None if seed is None else memory.given_seed(seed),
             resume=resume,
@@ -65,6 +87,53 @@ class LargeTable:
         written = disk_release.anonymize(
             self.table, self.policy, out=self.out, others=paths, asked=asked, force=force, progress=progress
         )
+        return self._publication(written, paths)
+
+    def published_on_spark(
+        self,
+        others: Mapping[str, str | Path | None],
+        master: str | None,
+        *,
+        seed: int | None,
+        part_rows: int | None,
+        force: bool,
+        progress: Progress,
+    ) -> Publication:
+        """Publish a table of Parquet files on a cluster; `others` are files to write beside the release."""
+        effort = self._effort()
+        if master is None:
+            raise InputError("say which cluster: --master spark://HOST:7077, yarn, local[4] or sc://HOST:15002")
+        from tclose.spark.publishing import published
+        from tclose.spark.sessions import session, table_at
+
+        paths = {name: Path(path) for name, path in others.items() if path is not None}
+        making, writing = stretch(progress, 0.0, 0.95), stretch(progress, 0.95, 1.0)
+        with (
+            session(master) as spark,
+            published(
+                table_at(spark, str(self.table)), self.policy, effort, part_rows, seed, table_name(self.table), making
+            ) as release,
+        ):
+            release.write(
+                self.out,
+                certificate=paths.get("certificate"),
+                record=paths.get("record"),
+                force=force,
+                progress=writing,
+            )
+        return self._publication(release, paths)
+
+    def _effort(self) -> str:
+        """Return the effort of a release in parts; refuse what cannot be made in parts."""
+        from tclose.engine.in_parts.refusing import check_in_parts
+
+        if self.whole:
+            raise InputError(f"{' and '.join(self.whole)} cannot be made out of core: use the engine memory")
+        check_in_parts(self.policy, self.method, self.options)
+        settings = checked(self.method, self.options)
+        return str(settings.get("effort", METHODS[self.method].choices[0]))
+
+    def _publication(self, written: WrittenInParts, paths: Mapping[str, Path]) -> Publication:
         return Publication(
             certificate=written.certificate,
             out=self.out,

@@ -22,7 +22,7 @@ from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
 from tclose.steps.given import as_frame, check_report_libraries
-from tclose.steps.judging import Engine, check, verify
+from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
 from tclose.table import CodedTable
 from tclose.types import Progress, Repeating, silent, stretch
@@ -51,7 +51,8 @@ def anonymize(
     bound_seconds: float | None = None,
     bound_proof: str | Path | None = None,
     part_rows: int | None = None,
-    engine: Engine = "memory",
+    engine: PublishingEngine = "memory",
+    master: str | None = None,
     resume: bool = False,
     force: bool = False,
     progress: Progress = silent,
@@ -64,6 +65,7 @@ def anonymize(
     With `part_rows`, `out` is a new folder of Parquet files of so many rows each, about so many where the engine is
     `disk`. That engine reads a file in batches and splits it in parts, so that it need not fit into memory; `auto`
     chooses it for files of a million rows or more. With `resume`, it continues a run that was killed.
+    The engine `spark` does the same on the cluster `master`, and always writes a folder.
     """
     from tclose.engine import bounding, memory
     from tclose.engine.estimate import losses_with_estimates
@@ -74,12 +76,17 @@ def anonymize(
     check_both(method, asked)
     sources = sources_of(table, policy, asked)
     extra = (certificate, record, report, bound_proof)
-    check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=part_rows)
+    folder = part_rows or (1 if engine == "spark" else None)  # which always writes one
+    check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=folder)
     settings = {**preset, **(options or {})}
     whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
     large = LargeTable(table, asked, Path(out), method, settings, [what for what, needed in whole.items() if needed])
+    others = {"certificate": certificate, "record": record}
+    if engine == "spark":
+        return large.published_on_spark(others, master, seed=seed, part_rows=part_rows, force=force, progress=told)
+    if master is not None:
+        raise InputError("only the engine spark has a master: leave --master out, or say --engine spark")
     if large.on_disk(engine):
-        others = {"certificate": certificate, "record": record}
         return large.published(others, seed=seed, part_rows=part_rows, resume=resume, force=force, progress=told)
     if resume:
         raise InputError("only a run of the engine disk can be continued: leave --resume out")

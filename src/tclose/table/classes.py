@@ -6,7 +6,6 @@ needs a few integers per row, where grouping the cells themselves would copy the
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
+from tclose.threads import threads
 from tclose.types import Ints, SmallInts
 
 SMALL = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)  # these fit into 64 bits, signed
@@ -62,7 +62,7 @@ def classes_of(frame: pl.DataFrame) -> Classes:
     """Put equal rows into one class."""
     row_bits = frame.height.bit_length()
     key, span = np.zeros(frame.height, dtype=np.int64), 1
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(threads()) as pool:
         for codes, different in pool.map(_codes, frame.iter_columns()):
             key, span = joined_keys(key, span, codes, different, most=2 ** (63 - row_bits))
     return _grouped(key, span)

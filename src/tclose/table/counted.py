@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import polars as pl
 
 from tclose.errors import InputError, Mistakes
 from tclose.policy import Joint, Policy
+from tclose.table.buckets import Answer, BucketedRows, Extra, Grouping, Groups
 from tclose.table.classes import classes_of
 from tclose.table.coded import (
     NOTHING_LEFT,
@@ -20,7 +21,6 @@ from tclose.table.coded import (
     sensitive_columns,
     warn_of_like_values,
 )
-from tclose.table.grouped import Extra, GroupedRows, Grouping, Groups
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.joint import JointColumn, asked_by
 from tclose.table.sensitive import SensitiveColumn, SensitiveDomain
@@ -35,14 +35,14 @@ _NO_CODES = np.zeros(0, dtype=np.int64)
 class CountedTable:
     """What the judge knows of a table whose rows are not at hand: the columns have domains, and no codes."""
 
-    groups: GroupedRows
+    groups: BucketedRows
     domains: Mapping[str, ValueDomain]
     sensitive: Mapping[str, SensitiveColumn]
     joint: Mapping[str, JointColumn]
     hierarchies: Mapping[str, Hierarchy]  # of quasi-identifiers, from their files
 
     @classmethod
-    def of(cls, groups: GroupedRows, policy: Policy) -> CountedTable:
+    def of(cls, groups: BucketedRows, policy: Policy) -> CountedTable:
         """Learn the domains of all columns, as `encode` does."""
         if not groups.rows:
             raise InputError(NOTHING_LEFT if groups.withheld else "the table has a header but no rows")
@@ -76,13 +76,17 @@ class CountedTable:
         """Return the different values of a column that is compared."""
         return self.domains[name]
 
-    def classes(self) -> Iterator[CountedClasses]:
-        """Yield the classes, bucket by bucket: one bucket where everything is in memory."""
-        return (CountedClasses(self, groups) for groups in self.groups.buckets())
+    def by_bucket(self, work: Callable[[CountedClasses], Answer]) -> Iterator[Answer]:
+        """Do some work on the classes of each bucket, and yield the answers."""
+        return self.groups.each(partial(_on_classes, self, work))
+
+    def all_classes(self) -> CountedClasses:
+        """Return all classes, where they are in one bucket."""
+        return CountedClasses(self, self.groups.only_bucket())
 
     def joint_column(self, joint: Joint) -> JointColumn:
         """Find the tuples of some attributes, and how many rows show each."""
-        found = [_tuples(classes, joint.attributes) for classes in self.classes()]
+        found = list(self.by_bucket(partial(_tuples, names=joint.attributes)))
         names = list(map(str, range(len(joint.attributes))))
         tuples = pl.concat(found).group_by(names).agg(pl.col(ROWS).sum())
         parts = {
@@ -159,6 +163,10 @@ class CountedClasses:
     @cached_property
     def _grouping(self) -> Grouping:
         return self.table.groups.grouping
+
+
+def _on_classes(table: CountedTable, work: Callable[[CountedClasses], Answer], groups: Groups) -> Answer:
+    return work(CountedClasses(table, groups))
 
 
 def _tuples(classes: CountedClasses, names: Sequence[str]) -> pl.DataFrame:

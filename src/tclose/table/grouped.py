@@ -6,18 +6,18 @@ written to a temporary file, in buckets: equal visible cells lie in the same buc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 
 import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
+from tclose.table.buckets import EVERY, Answer, BucketedRows, Extra, Grouping, Groups, Zeros, lacking
 from tclose.table.classes import check_cells
 from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.table.spill import SpillFile
-from tclose.table.tally import Tally, comparable, marked_missing
+from tclose.table.tally import comparable
 from tclose.table.values import all_numbers, has_minus_zero, with_one_float_zero, without_minus
 from tclose.types import Beat, Bools, still
 
@@ -25,48 +25,8 @@ BUDGET = 128 << 20  # bytes of groups in memory; if adding up leaves more than h
 PENDING = 1 << 20  # groups of batches that wait to be added up, at least
 BUCKETS = 64
 
-EVERY = "every"  # the key of all rows, where no columns form classes
 
-Extra = tuple[str, ...]  # the columns that rows are counted by, beside those that form classes
-Groups = Mapping[Extra, pl.DataFrame]
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """What is counted: which columns form classes, and which further columns are counted in each class."""
-
-    visible: tuple[str, ...]
-    extras: tuple[Extra, ...]  # the empty one counts the rows of each class
-    compared: frozenset[str]  # columns whose cells must be text, numbers or dates
-    suppressed: tuple[str, ...]  # columns without whose value a row is withheld
-    person: str | None
-    missing: tuple[str, ...]
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that are read, each once."""
-        return tuple(dict.fromkeys([*self.visible, *(name for extra in self.extras for name in extra)]))
-
-    @property
-    def keys_of_all(self) -> list[str]:
-        """What all columns are called in a frame of groups: by their places."""
-        return [str(place) for place in range(len(self.columns))]
-
-    def keys_of(self, extra: Extra = ()) -> list[str]:
-        """Return what columns are called in a frame of groups: polars takes names such as ^x$ for patterns."""
-        keys = [self.key(name) for name in self.names_of(extra)]
-        return keys if self.visible else [EVERY, *keys]
-
-    def names_of(self, extra: Extra) -> list[str]:
-        """Return the columns by which rows are counted, each once."""
-        return list(dict.fromkeys((*self.visible, *extra)))
-
-    def key(self, name: str) -> str:
-        """Return what a column is called in a frame of groups."""
-        return str(self.columns.index(name))
-
-
-class GroupedRows:
+class GroupedRows(BucketedRows):
     """The groups of all batches so far."""
 
     def __init__(self, grouping: Grouping, *, budget: int | None, beat: Beat = still) -> None:
@@ -78,19 +38,34 @@ class GroupedRows:
         self._waiting = 0  # groups of batches since then
         self._size = 0  # bytes of all groups in memory
         self._spilled = SpillFile()
-        self._zeros: dict[str, tuple[bool, bool]] = {}  # has a column of text a -0; is all of it numbers
+        self.zeros = {}
         self._left_out: list[pl.DataFrame] = []  # the visible cells of classes that are no longer counted
+
+    @classmethod
+    def of_buckets(
+        cls, grouping: Grouping, buckets: Iterable[Groups], *, rows: int, withheld: int, zeros: Zeros
+    ) -> GroupedRows:
+        """Put buckets together that were counted elsewhere, of so many rows."""
+        made = cls(grouping, budget=None)
+        made.rows, made.withheld, made.zeros = rows, withheld, zeros
+        for groups in buckets:
+            for extra, frame in groups.items():
+                made._pending[extra].append(frame)
+        return made
 
     def check(self, columns: pl.DataFrame) -> None:
         """Refuse columns, given without rows, whose cells cannot be counted."""
         for name in self.grouping.columns:
             (comparable if name in self.grouping.compared else check_cells)(columns[name])
 
-    def add(self, batch: pl.DataFrame, rows: int) -> None:
-        """Count one more batch of so many rows, whose different cells were counted (`cell_groups`)."""
+    def add(self, batch: pl.DataFrame, rows: int, *, start: int | None = None) -> None:
+        """Count one more batch of so many rows, whose different cells were counted (`cell_groups`).
+
+        `start` is the number of its first row, where it is not the one after the rows that were read.
+        """
         texts = [key for key in self.grouping.keys_of_all if batch[key].dtype == pl.String]
         cells = {self.grouping.key(name): self._cells(batch, name) for name in self.grouping.columns}
-        first = batch[FIRST].cast(pl.Int64) + self.read
+        first = batch[FIRST].cast(pl.Int64) + (self.read if start is None else start)
         every = {} if self.grouping.visible else {EVERY: np.zeros(batch.height, dtype=np.int8)}
         groups = pl.DataFrame({**cells, **every, ROWS: batch[ROWS].cast(pl.Int64), FIRST: first})
         self._note_zeros(groups, texts)
@@ -122,13 +97,8 @@ class GroupedRows:
         return self.rows + self.withheld
 
     @property
-    def folded(self) -> list[str]:
-        """The columns of text in which -0 is 0."""
-        return [name for name in self.grouping.columns if self._zeros.get(self.grouping.key(name)) == (True, True)]
-
-    @property
     def left_out(self) -> pl.DataFrame | None:
-        """The visible cells of all classes that are left out."""
+        """The visible cells of classes that are no longer counted; None where there are none."""
         return pl.concat(self._left_out) if self._left_out else None
 
     def leave_out(self, classes: pl.DataFrame, rows: int) -> None:
@@ -137,7 +107,7 @@ class GroupedRows:
         self.rows, self.withheld = self.rows - rows, self.withheld + rows
 
     @property
-    def spilled(self) -> bool:
+    def in_buckets(self) -> bool:
         """Whether groups had to be written to a temporary file; certain once `buckets` were looked at."""
         return bool(self._spilled)
 
@@ -153,27 +123,24 @@ class GroupedRows:
             if found[()]:
                 yield {extra: self._one_zero(frames, extra) for extra, frames in found.items()}
 
-    def tallies(self, names: Sequence[str]) -> dict[str, Tally]:
-        """Count the cells of some columns, over all rows that are kept."""
-        extras = {name: next(e for e in self.grouping.extras if name in (*self.grouping.visible, *e)) for name in names}
-        tallies: dict[str, Tally] = {}
-        for groups in self.buckets():
-            for name, extra in extras.items():
-                rows = groups[extra][ROWS].to_numpy()
-                part = Tally.of_counts(name, groups[extra][self.grouping.key(name)], rows)
-                tallies[name] = tallies[name] + part if name in tallies else part
-        return tallies
+    def each(self, work: Callable[[Groups], Answer]) -> Iterator[Answer]:
+        """Do some work on every bucket, one after the other."""
+        return map(work, self.buckets())
 
-    def repeated(self) -> int:
-        """Return how many rows share their visible cells with another row; where a cell is missing, none does."""
-        rows = 0
-        for groups in self.buckets():
-            several = groups[()].filter(pl.col(ROWS) > 1)
-            known = np.ones(several.height, dtype=bool)
-            for key in self.grouping.keys_of():
-                known &= ~lacking(several[key], self.grouping.missing)
-            rows += int(several[ROWS].to_numpy()[known].sum())
-        return rows
+    def parcels(self) -> Iterator[tuple[Extra, pl.DataFrame]]:
+        """Yield all groups as they were counted, to be put together with those of other parts of a table.
+
+        Whether -0 is 0 is known only then, so both are groups.
+        """
+        self._add_up()
+        for extra, frames in self._pending.items():
+            for frame in frames:
+                yield extra, frame
+        if self._spilled:
+            for extra, bucket in product(self.grouping.extras, range(BUCKETS)):
+                if frames := self._spilled.frames((extra, bucket)):
+                    self._beat()
+                    yield extra, summed(pl.concat(frames), self.grouping.keys_of(extra))
 
     def close(self) -> None:
         """Give back the space on disk."""
@@ -213,21 +180,13 @@ class GroupedRows:
     def _note_zeros(self, groups: pl.DataFrame, texts: Sequence[str]) -> None:
         """Find out whether -0 is 0, which holds where all cells of a column of text are numbers."""
         for key in texts:
-            minus, numeric = self._zeros.get(key, (False, True))
+            minus, numeric = self.zeros.get(key, (False, True))
             if numeric:
                 numeric = all_numbers(groups[key], self.grouping.missing)
-                self._zeros[key] = (minus or has_minus_zero(groups[key]), numeric)
+                self.zeros[key] = (minus or has_minus_zero(groups[key]), numeric)
 
     def _one_zero(self, frames: Sequence[pl.DataFrame], extra: Extra) -> pl.DataFrame:
-        """Add frames up, with one spelling of zero."""
-        keys = self.grouping.keys_of(extra)
-        folded = [key for key in keys if self._zeros.get(key) == (True, True)]
-        groups = pl.concat(frames) if len(frames) > 1 else frames[0]
-        for key in folded:
-            groups = groups.with_columns(without_minus(groups[key]))
-        for classes in self._left_out:
-            groups = groups.join(classes, on=self.grouping.keys_of(), how="anti", nulls_equal=True)
-        return summed(groups, keys) if folded or len(frames) > 1 else groups
+        return added_up(frames, self.grouping.keys_of(extra), self.zeros, self._left_out)
 
     def _add_up(self) -> None:
         """Add up what the batches have counted; write it to the temporary file where it is too much."""
@@ -257,7 +216,7 @@ class GroupedRows:
 
     def _bucket_of(self, groups: pl.DataFrame) -> pl.Series:
         """Return the bucket of each group; cells that may turn out to be equal must have the same one."""
-        cells = [_alike(groups[key]).alias(str(place)) for place, key in enumerate(self.grouping.keys_of())]
+        cells = [alike(groups[key]).alias(str(place)) for place, key in enumerate(self.grouping.keys_of())]
         return (pl.DataFrame(cells).hash_rows() % BUCKETS).cast(pl.Int64).alias("bucket")
 
 
@@ -274,12 +233,31 @@ def summed(groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return groups.group_by(keys).agg(pl.col(ROWS).sum(), *first)
 
 
-def lacking(cells: pl.Series, missing: Sequence[str]) -> Bools:
-    """Tell which cells are missing, or mean that they are."""
-    return marked_missing(cells.cast(pl.String).fill_null(""), missing)
+def added_up(
+    frames: Sequence[pl.DataFrame], keys: Sequence[str], zeros: Zeros, left_out: Sequence[pl.DataFrame] = ()
+) -> pl.DataFrame:
+    """Put groups together, with one spelling of zero where all cells of a column of text are numbers.
+
+    Classes that are `left_out`, given by their visible keys, are not counted.
+    """
+    folded = [key for key in keys if zeros.get(key) == (True, True)]
+    groups = pl.concat(frames) if len(frames) > 1 else frames[0]
+    for key in folded:
+        groups = groups.with_columns(without_minus(groups[key]))
+    for classes in left_out:
+        groups = groups.join(classes, on=classes.columns, how="anti", nulls_equal=True)
+    return summed(groups, keys) if folded or len(frames) > 1 else groups
 
 
-def _alike(cells: pl.Series) -> pl.Series:
+def with_zeros(one: Zeros, other: Zeros) -> dict[str, tuple[bool, bool]]:
+    """Return what holds of columns of text of which two parts are known."""
+    none = (False, True)
+    pairs = {key: (one.get(key, none), other.get(key, none)) for key in {**one, **other}}
+    return {key: (first[0] or second[0], first[1] and second[1]) for key, (first, second) in pairs.items()}
+
+
+def alike(cells: pl.Series) -> pl.Series:
+    """Return cells in which those that may turn out to be equal are equal."""
     if cells.dtype.is_float():
         return cells.fill_nan(None)
     return without_minus(cells) if cells.dtype == pl.String else cells

@@ -17,9 +17,9 @@ import polars as pl
 
 from tclose.errors import Mistakes
 from tclose.policy import Policy
+from tclose.table.buckets import Extra, Grouping, lacking
 from tclose.table.coded import CodedTable, persons_of
 from tclose.table.counted import CountedTable
-from tclose.table.grouped import Extra, Grouping, lacking
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.joint import JointColumn
 from tclose.table.quasi import QuasiDomain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -45,7 +46,7 @@ class Totals:
 
     def add(self, bucket: FinishedBucket) -> None:
         """Add one more bucket."""
-        self.rows += bucket.frame.height
+        self.rows += int(bucket.sizes.sum())
         self.sizes.append(bucket.sizes)
         self.lost = self.lost + bucket.lost
         self.exposed = self.exposed + bucket.exposed
@@ -124,6 +125,12 @@ def about_release(learned: Learned, *, begun: str, name: str | None) -> About:
         table=name,
         loss=policy.chosen_loss,
     )
+
+
+def record_of(seed: int) -> bytes:
+    """Return the notes that allow a release to be repeated, for its steward's eyes only."""
+    notes = {"seed": seed, "method": DEFAULT_METHOD, "version": version("tclose")}
+    return (json.dumps(notes) + "\n").encode()
 
 
 def judging_policy(learned: Learned) -> Policy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +45,17 @@ class Learned:
     sampled: int  # rows of the sample for each part
 
 
+def sampled_of(part_rows: int) -> int:
+    """Return how many rows of the sample there are for each part."""
+    return min(SAMPLED, part_rows)
+
+
+def sample_bound(part_rows: int, halvings: int = 0) -> np.uint64:
+    """Return the number below which the random numbers of the sample's rows are."""
+    share = (2**64 * sampled_of(part_rows) // part_rows) >> halvings
+    return np.uint64(min(share, 2**64 - 1))
+
+
 class Learning:
     """Learns from batches of rows; what is kept grows with the number of different cells, not with that of rows."""
 
@@ -53,9 +64,9 @@ class Learning:
     ) -> None:
         self.policy, self.columns = policy, columns_read(policy, columns)
         self.spellings, self.groups = Spellings(policy), GroupedRows(learning_of(policy), budget=None, beat=beat)
-        self._beat, self._identifiers = beat, dict[str, GroupedRows]()
+        self._beat, self.identifiers = beat, dict[str, GroupedRows]()
         self._seed, self._part_rows = seed, part_rows or PART_ROWS
-        self._sampled = min(SAMPLED, self._part_rows)
+        self._sampled = sampled_of(self._part_rows)
         self._halvings = 0  # of the share of rows that are sampled
         self._sample: list[tuple[pl.DataFrame, RandomNumbers]] = []
 
@@ -65,16 +76,16 @@ class Learning:
         if self.policy.person is None:
             present = {column.name for column in columns.iter_columns() if forms_classes(column.dtype)}
             for name in present.intersection(self.policy.identifiers):
-                self._identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET, beat=self._beat)
+                self.identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET, beat=self._beat)
 
     @property
     def wanted(self) -> tuple[str, ...]:
         """The columns that have to be looked at: those that are read, and identifiers, which should not repeat."""
-        return (*self.columns, *self._identifiers)
+        return (*self.columns, *self.identifiers)
 
     def add(self, rows: pl.DataFrame) -> None:
         """Learn from one more batch of rows, of the columns that are wanted."""
-        for identifiers in self._identifiers.values():
+        for identifiers in self.identifiers.values():
             identifiers.add(counted_rows(rows, identifiers.grouping), rows.height)
         first = self.groups.read
         rows = pl.DataFrame({name: rows[name] for name in self.columns})
@@ -96,24 +107,30 @@ class Learning:
 
     @property
     def _bound(self) -> np.uint64:
-        share = (2**64 * self._sampled // self._part_rows) >> self._halvings
-        return np.uint64(min(share, 2**64 - 1))
+        return sample_bound(self._part_rows, self._halvings)
+
+    def adopt(
+        self, groups: GroupedRows, seen: Mapping[str, set[str | None]], sample: pl.DataFrame, halvings: int
+    ) -> None:
+        """Take what was learned elsewhere: counts, spellings of "no value", and a sample, whose share was halved."""
+        self.groups, self.spellings.seen = groups, dict(seen)
+        self._sample, self._halvings = [(sample, np.zeros(0, dtype=np.uint64))] if sample.height else [], halvings
 
     def warn(self) -> None:
         """Warn about identifiers that repeat."""
-        for name, identifiers in self._identifiers.items():
+        for name, identifiers in self.identifiers.items():
             warn_of_repeats(name, identifiers.repeated())
 
     def close(self) -> None:
         """Give back the space on disk."""
-        for identifiers in self._identifiers.values():
+        for identifiers in self.identifiers.values():
             identifiers.close()
 
     def finished(self) -> Learned:
         """Find the rows that can be published, and learn the domains from them."""
         counted = publishable_groups(self.groups, self.policy, self._beat)
         table = LearnedTable.of(counted, self.policy, self.columns, self.spellings)
-        classes = next(counted.classes())
+        classes = counted.all_classes()
         keys = classes.shown(np.ones(len(classes), dtype=bool))
         groups = dict(zip(self.policy.keep, keys.iter_columns(), strict=False))  # without kept columns, none
         sample = pl.concat([rows for rows, _ in self._sample]) if self._sample else pl.DataFrame()

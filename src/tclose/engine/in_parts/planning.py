@@ -11,13 +11,14 @@ import polars as pl
 from tclose.engine.in_parts.learning import Learned
 from tclose.partition import DEFAULT_METHOD, Problem
 from tclose.partition.chosen_axes import axis_codes
-from tclose.partition.parts import Cut, PartCounts, learn_cut, random_of_rows, repaired, share_of, whole_of
+from tclose.partition.parts import Cut, PartCounts, learn_cut, repaired, share_of, whole_of
+from tclose.partition.parts.cut import RandomNumbers
 from tclose.partition.shared.whole import Whole
 from tclose.partition.split import problem_of
 from tclose.partition.weave import EffortName
 from tclose.policy import Policy
 from tclose.table import CodedTable
-from tclose.table.grouped import lacking
+from tclose.table.buckets import lacking
 from tclose.table.learned import LearnedTable
 from tclose.types import Bools, Ints, Progress, silent, stretch
 
@@ -82,14 +83,13 @@ class PartPlan:
         """Whether some group is cut."""
         return any(group.cut is not None for group in self.groups)
 
-    def pieces_of(self, table: CodedTable, first_row: int) -> Ints:
-        """Return the piece of each row; `first_row` is the number of the first one, of all rows to be published."""
+    def pieces_of(self, table: CodedTable, random: RandomNumbers) -> Ints:
+        """Return the piece of each row, which has a random number (`random_of_rows`)."""
         groups = group_of_rows(table.frame, self.kept, table.policy)
         pieces = np.array([group.first for group in self.groups])[groups]
         if not self.cuts:
             return pieces
         axes, codes = axis_codes(table), judged_codes(table)
-        random = random_of_rows(self.seed, first_row, len(table))
         for group in np.unique(groups).tolist():
             if (cut := self.groups[group].cut) is not None:
                 rows = np.flatnonzero(groups == group) if len(self.groups) > 1 else slice(None)
@@ -119,6 +119,13 @@ class PieceCounts:
                 self.counts[group] = self.counts[group] + found if group in self.counts else found
         if table.policy.person is not None:
             self._add_persons(table.frame[table.policy.person], pieces)
+
+    def add_counts(self, other: PieceCounts) -> None:
+        """Add what was counted elsewhere."""
+        for group, found in other.counts.items():
+            self.counts[group] = self.counts[group] + found if group in self.counts else found
+        for piece, persons in other.persons.items():
+            self.persons.setdefault(piece, set()).update(persons)
 
     def _add_persons(self, persons: pl.Series, pieces: Ints) -> None:
         """Note whom the rows of each piece belong to, until there are k persons."""

@@ -34,7 +34,7 @@ class SharedValues:
         person = learned.table.policy.person
         if person is None:
             return cls(rows, rows)
-        groups = next(learned.counted.groups.buckets())[(domain.name, person)]
+        groups = learned.counted.groups.only_bucket()[(domain.name, person)]
         grouping = learned.counted.groups.grouping
         pairs = groups.select(grouping.key(domain.name), grouping.key(person)).unique()
         values = codes[domain.codes(pairs.to_series(0))]

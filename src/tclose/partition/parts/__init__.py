@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tclose.partition.parts.counts import PartCounts, repaired
-from tclose.partition.parts.cut import Cut, random_of_rows
+from tclose.partition.parts.cut import Cut, random_of_numbers, random_of_rows
 from tclose.partition.parts.learning import SAMPLED, learn_cut, sample_size, sensitive_codes
 from tclose.partition.parts.restart import GROUPS, restarted
 from tclose.partition.problem import Problem
@@ -36,6 +36,7 @@ __all__ = [
     "cut_into_parts",
     "learn_cut",
     "partition_in_parts",
+    "random_of_numbers",
     "random_of_rows",
     "repaired",
     "restarted",

@@ -32,8 +32,13 @@ FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 def random_of_rows(seed: int, first: int, rows: int) -> RandomNumbers:
     """Return a random number for each row from number `first` on; it depends on the seed and the row's number only."""
+    return random_of_numbers(seed, np.arange(first, first + rows, dtype=np.uint64))
+
+
+def random_of_numbers(seed: int, numbers: RandomNumbers) -> RandomNumbers:
+    """Return a random number for each row, given the rows' own numbers."""
     start = np.random.default_rng(seed).integers(2**64, dtype=np.uint64)
-    x = np.arange(first + 1, first + rows + 1, dtype=np.uint64) * GOLDEN + start
+    x = (numbers + np.uint64(1)) * GOLDEN + start
     x = (x ^ (x >> np.uint64(30))) * FIRST
     x = (x ^ (x >> np.uint64(27))) * SECOND
     return x ^ (x >> np.uint64(31))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from tclose.partition.shared.kernels import part
+from tclose.threads import threads
 from tclose.types import Ints, Progress
 
 Flag = Ints  # of one number: 0, or 1 once the work is to stop
@@ -58,7 +58,7 @@ def in_parallel(
             progress((number + 1) / len(items))
             yield work(item)
         return
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(threads()) as pool:
         futures = [pool.submit(work, item) for item in items]
         try:
             for number, future in enumerate(futures):
