@@ -26,7 +26,8 @@ from tclose.table.grouped import with_zeros
 from tclose.types import still
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'tclose[spark]'")
-from tclose.spark.parcels import FACTS, WhatIsCounted, bucket_numbers, counted_rows, on_bucket
+from tclose.spark.parcels import FACTS, WhatIsCounted, counted_rows, on_bucket
+from tclose.table.grouped import bucket_numbers
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 COLUMNS = ["zone", "^sex$", "ward", "ranked", "named", "who"]

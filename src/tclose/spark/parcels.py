@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import io
 import pickle
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from tclose.errors import InputError
 from tclose.spark.executors import Batches
 from tclose.table.buckets import Extra, Grouping, Groups, Zeros
-from tclose.table.grouped import BUDGET, GroupedRows, added_up, alike, cell_groups
+from tclose.table.grouped import BUDGET, GroupedRows, added_up, bucket_numbers, cell_groups
 from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.table.spill import NoSpace
 from tclose.table.tally import comparable
-from tclose.types import Ints
 
 PARCELS = pa.schema([("bucket", pa.int32()), ("counting", pa.int32()), ("extra", pa.int32()), ("payload", pa.binary())])
 PARCELS_IN_SPARK = "bucket int, counting int, extra int, payload binary"
@@ -198,13 +195,3 @@ def _by_bucket(groups: pl.DataFrame, grouping: Grouping, buckets: int) -> Iterat
     parts = groups.with_columns(numbers).partition_by("bucket", as_dict=True, include_key=False)
     for (bucket,), part in parts.items():
         yield int(bucket), part
-
-
-def bucket_numbers(groups: pl.DataFrame, keys: Sequence[str], buckets: int) -> Ints:
-    """Return the bucket of each group: a checksum of its visible cells as text, so that all machines agree.
-
-    The hashes of polars may differ between processors. Cells that may turn out to be equal must have the same bucket.
-    """
-    cells = [alike(groups[key]).cast(pl.String).fill_null("\0").alias(key) for key in keys]
-    texts = pl.DataFrame(cells).select(pl.concat_str(keys, separator="\0")).to_series()
-    return np.array([zlib.crc32(text.encode()) % buckets for text in texts], dtype=np.int64)

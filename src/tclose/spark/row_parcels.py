@@ -35,7 +35,6 @@ from tclose.spark.parcels import (
     PartCounting,
     WhatIsCounted,
     answered,
-    bucket_numbers,
     chunks,
     packed,
     unpacked,
@@ -169,13 +168,8 @@ def _split_part(part: int, rows: pl.DataFrame, splitting: Splitting) -> Iterator
     plan, learned = splitting.plan, splitting.learned
     whole = whole_of_part(plan, splitting.parts[part])
     made = split_part(rows, learned, effort=splitting.effort, seed=plan.seed + part, whole=whole)
-    for bucket, found in by_bucket(made, PublishedColumns.of(learned), splitting.buckets, stable_buckets):
+    for bucket, found in by_bucket(made, PublishedColumns.of(learned), splitting.buckets):
         yield parcel(bucket, ROWS, part, pickle.dumps((packed(found.classes), packed(found.rows))))
-
-
-def stable_buckets(classes: pl.DataFrame, buckets: int) -> Ints:
-    """Return the bucket of each class, the same on every machine."""
-    return bucket_numbers(classes, classes.columns, buckets)
 
 
 def finished_buckets(

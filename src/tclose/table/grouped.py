@@ -6,6 +6,7 @@ written to a temporary file, in buckets: equal visible cells lie in the same buc
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 
@@ -19,7 +20,7 @@ from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.table.spill import SpillFile
 from tclose.table.tally import comparable
 from tclose.table.values import all_numbers, has_minus_zero, with_one_float_zero, without_minus
-from tclose.types import Beat, Bools, still
+from tclose.types import Beat, Bools, Ints, still
 
 BUDGET = 128 << 20  # bytes of groups in memory; if adding up leaves more than half, they go to the temporary file
 PENDING = 1 << 20  # groups of batches that wait to be added up, at least
@@ -261,3 +262,13 @@ def alike(cells: pl.Series) -> pl.Series:
     if cells.dtype.is_float():
         return cells.fill_nan(None)
     return without_minus(cells) if cells.dtype == pl.String else cells
+
+
+def bucket_numbers(groups: pl.DataFrame, keys: Sequence[str], buckets: int) -> Ints:
+    """Return the bucket of each group: a checksum of its visible cells as text, so that all machines agree.
+
+    The hashes of polars may differ between processors. Cells that may turn out to be equal must have the same bucket.
+    """
+    cells = [alike(groups[key]).cast(pl.String).fill_null("\0").alias(key) for key in keys]
+    texts = pl.DataFrame(cells).select(pl.concat_str(keys, separator="\0")).to_series()
+    return np.array([zlib.crc32(text.encode()) % buckets for text in texts], dtype=np.int64)

@@ -6,7 +6,7 @@ So where a row stands says nothing but what it publishes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from tclose.engine.in_parts.splitting import CLASS, PERSON, SIZE, PublishedColum
 from tclose.measure.exposure import ExposedCounts, PublishedAttribute, PublishedClasses, exposed_counts
 from tclose.recode.frame import ordered
 from tclose.table.classes import Classes, classes_of
+from tclose.table.grouped import bucket_numbers
 from tclose.types import Floats, Ints
 
 BUCKET_ROWS = 100_000  # of a bucket, about
@@ -26,19 +27,9 @@ def buckets_for(rows: int, bucket_rows: int | None = None) -> int:
     return max(1, round(rows / (bucket_rows or BUCKET_ROWS)))
 
 
-Numbering = Callable[[pl.DataFrame, int], Ints]  # from what classes publish, and a number of buckets
-
-
-def hashed(classes: pl.DataFrame, buckets: int) -> Ints:
-    """Return the bucket of each class, the same on every machine of this kind."""
-    return (classes.hash_rows(seed=0).to_numpy() % np.uint64(buckets)).astype(np.int64)
-
-
-def by_bucket(
-    part: SplitPart, columns: PublishedColumns, buckets: int, numbering: Numbering = hashed
-) -> Iterator[tuple[int, SplitPart]]:
+def by_bucket(part: SplitPart, columns: PublishedColumns, buckets: int) -> Iterator[tuple[int, SplitPart]]:
     """Yield what a part has for each bucket, each with classes that are numbered from 0."""
-    bucket_of_class = numbering(part.classes.select(columns.keys_of_classes), buckets)
+    bucket_of_class = bucket_numbers(part.classes, columns.keys_of_classes, buckets)
     labels = part.rows[CLASS].to_numpy()
     bucket_of_row = bucket_of_class[labels]
     class_order = np.argsort(bucket_of_class, kind="stable")
