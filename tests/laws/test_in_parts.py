@@ -113,7 +113,7 @@ def test_one_part_is_released_as_in_memory(rows: list[Any], policy: Policy, batc
         others = {"certificate": folder / "c.json"}
         source: Any = Slices(frame, batch)
         asked = Asked("fast", None, 1, False, None)
-        written = disk_release.anonymize_table(source, policy, out=folder / "disk.csv", others=others, asked=asked)
+        written = disk_release.anonymize(source, policy, out=folder / "disk.csv", others=others, asked=asked)
         found, on_disk = written.certificate, {str(each.message) for each in told}
         assert lines(folder / "disk.csv") == lines(folder / "memory.csv")
         assert verify(folder / "disk.csv", folder / "c.json").holds
@@ -143,7 +143,7 @@ def test_releases_in_parts_are_verified(rows: list[Any], policy: Policy, batch: 
         source: Any = Slices(frame, 3 * part)
         asked, others = Asked("fast", part, 1, False, None), {"certificate": folder / "c.json"}
         try:
-            disk_release.anonymize_table(source, policy, out=folder / "parts", others=others, asked=asked)
+            disk_release.anonymize(source, policy, out=folder / "parts", others=others, asked=asked)
         except Infeasible:
             return
         checked = verify(folder / "parts", folder / "c.json")

@@ -27,9 +27,8 @@ from tclose.release.verification import Verification, Verified, not_judged, tabl
 from tclose.release.verify import verify_with
 from tclose.table import CountedTable
 from tclose.table.batches import Batch, Part, TableOnDisk, table_on_disk
-from tclose.table.classes import forms_classes
 from tclose.table.coded import check_columns, warn_of_leaks, warn_of_repeats
-from tclose.table.counted import grouping_of, repeats_of
+from tclose.table.counted import grouping_of, identifiers_to_count, repeats_of
 from tclose.table.grouped import BUDGET, GroupedRows
 from tclose.table.sources import is_folder
 from tclose.table.spill import NoSpace
@@ -141,10 +140,8 @@ class Counting:
         check_columns(columns, self.policy, ignore_others=self.ignore_others)
         warn_of_leaks(columns, self.policy)
         self.groups.check(columns)
-        if self.policy.person is None:
-            present = {column.name for column in columns.iter_columns() if forms_classes(column.dtype)}
-            for name in present.intersection(self.policy.identifiers):
-                self.identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET, beat=self.beat)
+        for name in identifiers_to_count(columns, self.policy):
+            self.identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET, beat=self.beat)
         return [groups.grouping.columns for groups in (self.groups, *self.identifiers.values())]
 
     def add(self, batch: Batch) -> None:

@@ -21,32 +21,26 @@ import polars as pl
 from tclose.engine.compiling import announced
 from tclose.engine.disk import counted
 from tclose.engine.in_parts.buckets import FinishedBucket, buckets_for, by_bucket, finished_bucket
-from tclose.engine.in_parts.finishing import Totals, judging_policy, record_of
+from tclose.engine.in_parts.finishing import ReleaseInParts, Totals, judging_policy, record_of
 from tclose.engine.in_parts.learning import Learned, Learning
 from tclose.engine.in_parts.planning import PartPlan, PieceCounts, whole_of_part
 from tclose.engine.in_parts.refusing import check_in_parts
-from tclose.engine.in_parts.shared_values import attributes_of, leaks_of
+from tclose.engine.in_parts.shared_values import attributes_of, warned_leaks
 from tclose.engine.in_parts.splitting import PublishedColumns, SplitPart, split_part
 from tclose.engine.release_files import ReleaseFiles
 from tclose.engine.work_folder import WorkFolder
-from tclose.errors import InputError, InternalError, LeakWarning, PolicyError
-from tclose.measure.exposure import Exposed
-from tclose.measure.lost import LostDetail
+from tclose.errors import InputError, LeakWarning, PolicyError
 from tclose.partition import DEFAULT_METHOD, METHODS
 from tclose.partition.parts import random_of_rows
 from tclose.policy import Policy
 from tclose.privacy.counted import JudgedCounts, judge_counted
 from tclose.privacy.group_counts import counted_by_person
 from tclose.privacy.judge import check_groups
-from tclose.privacy.results import CheckResult
-from tclose.privacy.rigidity import rigid_attributes
-from tclose.release.certificate import Certificate
 from tclose.release.files import Pending, give_back_memory, pending, publish, sha256
-from tclose.release.layouts import with_sizes
 from tclose.release.naming import created
 from tclose.release.release import not_judged_as_written
 from tclose.table import CountedTable
-from tclose.table.batches import TableOnDisk, changed, table_on_disk
+from tclose.table.batches import TableOnDisk, changed
 from tclose.table.coded import check_columns, warn_of_leaks
 from tclose.table.counted import grouping_of
 from tclose.table.grouped import BUDGET, GroupedRows
@@ -55,18 +49,6 @@ from tclose.table.spill import NoSpace, SpillFile
 from tclose.types import Progress, Repeating, silent, stretch
 
 LEARNED, CUT, SPLIT, WRITTEN = 0.06, 0.12, 0.85, 0.94  # shares of the work after which a phase is done
-
-
-@dataclass(frozen=True, eq=False)
-class DiskRelease:
-    """A release that was written: what was found, and what its steward should know."""
-
-    certificate: Certificate
-    result: CheckResult
-    exposed: Exposed
-    lost: tuple[LostDetail, ...]
-    leaks: tuple[str, ...]
-    rigid: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -81,24 +63,6 @@ class Asked:
 
 
 def anonymize(
-    table: str | Path,
-    policy: Policy,
-    *,
-    out: Path,
-    others: Mapping[str, Path],
-    asked: Asked,
-    force: bool = False,
-    progress: Progress = silent,
-) -> DiskRelease:
-    """Publish a table on disk; the files appear once the release is proved.
-
-    `others` are the certificate and the record, where they are asked for.
-    """
-    source = table_on_disk(table)
-    return anonymize_table(source, policy, out=out, others=others, asked=asked, force=force, progress=progress)
-
-
-def anonymize_table(
     source: TableOnDisk,
     policy: Policy,
     *,
@@ -107,8 +71,11 @@ def anonymize_table(
     asked: Asked,
     force: bool = False,
     progress: Progress = silent,
-) -> DiskRelease:
-    """Publish a table that comes in batches."""
+) -> ReleaseInParts:
+    """Publish a table that comes in batches; the files appear once the release is proved.
+
+    `others` are the certificate and the record, where they are asked for.
+    """
     check_in_parts(policy, DEFAULT_METHOD, {METHODS[DEFAULT_METHOD].option: asked.effort})
     told, begun = Repeating(progress), created()
     files, work = ReleaseFiles.of(out, asked.part_rows, force=force), WorkFolder(out)
@@ -134,14 +101,11 @@ class _Run:
         self.source, self.policy, self.asked, self.seed, self.work, self.told = source, policy, asked, seed, work, told
         self.states = source.states()  # the table is read twice
 
-    def published(self, files: ReleaseFiles, begun: str) -> DiskRelease:
+    def published(self, files: ReleaseFiles, begun: str) -> ReleaseInParts:
         """Learn, cut, split, write, judge."""
         learned = self._learned()
         give_back_memory()
-        leaks = tuple(leaks_of(learned))
-        for leak in leaks:
-            warnings.warn(leak, LeakWarning, 4)
-        rigid = tuple(each.sentence for each in rigid_attributes(learned.counted, self.policy))
+        leaks = warned_leaks(learned)
         columns = PublishedColumns.of(learned.table)
         with closing(SpillFile(self.work.path)) as buckets, closing(SpillFile(self.work.path)) as persons:
             count = buckets_for(learned.table.rows, self.asked.part_rows)
@@ -152,12 +116,7 @@ class _Run:
             totals = self._written(learned, columns, buckets, count, files, persons)
             give_back_memory()
             judged = self._judged(learned, files, persons)
-        if not judged.result.satisfied:
-            raise InternalError("the finished release does not hold what was asked for, so it was not released")
-        certificate = totals.certificate(judged.result, files.certified(), begun=begun, name=self.asked.name)
-        certificate = with_sizes(certificate, [judged.sizes], self.policy.k)
-        exposed, lost = totals.what_is_exposed(), totals.what_is_lost(certificate)
-        return DiskRelease(certificate, judged.result, exposed, lost, leaks, rigid)
+        return totals.release(judged, files.certified(), leaks, begun=begun, name=self.asked.name)
 
     def _learned(self) -> Learned:
         """Look at every row once."""

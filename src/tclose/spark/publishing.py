@@ -26,17 +26,16 @@ from tclose.engine.in_parts.finishing import Totals, judging_policy
 from tclose.engine.in_parts.learning import Learned
 from tclose.engine.in_parts.planning import PartPlan, PieceCounts
 from tclose.engine.in_parts.refusing import check_in_parts
-from tclose.engine.in_parts.shared_values import attributes_of, leaks_of
+from tclose.engine.in_parts.shared_values import attributes_of, warned_leaks
 from tclose.engine.in_parts.splitting import PublishedColumns
 from tclose.engine.memory import given_seed
-from tclose.errors import InputError, InternalError, LeakWarning, PolicyError
+from tclose.errors import InputError, LeakWarning, PolicyError
 from tclose.partition import DEFAULT_METHOD, METHODS
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.privacy.counted import JudgedCounts, judge_counted
-from tclose.privacy.rigidity import rigid_attributes
 from tclose.release.folders import part_names
-from tclose.release.layouts import WrittenFile, with_sizes
+from tclose.release.layouts import WrittenFile
 from tclose.release.naming import created
 from tclose.release.release import not_judged_as_written
 from tclose.spark.columns import ROW, numbered, selected
@@ -122,9 +121,7 @@ class _Run:
         """Learn, cut, split, finish, judge."""
         self.told(0.0, "reading")
         learned = learn(self.df, self.policy, self.seed, self.part_rows, self.told)
-        leaks = tuple(leaks_of(learned))
-        for leak in leaks:
-            warnings.warn(leak, LeakWarning, 4)
+        leaks = warned_leaks(learned)
         finished = self._finished(learned)
         found = self._rows(finished, ABOUT)
         about = [(row.place, *without_rows(row.payload)) for row in sorted(found, key=lambda row: row.place)]
@@ -133,24 +130,16 @@ class _Run:
             totals.add(bucket)
         self.told(WRITTEN, "judging")
         judged = self._judged(learned, finished)
-        if not judged.result.satisfied or int(judged.sizes.sum()) != learned.table.rows:
-            raise InternalError("the finished release does not hold what was asked for, so it was not released")
         names = dict(zip((place for place, _, _ in about), part_names(len(about)), strict=True))
         files = [WrittenFile(names[place], int(bucket.sizes.sum()), digest) for place, digest, bucket in about]
-        certificate = totals.certificate(judged.result, files, begun=begun, name=name)
-        certificate = with_sizes(certificate, [judged.sizes], self.policy.k)
+        release = totals.release(judged, files, leaks, begun=begun, name=name)
         self._kept.remove(finished)
         return SparkRelease(
+            **vars(release),
             finished=finished,
             names=names,
             columns=about[0][2].frame,
             original=self.df.schema,
-            certificate=certificate,
-            result=judged.result,
-            exposed=totals.what_is_exposed(),
-            lost=totals.what_is_lost(certificate),
-            leaks=leaks,
-            rigid=tuple(each.sentence for each in rigid_attributes(learned.counted, self.policy)),
             seed=self.seed,
         )
 

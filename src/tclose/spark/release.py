@@ -13,11 +13,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812, as everybody calls it
 from pyspark.sql.types import StringType, StructField, StructType
 
-from tclose.engine.in_parts.finishing import record_of
+from tclose.engine.in_parts.finishing import ReleaseInParts, record_of
 from tclose.errors import InputError, InternalError
-from tclose.measure.exposure import Exposed
-from tclose.measure.lost import LostDetail
-from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
 from tclose.release.files import Pending, check_targets, pending, publish, sha256
 from tclose.release.folders import PendingFolder, check_folder
@@ -29,15 +26,9 @@ from tclose.types import Progress, Repeating, silent
 
 
 @dataclass(frozen=True, eq=False)
-class SparkRelease:
+class SparkRelease(ReleaseInParts):
     """A release that was made and judged; its files are bytes on the executors until it is closed."""
 
-    certificate: Certificate
-    result: CheckResult
-    exposed: Exposed
-    lost: tuple[LostDetail, ...]
-    leaks: tuple[str, ...]
-    rigid: tuple[str, ...]
     finished: DataFrame = field(repr=False)
     names: Mapping[int, str] = field(repr=False)  # of the file of each bucket
     columns: pl.DataFrame = field(repr=False)  # that are published, without rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from tclose.errors import InputError
 from tclose.policy import Policy, PolicyLike
@@ -16,10 +16,6 @@ from tclose.release.verify import verify as verify_release
 from tclose.sql import sql_check
 from tclose.steps.given import as_frame
 from tclose.types import Progress, silent
-
-if TYPE_CHECKING:
-    pass
-
 
 ENGINES = ("auto", "memory", "disk")
 Engine = Literal["auto", "memory", "disk"]

@@ -5,43 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tclose.errors import InputError
-from tclose.measure.exposure import Exposed
-from tclose.measure.lost import LostDetail
 from tclose.partition import METHODS
 from tclose.partition.options import checked
 from tclose.policy import Policy
-from tclose.release.certificate import Certificate
 from tclose.release.formats import ARROW
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
+from tclose.table.batches import table_on_disk
 from tclose.types import Progress, stretch
 
-
-class WrittenInParts(Protocol):
-    """A release that was made in parts, wherever: what was proved, and what its steward should know."""
-
-    @property
-    def certificate(self) -> Certificate:
-        """What was proved."""
-
-    @property
-    def exposed(self) -> Exposed:
-        """What remains exposed."""
-
-    @property
-    def lost(self) -> tuple[LostDetail, ...]:
-        """That everything was lost, if so."""
-
-    @property
-    def leaks(self) -> tuple[str, ...]:
-        """Warnings about columns that give rows away."""
-
-    @property
-    def rigid(self) -> tuple[str, ...]:
-        """Of which attributes the smallest class can show one composition only."""
+if TYPE_CHECKING:
+    from tclose.engine.in_parts.finishing import ReleaseInParts
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +42,29 @@ class LargeTable:
 
     def published(
         self,
+        engine: str,
+        others: Mapping[str, str | Path | None],
+        *,
+        master: str | None,
+        seed: int | None,
+        part_rows: int | None,
+        resume: bool,
+        force: bool,
+        progress: Progress,
+    ) -> Publication | None:
+        """Publish the table in parts, if the engine does; `others` are files to write beside the release."""
+        if master is not None and engine != "spark":
+            raise InputError("only the engine spark has a master: leave --master out, or say --engine spark")
+        on_disk = engine != "spark" and self.on_disk(engine)
+        if resume and not on_disk:
+            raise InputError("only a run of the engine disk can be continued: leave --resume out")
+        common: dict[str, Any] = {"seed": seed, "part_rows": part_rows, "force": force, "progress": progress}
+        if on_disk:
+            return self._published_on_disk(others, resume=resume, **common)
+        return self._published_on_spark(others, master, **common) if engine == "spark" else None
+
+    def _published_on_disk(
+        self,
         others: Mapping[str, str | Path | None],
         *,
         seed: int | None,
@@ -84,12 +84,13 @@ class LargeTable:
             name=table_name(self.table),
         )
         paths = {name: Path(path) for name, path in others.items() if path is not None}
+        source = table_on_disk(self.table)
         written = disk_release.anonymize(
-            self.table, self.policy, out=self.out, others=paths, asked=asked, force=force, progress=progress
+            source, self.policy, out=self.out, others=paths, asked=asked, force=force, progress=progress
         )
         return self._publication(written, paths)
 
-    def published_on_spark(
+    def _published_on_spark(
         self,
         others: Mapping[str, str | Path | None],
         master: str | None,
@@ -133,7 +134,7 @@ class LargeTable:
         settings = checked(self.method, self.options)
         return str(settings.get("effort", METHODS[self.method].choices[0]))
 
-    def _publication(self, written: WrittenInParts, paths: Mapping[str, Path]) -> Publication:
+    def _publication(self, written: ReleaseInParts, paths: Mapping[str, Path]) -> Publication:
         return Publication(
             certificate=written.certificate,
             out=self.out,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tclose.errors import Infeasible, InputError
+from tclose.errors import Infeasible
 from tclose.measure.attack import Attacks
 from tclose.measure.lost import LostDetail
 from tclose.partition import DEFAULT_METHOD, check_suited, method_and_options
@@ -26,9 +26,6 @@ from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
 from tclose.table import CodedTable
 from tclose.types import Progress, Repeating, silent, stretch
-
-if TYPE_CHECKING:
-    pass
 
 READ = 0.1  # share of the work of `anonymize` after which the table is read
 PAGE_SPLIT, PAGE_JUDGED, PAGE_COMPARED, PAGE_ATTACKED = 0.45, 0.5, 0.55, 0.75  # shares of the work where a page is made
@@ -81,15 +78,10 @@ def anonymize(
     settings = {**preset, **(options or {})}
     whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
     large = LargeTable(table, asked, Path(out), method, settings, [what for what, needed in whole.items() if needed])
-    others = {"certificate": certificate, "record": record}
-    if engine == "spark":
-        return large.published_on_spark(others, master, seed=seed, part_rows=part_rows, force=force, progress=told)
-    if master is not None:
-        raise InputError("only the engine spark has a master: leave --master out, or say --engine spark")
-    if large.on_disk(engine):
-        return large.published(others, seed=seed, part_rows=part_rows, resume=resume, force=force, progress=told)
-    if resume:
-        raise InputError("only a run of the engine disk can be continued: leave --resume out")
+    beside = {"certificate": certificate, "record": record}
+    common: dict[str, Any] = {"seed": seed, "part_rows": part_rows, "force": force}
+    if in_parts := large.published(engine, beside, master=master, resume=resume, **common, progress=told):
+        return in_parts
     if report is not None:
         check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None

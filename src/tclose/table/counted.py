@@ -13,7 +13,7 @@ import polars as pl
 from tclose.errors import InputError, Mistakes
 from tclose.policy import Joint, Policy
 from tclose.table.buckets import Answer, BucketedRows, Extra, Grouping, Groups
-from tclose.table.classes import classes_of
+from tclose.table.classes import classes_of, forms_classes
 from tclose.table.coded import (
     NOTHING_LEFT,
     checked_hierarchies,
@@ -200,6 +200,14 @@ def grouping_of(policy: Policy, by_person: Sequence[str]) -> Grouping:
         person=policy.person,
         missing=policy.missing,
     )
+
+
+def identifiers_to_count(columns: pl.DataFrame, policy: Policy) -> list[str]:
+    """Return the identifiers among columns, given without rows, that are counted to warn where they repeat."""
+    if policy.person is not None:
+        return []
+    present = {column.name for column in columns.iter_columns() if forms_classes(column.dtype)}
+    return [name for name in policy.identifiers if name in present]
 
 
 def repeats_of(identifier: str, policy: Policy) -> Grouping:

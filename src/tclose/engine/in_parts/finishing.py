@@ -14,6 +14,7 @@ import numpy as np
 from tclose.engine.in_parts.buckets import FinishedBucket
 from tclose.engine.in_parts.learning import Learned
 from tclose.engine.in_parts.shared_values import attributes_of
+from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
 from tclose.measure.chosen_loss import summed_loss
 from tclose.measure.exposure import Exposed, ExposedCounts, PublishedClasses, exposed_in_parts
@@ -21,9 +22,11 @@ from tclose.measure.lost import LostDetail
 from tclose.measure.utility import Spread, SummedPartition, class_sizes, measured, z_scores
 from tclose.partition import DEFAULT_METHOD
 from tclose.policy import Policy
+from tclose.privacy.counted import JudgedCounts
 from tclose.privacy.results import CheckResult
+from tclose.privacy.rigidity import rigid_attributes
 from tclose.release.certificate import Certificate
-from tclose.release.layouts import About, WrittenFile
+from tclose.release.layouts import About, WrittenFile, with_sizes
 from tclose.release.layouts.one_table import certificate_of
 from tclose.release.naming import tool
 from tclose.release.reader import reader_policy
@@ -31,6 +34,18 @@ from tclose.table.quasi import NumberColumn
 from tclose.types import Floats, Ints
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseInParts:
+    """A release that was made in parts, wherever: what was proved, and what its steward should know."""
+
+    certificate: Certificate
+    result: CheckResult
+    exposed: Exposed
+    lost: tuple[LostDetail, ...]
+    leaks: tuple[str, ...]  # warnings about columns that give rows away
+    rigid: tuple[str, ...]  # of which attributes the smallest class can show one composition only
 
 
 @dataclass(eq=False)
@@ -85,7 +100,30 @@ class Totals:
             weights=[float(weight) for weight in policy.weights.values()],
         )
 
-    def what_is_exposed(self) -> Exposed:
+    def release(
+        self,
+        judged: JudgedCounts,
+        files: Sequence[WrittenFile],
+        leaks: tuple[str, ...],
+        *,
+        begun: str,
+        name: str | None,
+    ) -> ReleaseInParts:
+        """Say what was found, what it cost and what remains exposed; what does not hold must never be released."""
+        if not judged.result.satisfied or int(judged.sizes.sum()) != self.learned.table.rows:
+            raise InternalError("the finished release does not hold what was asked for, so it was not released")
+        policy = self.learned.table.policy
+        certificate = with_sizes(self._certificate(judged.result, files, begun, name), [judged.sizes], policy.k)
+        return ReleaseInParts(
+            certificate=certificate,
+            result=judged.result,
+            exposed=self._exposed(),
+            lost=self._lost(certificate),
+            leaks=leaks,
+            rigid=tuple(each.sentence for each in rigid_attributes(self.learned.counted, policy)),
+        )
+
+    def _exposed(self) -> Exposed:
         """Return what remains exposed in the whole release."""
         attributes = list(attributes_of(self.learned).values())
         policy = self.learned.table.policy
@@ -93,17 +131,16 @@ class Totals:
         seen = PublishedClasses(_NO_ROWS, _NO_ROWS, attributes, max(policy.k, 2), persons)
         return exposed_in_parts([self.exposed], seen, self.rows)
 
-    def certificate(
-        self, result: CheckResult, files: Sequence[WrittenFile], *, begun: str, name: str | None
+    def _certificate(
+        self, result: CheckResult, files: Sequence[WrittenFile], begun: str, name: str | None
     ) -> Certificate:
-        """Say what was found, what it cost, and the fingerprints of the files."""
         partition, policy = self.partition, self.learned.table.policy
         measures: dict[str, Any] = {**measured(partition), "class_sizes": class_sizes(partition)}
         loss = round(summed_loss(policy, partition), DIGITS)
         about = about_release(self.learned, begun=begun, name=name)
         return certificate_of(about, result, files, measures=measures, loss=loss)
 
-    def what_is_lost(self, certificate: Certificate) -> tuple[LostDetail, ...]:
+    def _lost(self, certificate: Certificate) -> tuple[LostDetail, ...]:
         """Return that everything was lost, if that is so."""
         sizes: Any = certificate.measures["class_sizes"]
         gcp: Any = certificate.measures["gcp"]

@@ -13,9 +13,8 @@ from tclose.partition.parts.cut import RandomNumbers
 from tclose.policy import Policy
 from tclose.privacy.feasible_counts import publishable_groups
 from tclose.table import CountedTable
-from tclose.table.classes import forms_classes
 from tclose.table.coded import warn_of_repeats
-from tclose.table.counted import repeats_of
+from tclose.table.counted import identifiers_to_count, repeats_of
 from tclose.table.grouped import BUDGET, GroupedRows
 from tclose.table.learned import (
     LearnedTable,
@@ -73,10 +72,8 @@ class Learning:
     def check(self, columns: pl.DataFrame) -> None:
         """Refuse columns, given without rows, whose cells cannot be counted; note which of them are identifiers."""
         self.groups.check(columns)
-        if self.policy.person is None:
-            present = {column.name for column in columns.iter_columns() if forms_classes(column.dtype)}
-            for name in present.intersection(self.policy.identifiers):
-                self.identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET, beat=self._beat)
+        for name in identifiers_to_count(columns, self.policy):
+            self.identifiers[name] = GroupedRows(repeats_of(name, self.policy), budget=BUDGET, beat=self._beat)
 
     @property
     def wanted(self) -> tuple[str, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from tclose.engine.in_parts.learning import Learned
+from tclose.errors import LeakWarning
 from tclose.measure.exposure import PublishedAttribute, rows_of_own_values
 from tclose.release.exposed import cells_of
 from tclose.table.quasi import SetColumn
@@ -38,7 +40,7 @@ class SharedValues:
         grouping = learned.counted.groups.grouping
         pairs = groups.select(grouping.key(domain.name), grouping.key(person)).unique()
         values = codes[domain.codes(pairs.to_series(0))]
-        if len(codes) <= len(domain.texts) + 1 and len(np.unique(codes)) < len(codes):  # several values are one
+        if len(np.unique(codes)) < len(codes):  # several values are one
             people = pairs.to_series(1).rank("dense").fill_null(0).cast(int).to_numpy().astype(np.int64)
             values = np.unique(np.stack([values, people]), axis=1)[0]
         return cls(rows, np.bincount(values, minlength=most))
@@ -58,8 +60,15 @@ def attributes_of(learned: Learned) -> dict[str, PublishedAttribute]:
     return found
 
 
-def leaks_of(learned: Learned) -> Iterator[str]:
-    """Yield a warning for each published column in which many rows have a value of their own."""
+def warned_leaks(learned: Learned) -> tuple[str, ...]:
+    """Warn about each published column in which many rows have a value of their own; return the warnings."""
+    leaks = tuple(_leaks(learned))
+    for leak in leaks:
+        warnings.warn(leak, LeakWarning, 4)
+    return leaks
+
+
+def _leaks(learned: Learned) -> Iterator[str]:
     table = learned.table
     counted_as = "rows" if table.policy.person is None else "persons"
     for domain, role, codes in _published(learned):

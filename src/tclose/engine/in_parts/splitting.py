@@ -23,7 +23,7 @@ from tclose.table.learned import LearnedTable
 from tclose.table.quasi import NumberColumn
 from tclose.types import Ints, Progress, silent, stretch
 
-CLASS, SIZE, BUCKET, PERSON = "class", "size", "bucket", "person"
+CLASS, SIZE, PERSON = "class", "size", "person"
 SPLIT = 0.95  # of the progress of a part, when it is split
 
 
