@@ -64,8 +64,7 @@ def anonymize(
     chooses it for files of a million rows or more. With `resume`, it continues a run that was killed.
     The engine `spark` does the same on the cluster `master`, and always writes a folder.
     """
-    from tclose.engine import bounding, memory
-    from tclose.engine.estimate import losses_with_estimates
+    from tclose.engine import bounding
 
     asked, told = Policy.of(policy), Repeating(progress)
     method, preset = method_and_options(method)
@@ -85,23 +84,48 @@ def anonymize(
     if report is not None:
         check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
+    files = {**beside, "report": report, "bound_proof": bound_proof}
+    writing = {**common, "public": public, "guard_formulas": guard_formulas}
+    return _in_memory(table, asked, Path(out), files, method, settings, seconds, **writing, told=told)
+
+
+def _in_memory(
+    table: Any,
+    policy: Policy,
+    out: Path,
+    files: Mapping[str, str | Path | None],
+    method: str,
+    settings: Mapping[str, Any],
+    seconds: float | None,
+    *,
+    seed: int | None,
+    public: bool,
+    guard_formulas: bool,
+    part_rows: int | None,
+    force: bool,
+    told: Repeating,
+) -> Publication:
+    """Publish a table whose rows are all in memory; with `seconds`, a lower bound is searched for that long."""
+    from tclose.engine import bounding, memory
+    from tclose.engine.estimate import losses_with_estimates
+
     told(0.0, "reading")
-    kind, original = memory.read_for_release(as_frame(table, asked), asked)
-    search = None if seconds is None else bounding.BoundSearch.of(original, asked, seconds)
-    split, judged = (0.9, 1.0) if report is None else (PAGE_SPLIT, PAGE_JUDGED)
+    kind, original = memory.read_for_release(as_frame(table, policy), policy)
+    search = None if seconds is None else bounding.BoundSearch.of(original, policy, seconds)
+    split, judged = (0.9, 1.0) if files["report"] is None else (PAGE_SPLIT, PAGE_JUDGED)
     formed = split if search is None else (READ + split) / 2
     part = stretch(told, READ, formed)
     about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
-    prepared = memory.prepare(original, asked, **about, progress=part, options=settings)
+    prepared = memory.prepare(original, policy, **about, progress=part, options=settings)
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
-    unused = memory.unused_loss(asked, method, settings)
+    unused = memory.unused_loss(policy, method, settings)
     notes: list[str] = [] if unused is None else [unused]
-    rigid = memory.rigidity_notes(original, asked)
-    page = None if report is None else partial(_page, original, lost, public=public, notes=notes, progress=told)
+    rigid = memory.rigidity_notes(original, policy)
+    shown: dict[str, Any] = {"public": public, "notes": notes, "progress": told}
+    page = None if files["report"] is None else partial(_page, original, lost, **shown)
     del original, search  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
-    files = {"certificate": certificate, "record": record, "report": report, "bound_proof": bound_proof}
     written = prepared.write(
         out,
         **files,
@@ -111,7 +135,7 @@ def anonymize(
         force=force,
         progress=stretch(told, split, judged),
     )
-    return Publication.of(written, Path(out), files, lost, tuple(notes), rigid)
+    return Publication.of(written, out, files, lost, tuple(notes), rigid)
 
 
 def _page(
