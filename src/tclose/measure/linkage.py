@@ -42,13 +42,21 @@ class Links:
     weights: Ints  # how often each occurs
     fits: Sequence[Bits]  # per column, cells × classes
     sizes: Ints  # rows of each class
-    row_of: Ints  # which of the different rows each row of the register is
+    row_of: Ints  # which of the different rows each row, or group of rows, of the register is
     beat: Beat = still
 
     @classmethod
-    def of(cls, codes: Sequence[Ints], fits: Sequence[Bits], sizes: Ints, beat: Beat = still) -> Links:
-        """Take a register as one array of codes per column."""
-        rows, row_of, weights = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True, return_counts=True)
+    def of(
+        cls,
+        codes: Sequence[Ints],
+        fits: Sequence[Bits],
+        sizes: Ints,
+        beat: Beat = still,
+        group_rows: Ints | None = None,
+    ) -> Links:
+        """Take a register as one array of codes per column; `group_rows` says how many rows each stands for."""
+        rows, row_of = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+        weights = np.bincount(row_of, group_rows, minlength=len(rows))
         return cls(rows, weights.astype(np.int64), fits, sizes, row_of.astype(np.int64), beat)
 
     def fitting(self, block: slice | Ints) -> Bools:
