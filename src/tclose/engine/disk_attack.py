@@ -31,6 +31,7 @@ from tclose.types import Beat, Progress, Repeating, silent, stretch
 
 READ = 0.8  # share of the work after which all tables are read
 COMPARED = 0.9  # share after which people and classes are compared
+NAMES = ("the release", "the second release")
 NOTE = (
     f"not run out of core: the {' and the '.join(attack.title for attack in ATTACKS if attack.needs_rows)}, which read "
     "single rows, and the comparison with a k-anonymous table; the engine memory runs them"
@@ -81,21 +82,19 @@ def attack_tables(
     original: TableOnDisk, releases: Sequence[TableOnDisk], policy: Policy, progress: Progress = silent
 ) -> Attacks:
     """Count a table and one or two releases of it, and attack the first one's counts."""
-    told = Repeating(progress)
+    told, crowd = Repeating(progress), crowd_of(policy)
     step = READ / (1 + len(releases))
     with ExitStack() as held:
         counting = held.enter_context(closing(Counting(policy, told.beat)))
         table = counting.read(original, stretch(told, 0.0, step))
-        scenes = []
-        for number, release in enumerate(releases, start=1):
-            what = "the release" if number == 1 else "the second release"
+        seen = {}
+        for number, (what, release) in enumerate(zip(NAMES, releases, strict=False), start=1):
             published = held.enter_context(closing(Counting(_readers(table), told.beat, what)))
-            seen = published.read(release, stretch(told, number * step, (number + 1) * step))
-            told(READ, "comparing with the original")
-            scenes.append(published_scene(table, seen, crowd_of(policy), what, told.beat))
-        shown = {RAW: raw_scene(table, crowd_of(policy), told.beat), RELEASE: _with_second(*scenes)}
+            seen[what] = published.read(release, stretch(told, number * step, (number + 1) * step))
+        told(READ, "comparing with the original")
+        scenes = [published_scene(table, each, crowd, what, told.beat) for what, each in seen.items()]
         found = attacked(
-            shown,
+            {RAW: raw_scene(table, crowd, told.beat), RELEASE: _with_second(*scenes)},
             register_rows=len(table.table),
             several_rows=counting.several_rows(),
             progress=stretch(told, COMPARED, 1.0),

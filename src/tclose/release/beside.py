@@ -22,6 +22,7 @@ from tclose.recode.covering import Covering, covering, worth_of
 from tclose.release.narrowing import narrowed
 from tclose.release.reader import reader_policy
 from tclose.table import CodedTable, SensitiveColumn, encode_quietly, to_polars
+from tclose.table.spill import NoSpace
 from tclose.table.values import values_of
 from tclose.types import Beat, Floats, Ints, still
 from tclose.words import counted
@@ -117,6 +118,8 @@ def reading_by_policy(what: str) -> Iterator[None]:
     """Let a refusal say that it is the release which the policy does not fit."""
     try:
         yield
+    except NoSpace:
+        raise
     except (InputError, PolicyError) as error:
         raise InputError(f"{what} cannot be read by this policy: {error.sentence}", detail=error.detail) from None
 
