@@ -20,7 +20,7 @@ from tclose.policy import Policy
 from tclose.release.beside import check_people, check_values, coverings, linked, paired, spelled
 from tclose.release.scenes import secret_of
 from tclose.table import CodedTable, CountedTable, SensitiveColumn
-from tclose.table.buckets import Extra
+from tclose.table.buckets import Extra, Groups
 from tclose.table.counted import CountedClasses
 from tclose.table.values import ValueDomain, Values
 from tclose.types import Beat, Ints, still
@@ -54,7 +54,7 @@ class CountedPeople:
     @classmethod
     def of(cls, table: CountedTable, policy: Policy) -> CountedPeople:
         """Bring the classes of all buckets together."""
-        buckets = list(table.by_bucket(partial(_kept, policy=policy)))
+        buckets = list(table.groups.each(partial(_kept, table, policy)))
         firsts = np.concatenate([bucket.firsts for bucket in buckets])
         order = np.argsort(firsts)
         numbers = np.split(np.argsort(order), np.cumsum([len(bucket.firsts) for bucket in buckets])[:-1])
@@ -102,7 +102,7 @@ class CountedPeople:
 
     def _linked(self, cell_of_value: CellOfValue) -> Iterator[SomeClasses]:
         """Yield the classes of each bucket, with the groups of rows that show the same values of all attributes."""
-        return self.table.by_bucket(partial(_linked_groups, firsts=self.firsts, cell_of_value=cell_of_value))
+        return self.table.groups.each(partial(_linked_groups, self.table, self.firsts, cell_of_value))
 
 
 def raw_scene(original: CountedPeople, crowd: int, beat: Beat = still) -> Scene:
@@ -149,27 +149,33 @@ def _renumbered(parts: Sequence[RowGroups], numbers: Sequence[Ints]) -> RowGroup
     return RowGroups(np.concatenate(labels), np.concatenate([part.rows for part in parts]))
 
 
-def _kept(classes: CountedClasses, policy: Policy) -> BucketOfClasses:
-    grouping = classes.table.groups.grouping
-    cells = classes.shown(np.ones(len(classes), dtype=bool))
+def _kept(table: CountedTable, policy: Policy, groups: Groups) -> BucketOfClasses:
     extras: dict[str, Extra] = {name: (name,) for name in policy.sensitive}
+    classes = _classes(table, groups, *extras.values())
+    cells = classes.shown(np.ones(len(classes), dtype=bool))
     return BucketOfClasses(
         classes.firsts,
         classes.sizes,
-        pl.DataFrame({name: cells[grouping.key(name)] for name in policy.visible}),
+        pl.DataFrame({name: cells[table.groups.grouping.key(name)] for name in policy.visible}),
         {name: classes.values(extra, name) for name, extra in extras.items()},
         {name: _groups(classes, extra) for name, extra in extras.items()},
     )
 
 
-def _linked_groups(classes: CountedClasses, firsts: Ints, cell_of_value: CellOfValue) -> SomeClasses:
+def _linked_groups(table: CountedTable, firsts: Ints, cell_of_value: CellOfValue, groups: Groups) -> SomeClasses:
     """Return the groups of rows that show the same values of all attributes."""
-    extra = tuple(classes.table.sensitive)
-    groups, secrets = _groups(classes, extra), []
-    for name, column in classes.table.sensitive.items():
+    extra, secrets = tuple(table.sensitive), []
+    classes = _classes(table, groups, extra)
+    for name, column in table.sensitive.items():
         values = classes.values(extra, name)
         secrets.append(secret_of(column, cell_of_value[name][values], column.domain.codes_of(values), linked=True))
-    return SomeClasses(np.searchsorted(firsts, classes.firsts), groups.labels, groups.rows, secrets)
+    found = _groups(classes, extra)
+    return SomeClasses(np.searchsorted(firsts, classes.firsts), found.labels, found.rows, secrets)
+
+
+def _classes(table: CountedTable, groups: Groups, *extras: Extra) -> CountedClasses:
+    """Return the classes of a bucket, with what is counted by some columns only: to number classes takes a while."""
+    return CountedClasses(table, {extra: groups[extra] for extra in ((), *extras)})
 
 
 def _groups(classes: CountedClasses, extra: Extra) -> RowGroups:
