@@ -262,6 +262,9 @@ def show_attacks(result: Attacks) -> None:
         attack = comparison.attack
         console.print(Text(f"{attack.title} ({attack.figure}; {attack.better} is better)", "bold"))
         console.print(Text(f"  {plain(comparison.findings[steps.RELEASE].sentence)}"))
+    for note in result.notes:
+        console.print()
+        console.print(Text(f"Note: {plain(note)}."))
 
 
 def _finding(finding: steps.Finding, unit: str) -> Text:
