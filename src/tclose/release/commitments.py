@@ -39,16 +39,13 @@ class Commitments:
     source: str | None = None
 
     @classmethod
-    def from_dict(cls, given: Any) -> Commitments | None:
-        """Read commitments; None where there are none, `Unreadable` where they are not readable."""
-        if given is None:
-            return None
+    def from_dict(cls, given: Any) -> Commitments:
+        """Read commitments; `Unreadable` where they are none."""
         if not isinstance(given, Mapping) or given.get("scheme") != SCHEME:
             raise Unreadable(f"its commitments are not by {SCHEME}")
-        seed, source = given.get("seed"), given.get("source")
-        if not is_hex(seed) or not (source is None or is_hex(source)):
+        if not all(is_hex(given.get(name)) for name in given.keys() & {"source"} | {"seed"}):
             raise Unreadable("its commitments are not readable")
-        return cls(str(seed), source)
+        return cls(given["seed"], given.get("source"))
 
     def to_dict(self) -> dict[str, str]:
         """Return the commitments as JSON has them."""

@@ -36,6 +36,7 @@ WIRE = struct.pack(">I", len(KIND)) + KIND.encode() + struct.pack(">I", 32)  # w
 OTHER_KINDS = re.compile(r"(ssh-|ecdsa-|sk-)\S+\s")  # with which a public key of OpenSSH begins
 OTHER_PEM = re.compile(rb"-----BEGIN (RSA|EC|DSA) PRIVATE KEY-----")
 MAKE_ONE = "make one with tclose keygen or ssh-keygen -t ed25519"
+NEEDS_BCRYPT = "a passphrase in OpenSSH's format"
 PRIME = 2**255 - 19
 EDWARDS_D = -121665 * pow(121666, -1, PRIME) % PRIME
 
@@ -183,7 +184,7 @@ def load_signing_key(path: str | Path, passphrase: Passphrase = no_passphrase) -
     try:
         private = _private(data, Path(path), passphrase)
     except UnsupportedAlgorithm:
-        raise InputError(f"{path} cannot be read: if it has a passphrase, pip install 'tclose[sign]'") from None
+        raise (MissingExtra("bcrypt", "sign", NEEDS_BCRYPT) if b"BEGIN OPENSSH" in data else _no_key(path)) from None
     if not isinstance(private, Ed25519PrivateKey):
         raise _other_kind(path)
     _warn_of_readers(Path(path))
@@ -215,6 +216,7 @@ def _warn_of_readers(path: Path) -> None:
 def new_key_files(kind: KeyFormat, comment: str, passphrase: str | None) -> tuple[bytes, PublicKey, bytes]:
     """Make a key; return the file of its private half, the public half, and the file of that."""
     library()
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -228,19 +230,12 @@ def new_key_files(kind: KeyFormat, comment: str, passphrase: str | None) -> tupl
     public = PublicKey(private.public_key().public_bytes_raw(), comment)
     pem = private.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
     try:
-        return (
-            private.private_bytes(form.Encoding.PEM, shape, lock),
-            public,
-            f"{public.line}\n".encode() if kind == "openssh" else pem,
-        )
-    except (ImportError, RuntimeError, ValueError) as error:
-        raise _not_protected(error) from None
-
-
-def _not_protected(error: Exception) -> InputError:
-    if isinstance(error, ValueError):
-        return InputError("this passphrase cannot be used: choose one of at most 1,000 letters")
-    return InputError("a passphrase in OpenSSH's format needs bcrypt: pip install 'tclose[sign]', or choose pem")
+        secret = private.private_bytes(form.Encoding.PEM, shape, lock)
+    except UnsupportedAlgorithm:
+        raise MissingExtra("bcrypt", "sign", NEEDS_BCRYPT) from None
+    except ValueError:
+        raise InputError("this passphrase cannot be used: choose one of at most 1,000 letters") from None
+    return secret, public, f"{public.line}\n".encode() if kind == "openssh" else pem
 
 
 def _read(path: str | Path) -> bytes:

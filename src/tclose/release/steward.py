@@ -30,7 +30,9 @@ class StewardClaims:
             raise Unreadable("the digests of the certificates before it are not readable")
         if "previous" in content and not previous:
             raise Unreadable("it lists no certificates before it")
-        return cls(_day(content.get("valid_until")), tuple(previous), Commitments.from_dict(content.get("commitments")))
+        until = _day(content["valid_until"]) if "valid_until" in content else None
+        kept = Commitments.from_dict(content["commitments"]) if "commitments" in content else None
+        return cls(until, tuple(previous), kept)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys that there are, as JSON has them."""
@@ -60,9 +62,7 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def _day(given: Any) -> date | None:
-    if given is None:
-        return None
+def _day(given: Any) -> date:
     try:
         if not isinstance(given, str) or not DAY.fullmatch(given):
             raise ValueError("not a day")
