@@ -111,7 +111,7 @@ def file_of(table: str | Path) -> Path:
     if is_file_or_folder(path):
         return path
     whole, part, _ = str(table).rpartition("#")
-    if part and is_file_or_folder(Path(whole)):
+    if part and Path(whole).is_file():
         return Path(whole)
     raise InputError(f"{table} is no file, so nobody could show later that it was this table")
 
