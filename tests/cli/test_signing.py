@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import select
+import shlex
 import shutil
 import stat
 import subprocess
@@ -478,6 +479,20 @@ def test_a_passphrase_is_asked_for_at_a_terminal(here: Path) -> None:
     assert "Passphrase of asked: " in said
     assert "c.dsse.json has 3 signatures." in said
     assert WORD not in said
+
+
+def test_the_commands_of_the_documentation(tclose: Run, here: Path) -> None:
+    for name in ("steward", "officer", "steward.pub", "officer.pub"):
+        (here / name).unlink()
+    (here / "t.csv").rename("patients.csv")
+    (here / "p.toml").rename("policy.toml")
+    text = (Path(__file__).parents[2] / "docs" / "signing.md").read_text(encoding="utf-8")
+    commands = [shlex.split(line)[1:] for line in text.splitlines() if line.startswith("    tclose ")]
+    assert len(commands) == 7
+    for command in commands:
+        outcome = tclose(*command)
+        assert outcome.status == 0, outcome.err
+    assert "Signed by 2 of the 2 keys given" in tclose(*commands[-2]).out
 
 
 def test_without_the_library_the_line_that_installs_it(tclose: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,16 +83,20 @@ def asked(path: Path) -> str:
     """Return the passphrase of a key: from the environment, or from a person at a terminal."""
     if given := os.environ.get(VARIABLE):
         return given
-    if not sys.stdin.isatty():
+    if not _at_a_terminal():
         raise InputError(f"{path} is protected by a passphrase: set {VARIABLE}, or run tclose in a terminal")
     return str(click.prompt(f"Passphrase of {path}", hide_input=True, err=True))
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()  # None if it is closed, as by `<&-`
 
 
 def _chosen(path: Path) -> str:
     """Return the passphrase of a new key."""
     if given := os.environ.get(VARIABLE):
         return given
-    if not sys.stdin.isatty():
+    if not _at_a_terminal():
         raise InputError(f"nobody can be asked for a passphrase: set {VARIABLE}, or run tclose in a terminal")
     return str(click.prompt(f"New passphrase of {path}", hide_input=True, confirmation_prompt=True, err=True))
 

@@ -34,6 +34,17 @@ def envelope_path(certificate: Path) -> Path:
     return certificate.with_name(certificate.name.removesuffix(".json") + ENDING)
 
 
+def forms_of(certificate: Path) -> tuple[Path, Path]:
+    """Return a certificate, plain or with signatures, and where the other of the two lies.
+
+    >>> [path.name for path in forms_of(Path("c.json"))], [path.name for path in forms_of(Path("c.dsse.json"))]
+    (['c.json', 'c.dsse.json'], ['c.dsse.json', 'c.json'])
+    """
+    if not certificate.name.endswith(ENDING):
+        return certificate, envelope_path(certificate)
+    return certificate, certificate.with_name(certificate.name.removesuffix(ENDING) + ".json")
+
+
 def pae(payload_type: str, payload: bytes) -> bytes:
     """Return the bytes that are signed.
 
