@@ -24,6 +24,7 @@ from tclose.policy.paths import check_readable
 from tclose.release.certificate_files import Unreadable
 from tclose.table.sources import is_folder
 from tclose.table.sources.folder import parts_of
+from tclose.types import Beat, still
 
 SCHEME = "HMAC-SHA-256"
 HEX = re.compile("[0-9a-f]{64}")
@@ -68,9 +69,9 @@ class CommitmentKeys:
         """Commit to a seed."""
         return _committed(self.seed, "seed", [str(seed).encode()])
 
-    def of_source(self, table: str | Path) -> str:
+    def of_source(self, table: str | Path, beat: Beat = still) -> str:
         """Commit to the bytes of a table: one file, or the names and the fingerprints of a folder's files."""
-        return _committed(self.source, "source", _source(file_of(table)))
+        return _committed(self.source, "source", _source(file_of(table), beat))
 
     def in_record(self, record: bytes) -> bytes:
         """Add the keys to a record."""
@@ -145,24 +146,25 @@ def _files(path: Path) -> list[Path]:
     return parts_of(path) if path.is_dir() else [path]
 
 
-def _source(path: Path) -> Iterator[bytes]:
+def _source(path: Path, beat: Beat) -> Iterator[bytes]:
     """Yield what stands for a table, block by block."""
     if not path.is_dir():
         yield b"file\0"
-        yield from _blocks(path)
+        yield from _blocks(path, beat)
         return
     yield b"folder\0"
     for part in parts_of(path):
         name, digest = os.fsencode(part.name), hashlib.sha256()
-        for block in _blocks(part):
+        for block in _blocks(part, beat):
             digest.update(block)
         yield struct.pack(">I", len(name)) + name + digest.digest()
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def _blocks(path: Path, beat: Beat) -> Iterator[bytes]:
     try:
         with path.open("rb") as file:
             while block := file.read(BLOCK):
+                beat()
                 yield block
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None

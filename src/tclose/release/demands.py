@@ -32,8 +32,9 @@ class Demands:
         """Refuse what can never be met, or would say nothing."""
         keys = len(set(self.signers))
         if self.required is not None and not 1 <= self.required <= keys:
-            given = f"{counted(keys, 'different key')} given" if keys else "no key given"
-            raise InputError(f"{counted(self.required, 'key')} cannot have signed, with {given}: add --signer PUB")
+            needed = f"{counted(self.required, 'key')} must have signed"
+            given = f"only {counted(keys, 'different key')} given" if keys else "no key is given"
+            raise InputError(f"{needed}, and {given}: add --signer PUB")
         if self.original is not None and self.record is None:
             raise InputError("the original table is compared with the help of the record: add --record FILE")
 

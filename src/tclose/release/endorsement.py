@@ -16,6 +16,7 @@ from tclose.release.keys import SigningKey
 from tclose.release.signatures import statement_of
 from tclose.release.steward import StewardClaims
 from tclose.table.batches import changed
+from tclose.types import Beat, still
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,13 @@ class Endorsement:
         asked = self.valid_until is not None or self.previous or self.signing_key is not None or self.commit
         if asked and certificate is None:
             raise InputError(
-                "what is signed, committed to or valid until a day is the certificate: add --certificate FILE"
+                "signatures, last days, earlier certificates and commitments need a certificate: add --certificate FILE"
             )
         if certificate is None or self.signing_key is None:
             return {}
         return {"envelope": envelope_path(Path(certificate))}
 
-    def begun(self, table: Any, *, record: bool, created: str) -> Endorsement:
+    def begun(self, table: Any, *, record: bool, created: str, beat: Beat = still) -> Endorsement:
         """Commit to the table before it is read, where a record keeps the keys, and check the day."""
         if self.valid_until is not None and self.valid_until.isoformat() < created[:10]:
             raise InputError(f"the certificate would have expired already: {self.valid_until.isoformat()} is past")
@@ -70,7 +71,7 @@ class Endorsement:
         if not is_committable(table):
             return replace(self, keys=keys)
         states = states_of(table)
-        return replace(self, keys=keys, committed=CommittedTable(table, keys.of_source(table), states))
+        return replace(self, keys=keys, committed=CommittedTable(table, keys.of_source(table, beat), states))
 
     def endorsed(self, certificate: Certificate, seed: int) -> Certificate:
         """Return the certificate with what is added to it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,7 @@ def verify_with(
 
     `find` finds its files where they are not on this machine.
     """
-    report = progress
-    report(0.0, "reading")
+    progress(0.0, "reading")
     loaded = load(certificate)
     promised = loaded.certificate
     if population is not None and promised.presence is None:
@@ -82,26 +82,19 @@ def verify_with(
     if judge is not None and layout is not ENTRY:
         raise InputError("only a release of one table is verified out of core: use the engine memory")
     files = find(promised) if find else files_of(release, promised, Path(certificate), in_memory=judge is None)
-    judged = (judge or layout.verify)(promised, files, stretch(report, 0.1, 1.0)) if files.whole else None
+    judged = (judge or layout.verify)(promised, files, stretch(progress, 0.1, 1.0)) if files.whole else None
     verified = judged or Verified([], None)
     problems += [*files.problems(), *verified.problems]
     if promised.presence is not None and population is not None and verified.table is not None:
         problems += promised.presence.problems_with(population, promised.policy, verified.table)
-    known: dict[str, Any] = {"population": population is not None, "opened": examined.opened}
-    one_table = promised.layout in ONE_TABLE
-    one_file = one_table and not files.folder
-    names = () if one_file else promised.origin.files
-    return Verification(
-        tuple(problems),
-        verified.result,
-        names,
-        identity_protected=not layout.exact_quasi,
-        not_verifiable=not_verifiable(promised, loaded.unknown_keys, any_name=one_file, **known),
-        origin=promised.origin,
-        tables=1 if one_table else len(names),
-        signatures=examined.signatures,
-        opened=examined.opened,
-    )
+    one_table, origin = promised.layout in ONE_TABLE, promised.origin
+    known: dict[str, Any] = {"population": population is not None, "any_name": one_table and not files.folder}
+    unverifiable = not_verifiable(promised, loaded.unknown_keys, opened=examined.opened, **known)
+    names = () if one_table and not files.folder else origin.files
+    tables = 1 if one_table else len(names)
+    protected = not layout.exact_quasi
+    found = Verification(tuple(problems), verified.result, names, protected, unverifiable, origin, tables)
+    return replace(found, signatures=examined.signatures, opened=examined.opened)
 
 
 def _layout_problems(promised: Certificate) -> list[str]:

@@ -80,7 +80,7 @@ def anonymize(
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=folder)
     settings = {**preset, **(options or {})}
     whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
-    endorsement = endorsement.begun(table, record=record is not None, created=created())
+    endorsement = endorsement.begun(table, record=record is not None, created=created(), beat=told.beat)
     in_memory = [what for what, needed in whole.items() if needed]
     large = LargeTable(table, asked, Path(out), method, settings, in_memory, endorsement)
     beside = {"certificate": certificate, "record": record, **signed}
