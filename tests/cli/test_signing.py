@@ -134,9 +134,7 @@ def test_as_many_keys_as_are_asked_for(tclose: Run) -> None:
     refused(
         tclose(*VERIFY, "c.json", *three), "3 keys must have signed, and 2 of those given have", "stranger.pub) has"
     )
-    tclose(*VERIFY, "c.json", *BOTH, "--signers", "3").refuses(
-        "and only 2 different keys given"
-    )
+    tclose(*VERIFY, "c.json", *BOTH, "--signers", "3").refuses("and only 2 different keys given")
     tclose(*VERIFY, "c.json", "--signers", "1").refuses("no key is given: add --signer PUB")
     same = ("--signer", "steward.pub", "--signer", "steward.pub")
     tclose(*VERIFY, "c.json", *same, "--signers", "2").refuses("only 1 different key given")
