@@ -312,6 +312,8 @@ def test_sign_refuses_what_is_not_whole(tclose: Run) -> None:
     no_certificate(tclose("sign", "r.csv", "--key", "officer"))
     tclose("sign", "c.json", "--key", "absent").refuses("c.dsse.json is of another certificate")
     tclose("sign", "c.dsse.json", "--key", "absent").refuses("there is no file absent")
+    tclose("sign", "c.dsse.json", "--key", ".").refuses(". cannot be read: Is a directory")
+    tclose("sign", "c.dsse.json", "--key", "officer", "--out", "officer", "--force").refuses("would be overwritten")
 
 
 # anonymize
@@ -376,6 +378,7 @@ def test_the_record_opens_commitments(tclose: Run) -> None:
     Path("rec.json").write_text(json.dumps({**record, "seed": record["seed"] + 1}))
     refused(tclose(*VERIFY, "c.json", "--record", "rec.json"), "the record is not that of this release")
     tclose(*VERIFY, "c.json", "--original", "t.csv").refuses("add --record FILE")
+    tclose(*VERIFY, "c.json", "--record", "rec.json", "--original", "absent.csv").refuses("there is no file absent.csv")
 
 
 def test_commitments_on_request(tclose: Run, process: Run) -> None:

@@ -114,7 +114,7 @@ def file_of(table: str | Path) -> Path:
     whole, part, _ = str(table).rpartition("#")
     if part and Path(whole).is_file():
         return Path(whole)
-    raise InputError(f"{table} is no file, so nobody could show later that it was this table")
+    raise InputError(f"there is no file {table} that could be compared")
 
 
 def is_committable(table: Any) -> bool:

@@ -98,7 +98,8 @@ def sign(
         beside = envelope_path(Path(certificate))
     target = beside if out is None else Path(out)
     own = target == beside and beside.exists()  # an envelope that gets one more signature
-    check_targets([target], [Path(key), *([Path(certificate)] if target != beside else [])], force=force or own)
+    read = [Path(certificate)] if target != beside else []
+    check_targets([target], [*read, *([Path(key)] if Path(key).is_file() else [])], force=force or own)
     envelope = _envelope(loaded, Path(certificate), beside)
     signer = load_signing_key(key, passphrase)
     signed = envelope.signed_with(signer)
