@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import InputError, anonymize, verify
-from tclose.release.certificate import digest_of
+from tclose.release.certificate import Certificate, digest_of
 from tclose.release.certificate_files import Unreadable
 from tclose.release.commitments import CommitmentKeys, Commitments, OpenedRecord, file_of, is_committable
 from tclose.release.demands import Demands
+from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.steward import StewardClaims
 from tclose.release.verify import verify_with
 from tclose.types import silent
@@ -198,3 +199,20 @@ def test_a_file_that_is_too_large_is_not_read(pair: tuple[Path, dict[str, Any]],
         file.truncate(257 << 20)  # a hole, which takes no space
     with pytest.raises(InputError, match="is too large for a certificate: at most 256 MB"):
         verify(folder / "r.csv", tmp_path / "c.json")
+
+
+def test_a_table_that_changes_during_the_work_is_not_committed_to(
+    pair: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    _, content = pair
+    table = tmp_path / "t.csv"
+    table.write_text("age\n1\n")
+    begun = Endorsement(commit=True).begun(table, record=True, created="2026-01-01T00:00:00Z")
+    certificate = Certificate.from_dict(content)
+    kept = begun.endorsed(certificate, 7).steward.commitments
+    assert begun.keys is not None
+    assert kept == Commitments(begun.keys.of_seed(7), begun.keys.of_source(table))
+    table.write_text("age\n12\n")
+    with pytest.raises(InputError, match="the table"):
+        begun.endorsed(certificate, 7)
+    assert NOTHING_ADDED.begun(table, record=True, created="2026").endorsed(certificate, 7) is certificate
