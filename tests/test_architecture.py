@@ -48,7 +48,7 @@ IN_FUNCTIONS = {  # further edges, taken only when somebody asks
 SEES_FRAMES = {"table", "recode", "release", "engine", "spark", "cli", "examples"}
 BUILT_ON = {"parts": {"weave"}}  # what is no method, but brings one to tables of another size
 FRAMES = {"polars", "narwhals", "pandas", "pyarrow"}
-HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn", "sqlglot"}
+HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn", "sqlglot", "cryptography"}
 LONGEST = 500
 
 

@@ -22,6 +22,7 @@ from tclose.cli.libraries import contained, shortage
 from tclose.cli.options import BAD, HOLDS
 from tclose.cli.publishing import anonymize, demo, init
 from tclose.cli.reproducing import reproduce
+from tclose.cli.signing import keygen, sign
 from tclose.cli.studying import attack, compare, methods
 from tclose.cli.terminal import echo_error, end_at_once, forgive_stderr, protect_streams
 from tclose.errors import LeakWarning, TcloseError
@@ -87,4 +88,6 @@ def cli() -> None:
 
 
 for command in (anonymize, attack, bound, check, compare, demo, doctor, explain, init, methods, reproduce, sql, verify):
+    cli.add_command(command)
+for command in (keygen, sign):
     cli.add_command(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,6 +11,7 @@ from tclose import steps
 from tclose.cli import show
 from tclose.cli.options import FILE, HOLDS, as_json, force, method_options, policy_file, show_values
 from tclose.cli.progress import Bar
+from tclose.cli.signing import endorsement_of, endorsement_options
 from tclose.cli.terminal import Console, Text, echo, echo_json, echo_lines
 from tclose.errors import InputError
 
@@ -57,6 +59,7 @@ from tclose.errors import InputError
 @click.option(
     "--bound-proof", type=FILE, help="Write the proof of the bound here, readable by you alone; implies --bound."
 )
+@endorsement_options
 @force
 @show_values
 @as_json
@@ -85,6 +88,7 @@ def anonymize(
     force: bool,
     show_values: bool,
     as_json: bool,
+    **endorsed: Any,
 ) -> int:
     """Publish TABLE so that it holds what the policy asks for.
 
@@ -96,6 +100,7 @@ def anonymize(
     if bound_seconds is not None and not bound and bound_proof is None:
         raise click.UsageError("--bound-seconds is about the bound that --bound searches for")
     options = method_options(method, given, effort=effort, tables=tables, base=base)
+    endorsement = endorsement_of(**endorsed)
     with Bar() as bar:
         publication = steps.anonymize(
             table,
@@ -116,6 +121,7 @@ def anonymize(
             engine=engine,
             master=master,
             resume=resume,
+            endorsement=endorsement,
             force=force,
             progress=bar,
         )

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 SCALE = "0 means equal, 1 means as far as possible"
 VERDICT = "The release meets every requirement of its policy."
+OPENED = {"commitments.seed": "the seed of the record", "commitments.source": "the original table"}
 NO_CERTIFICATE = "No certificate was written (--certificate FILE): without one, nobody can verify the release."
 
 
@@ -176,6 +177,8 @@ def show_release(publication: Publication) -> None:
     file = publication.certificate_file
     console.print()
     console.print(Text(f"Certificate: {file}, digest {certificate.digest}" if file else NO_CERTIFICATE))
+    if publication.envelope_file is not None:
+        console.print(Text(f"Signed: {publication.envelope_file}, the certificate with its signature"))
 
 
 def _show_exposed(console: Console, publication: Publication) -> None:
@@ -286,6 +289,11 @@ def show_verification(verification: Verification) -> None:
         console.print(Text(f"The certificate says: {', '.join(words)}."))
     if claims := verification.not_verifiable_in_words:
         console.print(Text(f"Not verifiable from the release alone: {', '.join(map(plain, claims))}."))
+    for sentence in verification.signatures.sentences() if verification.signatures is not None else ():
+        console.print(Text(sentence), soft_wrap=True)
+    if verification.holds and verification.opened:
+        names = " and ".join(OPENED[name] for name in verification.opened)
+        console.print(Text(f"As the certificate commits to: {names}."))
     if verification.holds:
         console.print(Text("The release is the one that was certified, and it meets its policy.", "bold green"))
         if not verification.identity_protected:

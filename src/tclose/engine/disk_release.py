@@ -36,6 +36,7 @@ from tclose.policy import Policy
 from tclose.privacy.counted import JudgedCounts, judge_counted
 from tclose.privacy.group_counts import counted_by_person
 from tclose.privacy.judge import check_groups
+from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import Pending, give_back_memory, pending, publish, sha256
 from tclose.release.naming import created
 from tclose.release.release import not_judged_as_written
@@ -60,6 +61,7 @@ class Asked:
     seed: int | None
     resume: bool
     name: str | None  # of the table, for the certificate
+    endorsement: Endorsement = NOTHING_ADDED  # what the steward adds to the certificate
 
 
 def anonymize(
@@ -74,7 +76,7 @@ def anonymize(
 ) -> ReleaseInParts:
     """Publish a table that comes in batches; the files appear once the release is proved.
 
-    `others` are the certificate and the record, where they are asked for.
+    `others` are the certificate, its signatures and the record, where they are asked for.
     """
     check_in_parts(policy, DEFAULT_METHOD, {METHODS[DEFAULT_METHOD].option: asked.effort})
     told, begun = Repeating(progress), created()
@@ -85,7 +87,8 @@ def anonymize(
         files.lie_in(work.path)
         run = _Run(source, policy, asked, seed, work, told)
         release = run.published(files, begun)
-        contents = {"certificate": release.certificate.to_bytes(), "record": record_of(seed)}
+        release = replace(release, certificate=asked.endorsement.endorsed(release.certificate, seed))
+        contents = asked.endorsement.contents(release.certificate, record_of(seed))
         for what in contents.keys() & others.keys():
             held[what].write(partial(_put, contents[what]))
         publish(held[what] for what in (*others, "release"))

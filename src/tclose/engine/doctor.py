@@ -18,6 +18,7 @@ EXTRAS = {
     "altair": "report",
     "vl-convert-python": "report",
     "sqlglot": "sql",
+    "cryptography": "sign",
 }
 
 

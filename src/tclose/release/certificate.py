@@ -23,9 +23,12 @@ from tclose.release.certificate_files import (
     entries_of,
     format_of,
 )
+from tclose.release.envelope import Envelope
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.lower_bound import BoundClaim
 from tclose.release.presence import PresenceClaim
+from tclose.release.signatures import unwrapped
+from tclose.release.steward import StewardClaims
 from tclose.release.tempering import Tempering
 from tclose.table.sources import read_bytes
 from tclose.words import legible
@@ -34,6 +37,7 @@ SECONDS = re.compile(r"T(\d\d:\d\d):\d\dZ$")  # at the end of a time, which peop
 LayoutName = Literal["one table", "both", "projections", "anatomy", "permutation"]
 ONE_TABLE: tuple[LayoutName, ...] = ("one table", "permutation")  # whose file may get any name
 MOST_FILES = 10  # that are listed for people
+LARGEST = 256 << 20  # bytes of a certificate
 Number = int | float | str  # as JSON has it; text where no JSON number is exact, such as "1/3"
 
 
@@ -212,10 +216,11 @@ class Origin:
     table: str | None
     created: str | None
     tool: str | None
+    valid_until: str | None = None
 
     def words(self) -> list[str]:
         """Return what is known, as people read it."""
-        known = _given({"made from": self.table, "on": self.created, "by": self.tool})
+        known = _given({"made from": self.table, "on": self.created, "by": self.tool, "valid until": self.valid_until})
         known |= {"on": SECONDS.sub(r" \1 UTC", self.created)} if self.created else {}
         more = [f"{len(self.files) - MOST_FILES:,} more files"] if len(self.files) > MOST_FILES else []
         files = [*map(legible, self.files[:MOST_FILES]), *more]
@@ -223,7 +228,9 @@ class Origin:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is known, as JSON has it."""
-        return _given({"files": [*self.files] or None, "table": self.table, "created": self.created, "tool": self.tool})
+        files, until = [*self.files] or None, self.valid_until
+        named = {"files": files, "table": self.table, "created": self.created, "tool": self.tool, "valid_until": until}
+        return _given(named)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,6 +259,7 @@ class Certificate:
     temper: Tempering | None = None  # of a release whose rows were swapped at random
     presence: PresenceClaim | None = None  # of a release for which δ-presence was asked
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
+    steward: StewardClaims = field(default_factory=StewardClaims)  # what no release shows: the steward's word
     format: int = NEWEST
 
     @property
@@ -262,7 +270,8 @@ class Certificate:
     @property
     def origin(self) -> Origin:
         """What the release is called, and what it was made from, when and by what."""
-        return Origin(tuple(file.name for file in self.files if file.name), self.table, self.created, self.tool)
+        files, until = tuple(file.name for file in self.files if file.name), self.steward.to_dict().get("valid_until")
+        return Origin(files, self.table, self.created, self.tool, until)
 
     @property
     def called(self) -> str | None:
@@ -317,6 +326,7 @@ class Certificate:
         content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
         content |= _given({"presence": None if self.presence is None else self.presence.to_dict()})
         content |= {} if self.bound is None else self.bound.to_dict()
+        content |= self.steward.to_dict()
         content |= {"measures": self.measures, **self.claims.to_dict()}
         entries = [file.entry for file in self.files]
         content |= entries_json(entries, self.format, several=self.layout not in ONE_TABLE)
@@ -354,6 +364,7 @@ class Certificate:
             temper=Tempering.from_dict(content.get("temper")),
             presence=PresenceClaim.from_dict(content.get("presence")),
             bound=BoundClaim.from_dict(content),
+            steward=StewardClaims.from_dict(content),
             format=number,
         )
 
@@ -377,23 +388,32 @@ class LoadedCertificate:
     digest: str
     written_digest: str
     unknown_keys: tuple[str, ...] = ()  # that stand in the file, and that this version of tclose does not know
+    content: Mapping[str, Any] = field(default_factory=dict)  # of the file, without the digest
+    envelope: Envelope | None = None  # of a file that holds signatures, too
 
 
 def load(path: str | Path) -> LoadedCertificate:
-    """Read a certificate."""
+    """Read a certificate, plain or in the envelope that holds its signatures."""
+    check_size(path)
     data = read_bytes(path)
     try:
-        content = json.loads(data, object_pairs_hook=_once)
+        content, envelope = unwrapped(data)
         written = content.pop("digest")
         if not isinstance(written, str):
             raise ValueError("not a certificate")
         certificate = Certificate.from_dict(content)
         unknown = tuple(_unknown_keys(content, certificate.to_dict()))
-        return LoadedCertificate(certificate, digest_of(content), written, unknown)
+        return LoadedCertificate(certificate, digest_of(content), written, unknown, content, envelope)
     except Unreadable as error:
         raise InputError(f"{path} is not a certificate of tclose: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a certificate of tclose") from None
+
+
+def check_size(path: str | Path) -> None:
+    """Refuse a file that is too large for a certificate, before it fills the memory."""
+    if Path(path).is_file() and Path(path).stat().st_size > LARGEST:
+        raise InputError(f"{path} is too large for a certificate: at most {LARGEST >> 20} MB")
 
 
 def digest_of(content: Mapping[str, Any]) -> str:
@@ -414,14 +434,6 @@ def _unknown_keys(content: Any, known: Any, place: str = "") -> Iterator[str]:
     elif isinstance(content, list) and isinstance(known, list):
         for number, (value, other) in enumerate(zip(content, known, strict=False), start=1):
             yield from _unknown_keys(value, other, f"{place}.{number}")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that stands twice: people might read one of them, and tclose the other."""
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise ValueError("a key stands twice")
-    return content
 
 
 def _guard(content: Mapping[str, Any]) -> int:

@@ -7,7 +7,7 @@ not published. So a level that counts persons can only be compared with the leve
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -58,6 +58,10 @@ WORDS = {
     "presence": "how likely anyone of the population is in the table (presence; give --population)",
     "bound": "the lower bound on the detail lost",
     "bound_proof_sha256": "the fingerprint of its proof",
+    "valid_until": "until when the certificate is valid",
+    "previous": "the certificates before it",
+    "commitments.source": "which table was published (give --record and --original)",
+    "commitments.seed": "which seed was used (give --record)",
     **{f"measures.{measure.name}": measure.title for measure in MEASURES},
 }
 
@@ -199,15 +203,22 @@ def size_figures(sizes: Ints, withheld: int, k: int) -> dict[str, Any]:
 
 
 def not_verifiable(
-    promised: Certificate, unknown_keys: tuple[str, ...], *, population: bool = False, any_name: bool = True
+    promised: Certificate,
+    unknown_keys: tuple[str, ...],
+    *,
+    population: bool = False,
+    any_name: bool = True,
+    opened: Collection[str] = (),
 ) -> tuple[str, ...]:
     """List the keys of a certificate about which the release alone, or with its population, says nothing.
 
-    `any_name` says that the release is one file, which may be called anything.
+    `any_name` says that the release is one file, which may be called anything; `opened` are commitments that the
+    steward's record opened.
     """
     content = promised.to_dict() | ({FILE_NAME: None} if any_name and promised.format == NEWEST else {})
     described = [name for name in DESCRIPTIONS if name in content]
     bound = [] if promised.bound is None else list(promised.bound.to_dict())
+    steward = promised.steward.not_verifiable(opened)
     suppress = ["policy.suppress"] if "suppress" in promised.settings else []
     tempering = [] if promised.temper is None else ["temper.share", "temper.gcp_before"]
     tempering += [] if promised.presence is None or population else ["presence"]
@@ -216,7 +227,7 @@ def not_verifiable(
     for file in promised.files:
         persons += _by_persons(f"{file.name}: ", file.claims) if file.claims and promised.counted == "persons" else []
         measures += _measures(f"{file.name}: ", file.measures or {})
-    return (*described, *suppress, *tempering, *bound, *persons, *measures, *unknown_keys)
+    return (*described, *suppress, *tempering, *bound, *steward, *persons, *measures, *unknown_keys)
 
 
 def in_words(key: str) -> str:

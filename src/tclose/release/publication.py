@@ -26,6 +26,7 @@ class Publication:
     files: tuple[Path, ...]  # `out`, or one file for each table of a release of several
     exposed: Exposed  # what remains exposed, most rows first
     certificate_file: Path | None = None
+    envelope_file: Path | None = None  # the certificate with its signatures
     report: Path | None = None
     bound_proof: Path | None = None
     lost: tuple[LostDetail, ...] = ()  # its tables that lost everything
@@ -54,6 +55,7 @@ class Publication:
             files=tuple(sibling(out, mark) for mark in written.release.layout.marks),
             exposed=written.exposed,
             certificate_file=paths["certificate"],
+            envelope_file=paths.get("envelope"),
             report=paths["report"],
             bound_proof=paths["bound_proof"],
             lost=lost,
@@ -74,6 +76,7 @@ class Publication:
             "release": str(self.out),
             **self.certificate.content,
             "digest": self.certificate.digest,
+            **({} if self.envelope_file is None else {"envelope": str(self.envelope_file)}),
             "exposed": [exposed.to_dict() for exposed in self.exposed.findings],
             "lost": [loss.to_dict() for loss in self.lost],
             "warnings": list(self.warnings),

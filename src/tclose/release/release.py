@@ -22,6 +22,7 @@ from tclose.privacy.results import CheckResult
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
+from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.exposed import exposed_rows
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
 from tclose.release.formats import CSV, fingerprint
@@ -69,6 +70,8 @@ class PreparedRelease:
         record: str | Path | None = None,
         report: str | Path | None = None,
         bound_proof: str | Path | None = None,
+        envelope: str | Path | None = None,
+        endorsement: Endorsement = NOTHING_ADDED,
         page: Callable[[WrittenRelease], bytes] | None = None,
         guard_formulas: bool = False,
         part_rows: int | None = None,
@@ -78,9 +81,11 @@ class PreparedRelease:
         """Write the tables; all files get their names at once, when the judges have confirmed the finished tables.
 
         `page` makes the page that goes to `report`. A page that fits neither into memory nor on its disk is left out.
+        The `endorsement` adds what the steward says to the certificate, and its signatures to `envelope`.
         Without `force`, existing files are refused. With `part_rows`, `path` is a new folder of Parquet files.
         """
         others = {"record": record, "bound_proof": bound_proof, "certificate": certificate, "report": report}
+        others |= {"envelope": envelope}
         paths = {what: Path(target) for what, target in others.items() if target is not None}
         tables = TableFiles.of(Path(path), self.layout.marks, part_rows)
         check_targets([*paths.values(), *tables.files], force=force)
@@ -90,7 +95,8 @@ class PreparedRelease:
             frames = (GUARDS[NEWEST].guarded(frame) if guard_formulas else frame for frame in self.layout.frames)
             finished = tables.write(files, frames)
             written = self._confirmed(finished, guard_formulas, progress)
-            contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
+            written = replace(written, certificate=endorsement.endorsed(written.certificate, self.seed))
+            contents = {**endorsement.contents(written.certificate, self._record())}
             contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
             contents |= {} if page is None else _page(page, written)
             for what in contents.keys() & files.keys() - {"report"}:

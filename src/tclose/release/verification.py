@@ -15,6 +15,7 @@ from tclose.privacy.judge import judge
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate, Claims, Origin
 from tclose.release.comparing import claim_problems, count_problems, in_words, measure_problems
+from tclose.release.signatures import SignatureFindings
 from tclose.table import CodedTable, encode
 from tclose.types import Progress, stretch
 from tclose.words import counted
@@ -42,6 +43,8 @@ class Verification:
     not_verifiable: tuple[str, ...] = ()  # keys of the certificate about which the release alone says nothing
     origin: Origin | None = None  # what the certificate says that the release is
     tables: int = 1  # that the files hold
+    signatures: SignatureFindings | None = None  # where keys were given, or the certificate came with signatures
+    opened: tuple[str, ...] = ()  # commitments that were compared with the steward's record
 
     @property
     def holds(self) -> bool:
@@ -63,6 +66,8 @@ class Verification:
         answer |= {"not_verifiable": list(self.not_verifiable)}
         if self.origin is not None:
             answer |= {"certificate": self.origin.to_dict()}
+        answer |= {} if self.signatures is None else {"signatures": self.signatures.to_dict()}
+        answer |= {"opened": list(self.opened)} if self.opened else {}
         return {"holds": self.holds, "problems": list(self.problems), **answer}
 
 

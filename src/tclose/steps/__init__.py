@@ -16,6 +16,8 @@ from tclose.partition import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy.draft import Draft, Guess
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
+from tclose.release.demands import Demands
+from tclose.release.endorsement import Endorsement
 from tclose.release.files import discard_unfinished
 from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound
 from tclose.release.naming import check_clock
@@ -37,6 +39,7 @@ from tclose.steps.judging import (
 )
 from tclose.steps.preparing import doctor, init, method_options, methods, warm
 from tclose.steps.publishing import anonymize, demo
+from tclose.steps.signing import KEY_FORMATS, Passphrase, demands, endorsement, keygen, sign
 from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
 
 if TYPE_CHECKING:
@@ -53,6 +56,7 @@ __all__ = [
     "DETAIL_MEASURES",
     "DIALECTS",
     "ENGINES",
+    "KEY_FORMATS",
     "MEASURES",
     "METHODS",
     "NO_IDENTITY",
@@ -63,9 +67,11 @@ __all__ = [
     "BoundVerification",
     "CheckResult",
     "Comparison",
+    "Demands",
     "Demonstration",
     "DetailKept",
     "Draft",
+    "Endorsement",
     "Engine",
     "Explanation",
     "Finding",
@@ -75,6 +81,7 @@ __all__ = [
     "Measure",
     "Method",
     "ModelFinding",
+    "Passphrase",
     "Publication",
     "PublishingEngine",
     "Reproduction",
@@ -87,15 +94,19 @@ __all__ = [
     "check",
     "check_clock",
     "compare",
+    "demands",
     "demo",
     "detail",
     "discard_unfinished",
     "doctor",
+    "endorsement",
     "explain",
     "init",
+    "keygen",
     "method_options",
     "methods",
     "reproduce",
+    "sign",
     "sql",
     "trial_figures",
     "verify",

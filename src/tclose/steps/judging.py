@@ -8,11 +8,12 @@ from typing import Any, Literal
 from tclose.errors import InputError
 from tclose.policy import Policy, PolicyLike
 from tclose.privacy.results import CheckResult, Explanation
+from tclose.release.demands import NO_DEMANDS, Demands
 from tclose.release.files import check_targets
 from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.targets import sources_of
 from tclose.release.verification import Verification
-from tclose.release.verify import verify as verify_release
+from tclose.release.verify import verify_with
 from tclose.sql import sql_check
 from tclose.steps.given import as_frame
 from tclose.types import Progress, silent
@@ -66,10 +67,13 @@ def verify(
     *,
     digest: str | None = None,
     population: str | Path | None = None,
+    demands: Demands = NO_DEMANDS,
     engine: Engine = "memory",
     progress: Progress = silent,
 ) -> Verification:
     """Judge a written release again, δ-presence by a `population`, and compare with its certificate.
+
+    `demands` say who must have signed the certificate, and what else is asked of it.
 
     The engine `disk` judges a release of one table that need not fit into memory; `auto` chooses it for large files.
     """
@@ -78,8 +82,9 @@ def verify(
     if engine == "disk" and population is not None:
         raise InputError("presence is judged in memory: leave out the population, or use the engine memory")
     if population is None and choosing.verified_on_disk(engine, release, certificate):
-        return disk.verify(release, certificate, digest=digest, progress=progress)
-    return verify_release(release, certificate, digest=digest, population=population, progress=progress)
+        return disk.verify(release, certificate, digest=digest, demands=demands, progress=progress)
+    asked: dict[str, Any] = {"digest": digest, "population": population, "demands": demands}
+    return verify_with(None, release, certificate, **asked, progress=progress)
 
 
 def bound(

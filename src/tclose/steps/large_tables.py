@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from tclose.errors import InputError
 from tclose.partition import METHODS
 from tclose.partition.options import checked
 from tclose.policy import Policy
+from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.formats import ARROW
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
@@ -31,6 +32,7 @@ class LargeTable:
     method: str
     options: Mapping[str, Any]
     whole: Sequence[str]  # what is asked for that needs all rows in memory
+    endorsement: Endorsement = NOTHING_ADDED  # what the steward adds to the certificate
 
     def on_disk(self, engine: str) -> bool:
         """Tell whether the table is published out of core; `auto` takes memory for what needs it."""
@@ -82,6 +84,7 @@ class LargeTable:
             seed=None if seed is None else memory.given_seed(seed),
             resume=resume,
             name=table_name(self.table),
+            endorsement=self.endorsement,
         )
         paths = {name: Path(path) for name, path in others.items() if path is not None}
         source = table_on_disk(self.table)
@@ -115,14 +118,8 @@ class LargeTable:
                 table_at(spark, str(self.table)), self.policy, effort, part_rows, seed, table_name(self.table), making
             ) as release,
         ):
-            release.write(
-                self.out,
-                certificate=paths.get("certificate"),
-                record=paths.get("record"),
-                force=force,
-                progress=writing,
-            )
-        return self._publication(release, paths)
+            certified = release.write(self.out, **paths, endorsement=self.endorsement, force=force, progress=writing)
+        return replace(self._publication(release, paths), certificate=certified)
 
     def _effort(self) -> str:
         """Return the effort of a release in parts; refuse what cannot be made in parts."""
@@ -141,6 +138,7 @@ class LargeTable:
             files=(self.out,),
             exposed=written.exposed,
             certificate_file=paths.get("certificate"),
+            envelope_file=paths.get("envelope"),
             lost=written.lost,
             rigid=written.rigid,
             leaks=written.leaks,

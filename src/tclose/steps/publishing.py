@@ -14,9 +14,10 @@ from tclose.partition import DEFAULT_METHOD, check_suited, method_and_options
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.paths import check_name
 from tclose.release.beside import Beside
+from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import check_new
 from tclose.release.layouts import check_both
-from tclose.release.naming import table_name
+from tclose.release.naming import created, table_name
 from tclose.release.publication import Demonstration, Publication
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
@@ -51,6 +52,7 @@ def anonymize(
     engine: PublishingEngine = "memory",
     master: str | None = None,
     resume: bool = False,
+    endorsement: Endorsement = NOTHING_ADDED,
     force: bool = False,
     progress: Progress = silent,
 ) -> Publication:
@@ -62,7 +64,8 @@ def anonymize(
     With `part_rows`, `out` is a new folder of Parquet files of so many rows each, about so many where the engine is
     `disk`. That engine reads a file in batches and splits it in parts, so that it need not fit into memory; `auto`
     chooses it for files of a million rows or more. With `resume`, it continues a run that was killed.
-    The engine `spark` does the same on the cluster `master`, and always writes a folder.
+    The engine `spark` does the same on the cluster `master`, and always writes a folder. The `endorsement` says what
+    the steward adds to the certificate, and who signs it.
     """
     from tclose.engine import bounding
 
@@ -70,14 +73,17 @@ def anonymize(
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
-    sources = sources_of(table, policy, asked)
-    extra = (certificate, record, report, bound_proof)
+    sources = [*sources_of(table, policy, asked), *endorsement.sources]
+    signed = endorsement.files(certificate)
+    extra = (certificate, record, report, bound_proof, *signed.values())
     folder = part_rows or (1 if engine == "spark" else None)  # which always writes one
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=folder)
     settings = {**preset, **(options or {})}
     whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
-    large = LargeTable(table, asked, Path(out), method, settings, [what for what, needed in whole.items() if needed])
-    beside = {"certificate": certificate, "record": record}
+    endorsement = endorsement.begun(table, record=record is not None, created=created(), beat=told.beat)
+    in_memory = [what for what, needed in whole.items() if needed]
+    large = LargeTable(table, asked, Path(out), method, settings, in_memory, endorsement)
+    beside = {"certificate": certificate, "record": record, **signed}
     common: dict[str, Any] = {"seed": seed, "part_rows": part_rows, "force": force}
     if in_parts := large.published(engine, beside, master=master, resume=resume, **common, progress=told):
         return in_parts
@@ -85,7 +91,7 @@ def anonymize(
         check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
     files = {**beside, "report": report, "bound_proof": bound_proof}
-    writing = {**common, "public": public, "guard_formulas": guard_formulas}
+    writing = {**common, "public": public, "guard_formulas": guard_formulas, "endorsement": endorsement}
     return _in_memory(table, asked, Path(out), files, method, settings, seconds, **writing, told=told)
 
 
@@ -102,6 +108,7 @@ def _in_memory(
     public: bool,
     guard_formulas: bool,
     part_rows: int | None,
+    endorsement: Endorsement,
     force: bool,
     told: Repeating,
 ) -> Publication:
@@ -132,6 +139,7 @@ def _in_memory(
         page=page,
         guard_formulas=guard_formulas,
         part_rows=part_rows,
+        endorsement=endorsement,
         force=force,
         progress=stretch(told, split, judged),
     )
