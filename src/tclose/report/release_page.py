@@ -108,8 +108,8 @@ class ReleasePage:
     def internal(self) -> bool:
         """Whether something on the page is about the raw table."""
         estimated = any(loss.estimate for loss in self.lost)
-        raw = self.detail.before_after or self.attacks or self.identifiers or estimated or self.profile
-        return not self.public and bool(raw)
+        raw = self.detail.before_after or self.attacks or self.identifiers or estimated
+        return not self.public and bool(raw or (self.profile and self.profile.about_raw))
 
     def html(self, progress: Progress = silent) -> str:
         """Return the page."""

@@ -21,7 +21,7 @@ class Requirement:
     title: str
     verdict: Verdict
     answer: str = ""  # a figure in a sentence, or the steward's words
-    ask: str = ""  # what to write where it is empty
+    asks: tuple[str, ...] = ()  # what to write where it is empty: the table of the policy, and the key in it
     clause: str = ""  # of a text that was read
     about_raw: bool = False  # the answer is about the original table, or names columns that are not published
     needed: bool = True  # whether the page is incomplete without it
@@ -35,7 +35,8 @@ class Requirement:
         """Return what `--json` prints."""
         said: dict[str, Any] = {"name": self.name, "part": self.part, "title": self.title, "verdict": self.verdict}
         said |= {"answer": self.answer or None, "needed": self.needed}
-        return {**said, **{name: value for name in ("ask", "clause") if (value := getattr(self, name))}}
+        said |= {"add": list(self.asks)} if self.asks else {}
+        return said | ({"clause": self.clause} if self.clause else {})
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,11 @@ class FilledProfile:
         return tuple(each for each in self.requirements if each.verdict == "not met")
 
     @property
+    def about_raw(self) -> bool:
+        """Whether an answer is about the original table."""
+        return any(each.about_raw for each in self.requirements)
+
+    @property
     def complete(self) -> bool:
         """Whether every requirement that is needed is filled."""
         return not self.missing
@@ -83,9 +89,12 @@ class FilledProfile:
         """What to tell the steward where requirements are empty."""
         if self.complete:
             return None
-        asked = dict.fromkeys(each.ask for each in self.missing)
+        by_table: dict[str, list[str]] = {}
+        for table, _, key in (ask.partition("] ") for each in self.missing for ask in each.asks):
+            by_table.setdefault(f"{table}]", []).append(key)
+        asked = "; ".join(f"{table} {', '.join(keys)}" for table, keys in by_table.items())
         empty = counted(len(self.missing), "requirement")
-        return f"the profile {self.profile.name} is incomplete, {empty} empty: say {', '.join(asked)}"
+        return f"the profile {self.profile.name} is incomplete, {empty} empty. Add to the policy: {asked}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
@@ -98,7 +107,7 @@ def stated(
 ) -> Requirement:
     """Return a requirement that a sentence of `[context]` fills."""
     text = str(getattr(evidence.context, key))
-    filled = {"verdict": "stated", "answer": text} if text else {"verdict": "empty", "ask": f"[context] {key}"}
+    filled = {"verdict": "stated", "answer": text} if text else {"verdict": "empty", "asks": (f"[context] {key}",)}
     return Requirement(key, part, title, **filled, clause=clause, needed=needed)  # type: ignore[arg-type]
 
 

@@ -18,8 +18,8 @@ def roles(evidence: Evidence, part: str, clause: str = "") -> Requirement:
     published = dict.fromkeys((*policy.quasi, *policy.sensitive, *policy.keep, *policy.unlinkable))
     without = [name for name in published if not given.get(name)]
     if without:
-        ask = f"[context.roles] {some_columns(without)}"
-        return Requirement("roles", part, title, "empty", ask=ask, clause=clause)
+        asks = (f"[context.roles] {some_columns(without)}",)
+        return Requirement("roles", part, title, "empty", asks=asks, clause=clause)
     answer = "\n".join(f"{legible(name)}: {given[name]}" for name in published)
     return Requirement("roles", part, title, "stated", answer, clause=clause)
 
@@ -28,7 +28,7 @@ def sign_off(evidence: Evidence, part: str, title: str = "Who signs off the rele
     """Return who takes the responsibility."""
     signed = evidence.context.sign_off
     if signed is None:
-        return Requirement("sign_off", part, title, "empty", ask="[context] sign_off")
+        return Requirement("sign_off", part, title, "empty", asks=("[context] sign_off",))
     return Requirement("sign_off", part, title, "stated", f"{signed.name}, {signed.date.isoformat()}")
 
 
@@ -36,7 +36,7 @@ def review(evidence: Evidence, part: str) -> Requirement:
     """Return when the risk is looked at again."""
     day, title = evidence.context.review_date, "When the risk is assessed again"
     if day is None:
-        return Requirement("review_date", part, title, "empty", ask="[context] review_date")
+        return Requirement("review_date", part, title, "empty", asks=("[context] review_date",))
     return Requirement("review_date", part, title, "stated", day.isoformat())
 
 
@@ -48,8 +48,7 @@ def mitigation(evidence: Evidence, part: str, clause: str = "") -> Requirement:
     answer = (
         f"{columns(list(policy.quasi)) if policy.quasi else 'No column'} published less exactly by the method "
         f"{certificate.method}, so that every class has at least k = {policy.k} {certificate.counted}; "
-        f"{counted(certificate.withheld, 'row')} withheld; {counted(len(policy.identifiers), 'identifier')} removed."
-        f"{kept}"
+        f"{counted(certificate.withheld, 'row')} withheld. No identifier is published.{kept}"
     )
     return reported("mitigation", part, "How the data were transformed", answer, clause=clause)
 
@@ -107,7 +106,7 @@ def _inference(evidence: Evidence, part: str) -> Requirement:
     title = "Inference: can a sensitive value be deduced with significant probability?"
     claims = evidence.certificate.claims
     if not claims.attributes:
-        return Requirement("inference", part, title, "empty", ask="[sensitive.COLUMN], what nobody may learn")
+        return Requirement("inference", part, title, "empty", asks=("[sensitive.COLUMN] t",))
     same, known = evidence.exposed_rows("same_value"), evidence.exposed_rows("known_value")
     rows = int(claims.rows or 0)
     answer = (

@@ -13,7 +13,7 @@ from tclose.words import legible
 
 HARBOR, EXPERT, HOUSE = "Safe Harbor", "Expert Determination", "Release"
 RULE = "45 CFR 164.514"
-NOT_IN_RELEASE = "Not in the release."
+NOT_IN_RELEASE = "Not in the release: no published column looks like it."
 
 
 def by_expert(evidence: Evidence) -> bool:
@@ -78,9 +78,9 @@ def _identifier(finding: HarborFinding, evidence: Evidence, *, needed: bool) -> 
         return judged(name, HARBOR, title, False, answer, clause=clause, needed=needed)
     if unclear:
         why = "; ".join(f"column {legible(column)} ({why})" for column, why in unclear)
-        ask = ", ".join(f"[context.safe_harbor] {legible(column)}" for column, _ in unclear)
+        asks = tuple(f"[context.safe_harbor] {legible(column)}" for column, _ in unclear)
         return Requirement(
-            name, HARBOR, title, "empty", f"Steward's sentence needed: {why}.", ask, clause, needed=needed
+            name, HARBOR, title, "empty", f"Steward's sentence needed: {why}.", asks, clause, needed=needed
         )
     if explained:
         return Requirement(name, HARBOR, title, "stated", "\n".join(explained), clause=clause, needed=needed)
@@ -90,9 +90,9 @@ def _identifier(finding: HarborFinding, evidence: Evidence, *, needed: bool) -> 
 PROFILE = Profile(
     "hipaa",
     "HIPAA Privacy Rule, de-identification of protected health information (45 CFR 164.514)",
-    "Written from the text of 45 CFR 164.514(b). Columns are recognised by their names and values, with patterns that "
-    "can miss some and take others wrongly: a person must read the list of columns. The rule gives no number for a "
-    "very small risk; the figures are for the expert.",
+    "Written from copies of the text of 45 CFR 164.514(b). Columns are recognised by their names and values, with "
+    "patterns that can miss some and take others wrongly: a person must read the list of columns. The rule gives no "
+    "number for a very small risk; the figures are for the expert.",
     require,
     lead,
 )

@@ -31,7 +31,9 @@ def maximum(
 def average(evidence: Evidence, part: str, **more: str) -> Requirement:
     """Return the mean risk over all rows."""
     chance = max(risk.average_prosecutor(sizes) for sizes in evidence.sizes)
-    answer = f"{number(chance)}: the mean of 1 divided by the size of the class, over all rows. Lower is better."
+    answer = (
+        f"{number(chance)}: the mean of 1 divided by the size of the class, over all {evidence.noun}s. Lower is better."
+    )
     return reported("average_risk", part, "Average risk of a person who is known to be in the table", answer, **more)
 
 

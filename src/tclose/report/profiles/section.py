@@ -34,12 +34,15 @@ def status(profile: FilledProfile) -> Html:
     """Say at the top of the page whether the profile is complete, and what is missing."""
     title = f"Profile: {profile.profile.title}."
     if profile.complete:
-        failed = _failed(profile.failed)
+        failed, fails = _failed(profile.failed), " fails" if profile.failed else ""
         return element(
-            "p", element("strong", "Complete. "), f"{title} Every requirement is filled. {failed}", class_="note"
+            "p",
+            element("strong", "Complete. "),
+            f"{title} Every requirement is filled. {failed}",
+            class_=f"status{fails}",
         )
     lead = f"{title} {counted(len(profile.missing), 'requirement')} empty. Add to the policy:"
-    items = (element("li", f"{each.title}: ", element("code", each.ask)) for each in profile.missing)
+    items = (element("li", f"{each.title}: ", element("code", ", ".join(each.asks))) for each in profile.missing)
     parts = (element("p", element("strong", "Incomplete. "), lead), element("ul", *items))
     more = (element("p", _failed(profile.failed)),) if profile.failed else ()
     return element("div", *parts, *more, class_="alarm", role="alert")
@@ -48,7 +51,7 @@ def status(profile: FilledProfile) -> Html:
 def _failed(failed: Sequence[Requirement]) -> str:
     if not failed:
         return "No requirement with a limit fails."
-    return f"Not met: {'; '.join(each.title for each in failed)}."
+    return f"Not met: {'; '.join(each.title.partition(':')[0] for each in failed)}."
 
 
 def section(profile: FilledProfile, *, public: bool) -> Section:
@@ -82,7 +85,7 @@ def _answer(requirement: Requirement, *, hidden: bool) -> list[Html]:
     if requirement.verdict != "empty":
         return lines
     empty = f"Empty{'' if requirement.needed else ', and not needed here'}. Add to the policy: "
-    return [*lines, element("dd", empty, element("code", requirement.ask))]
+    return [*lines, element("dd", empty, element("code", ", ".join(requirement.asks)))]
 
 
 def _lines(text: str) -> Html:
