@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -141,9 +142,14 @@ def journalist_by_sample(sizes: Ints, fraction: float) -> Floats:
 def _mean_of_inverse(rows: int, p: float) -> float:
     q = 1 - p
     if p > 0.5 or rows > MOST_BY_RECURSION:
-        nodes, weights = np.polynomial.laguerre.laggauss(NODES)
+        nodes, weights = _laguerre()
         return float(p / rows * (weights / (p + q * np.exp(-nodes / rows))).sum())
     integral = math.log(1 / p) / q
     for done in range(1, rows):
         integral = (1 / done - p * integral) / q
     return p * integral
+
+
+@cache
+def _laguerre() -> tuple[Floats, Floats]:
+    return np.polynomial.laguerre.laggauss(NODES)
