@@ -85,6 +85,11 @@ class FilledProfile:
         return not self.missing
 
     @property
+    def empty(self) -> str:
+        """How many requirements are empty."""
+        return f"{counted(len(self.missing), 'requirement')} {'is' if len(self.missing) == 1 else 'are'} empty"
+
+    @property
     def warning(self) -> str | None:
         """What to tell the steward where requirements are empty."""
         if self.complete:
@@ -93,8 +98,7 @@ class FilledProfile:
         for table, _, key in (ask.partition("] ") for each in self.missing for ask in each.asks):
             by_table.setdefault(f"{table}]", []).append(key)
         asked = "; ".join(f"{table} {', '.join(keys)}" for table, keys in by_table.items())
-        empty = counted(len(self.missing), "requirement")
-        return f"the profile {self.profile.name} is incomplete, {empty} empty. Add to the policy: {asked}"
+        return f"the profile {self.profile.name} is incomplete, {self.empty}. Add to the policy: {asked}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""

@@ -9,7 +9,6 @@ from itertools import groupby
 from tclose.report.markup import Html, element, joined
 from tclose.report.page import Section, tag
 from tclose.report.profiles.base import FilledProfile, Requirement
-from tclose.words import counted
 
 NO_ADVICE = (
     "This page is no legal advice, and no certification. Figures are computed from the release and, where marked, from "
@@ -22,6 +21,7 @@ WORDS = {
     "figure": "figure",
     "stated": "steward's sentence",
     "empty": "empty",
+    "not needed": "not needed here",
 }
 
 
@@ -41,7 +41,7 @@ def status(profile: FilledProfile) -> Html:
             f"{title} Every requirement is filled. {failed}",
             class_=f"status{fails}",
         )
-    lead = f"{title} {counted(len(profile.missing), 'requirement')} empty. Add to the policy:"
+    lead = f"{title} {profile.empty[:1].upper()}{profile.empty[1:]}. Add to the policy:"
     items = (element("li", f"{each.title}: ", element("code", ", ".join(each.asks))) for each in profile.missing)
     parts = (element("p", element("strong", "Incomplete. "), lead), element("ul", *items))
     more = (element("p", _failed(profile.failed)),) if profile.failed else ()
@@ -71,7 +71,8 @@ def _table(part: str, requirements: Sequence[Requirement], *, public: bool) -> H
 
 def _row(requirement: Requirement, *, public: bool) -> Html:
     hidden = public and requirement.about_raw
-    mark = element("span", WORDS[requirement.verdict], class_=f"mark {requirement.verdict.replace(' ', '-')}")
+    verdict = "not needed" if requirement.verdict == "empty" and not requirement.needed else requirement.verdict
+    mark = element("span", WORDS[verdict], class_=f"mark {verdict.replace(' ', '-')}")
     internal = [" ", tag()] if requirement.about_raw and not hidden else []
     clause = [element("span", requirement.clause, class_="clause")] if requirement.clause else []
     title = element("dt", requirement.title, " ", mark, *internal, *clause)
@@ -84,8 +85,7 @@ def _answer(requirement: Requirement, *, hidden: bool) -> list[Html]:
     lines = [element("dd", _lines(requirement.answer))] if requirement.answer else []
     if requirement.verdict != "empty":
         return lines
-    empty = f"Empty{'' if requirement.needed else ', and not needed here'}. Add to the policy: "
-    return [*lines, element("dd", empty, element("code", ", ".join(requirement.asks)))]
+    return [*lines, element("dd", "Empty. Add to the policy: ", element("code", ", ".join(requirement.asks)))]
 
 
 def _lines(text: str) -> Html:
