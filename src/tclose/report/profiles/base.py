@@ -112,7 +112,7 @@ def stated(
     """Return a requirement that a sentence of `[context]` fills."""
     text = str(getattr(evidence.context, key))
     filled = {"verdict": "stated", "answer": text} if text else {"verdict": "empty", "asks": (f"[context] {key}",)}
-    return Requirement(key, part, title, **filled, clause=clause, needed=needed)  # type: ignore[arg-type]
+    return Requirement(key, part, title, **filled, clause=clause, needed=needed)
 
 
 def judged(name: str, part: str, title: str, met: bool, answer: str, **more: Any) -> Requirement:
