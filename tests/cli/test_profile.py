@@ -26,6 +26,7 @@ recipient = "SENTENCE <i>of</i> the steward"
 sampling_fraction = 0.5
 [context.roles]
 place = "SENTENCE about place"
+name = "SENTENCE about name"
 """
 FILES = [
     "--out",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tclose import Policy, PolicyError
 from tclose.policy import Context, SignOff
 from tclose.policy.context import LONGEST, SENTENCES
+from tclose.policy.derived import group_policy, k_alone, projection_policy, scaled
 
 PLAIN: dict[str, Any] = {"quasi": ["age"], "sensitive": {"ldl": {"t": 0.2}}, "k": 2}
 FULL = """
@@ -108,3 +109,10 @@ def test_the_longest_sentence_is_read() -> None:
 def test_columns_that_are_dropped_may_have_a_reason() -> None:
     policy = Policy.from_dict({**PLAIN, "others": "drop", "context": {"roles": {"notes": "Free text."}}})
     assert policy.context == Context(roles={"notes": "Free text."})
+
+
+def test_policies_with_fewer_columns_can_be_derived() -> None:
+    policy = with_context(roles={"age": "x", "ldl": "y"})
+    assert group_policy(policy, "group").context == policy.context
+    assert projection_policy(policy, [], first=True).context == policy.context
+    assert scaled(k_alone(policy, 2), Fraction(1, 2)).context == policy.context

@@ -180,6 +180,10 @@ def test_the_three_criteria(evidence: Evidence) -> None:
     assert [verdicts[name] for name in ("singling_out", "linkability", "inference")] == ["met", "met", "met"]
     alone = filled(small, "wp216", FULL, sizes=[np.array([1, 5])])
     assert of(alone, "singling_out").verdict == of(alone, "linkability").verdict == "not met"
+    unjudged = replace(small, policy=replace(small.policy, unlinkable=("day",)))
+    singling = of(BY_NAME["wp216"].filled(unjudged), "singling_out")
+    assert singling.verdict == "not met"
+    assert "not judged (unlinkable): 'day'" in singling.answer
     pseudonym = of(filled(small, "wp216", FULL, published=("age", "name")), "linkability")
     assert pseudonym.verdict == "not met"
     assert "'name'" in pseudonym.answer
@@ -316,6 +320,12 @@ def test_sampling_weights(weights: list[Any] | None, words: str | None) -> None:
         return
     with pytest.raises(InputError, match=re.escape(words)):
         population_of(table)
+
+
+def test_people_are_counted_once() -> None:
+    policy = Policy.from_dict({"quasi": ["age"], "k": 2, "person": "id", "context": {"sampling_fraction": 0.5}})
+    rows = {"age": [1, 2, 1, 3, 3], "id": ["a", "a", "b", "c", "c"]}
+    assert population_of(encode_quietly(pl.DataFrame(rows), policy)) == 6
 
 
 def test_weights_do_not_count_persons() -> None:

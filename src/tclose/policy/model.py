@@ -236,7 +236,8 @@ class Policy:
                 yield place, mistake
         yield from mistakes_of_both(roles)
         yield from joint_contradictions(settings.read.get("joint", ()), roles)
-        if settings.given.keys() == settings.read.keys():
+        written = isinstance(settings.given.get("context"), Mapping)  # by a person; a derived policy may name fewer
+        if written and settings.given.keys() == settings.read.keys():
             yield from context_contradictions(settings.read.get("context"), roles, set(named))
         if settings.is_empty("quasi") and settings.is_empty("keep"):
             yield "", "the policy names no quasi-identifier: add a [quasi.COLUMN] table"

@@ -46,9 +46,10 @@ def mitigation(evidence: Evidence, part: str, clause: str = "") -> Requirement:
     lost = certificate.measures.get("gcp")
     kept = "" if lost is None else f" {percent(1 - lost)} of the detail of the quasi-identifiers is kept."
     answer = (
-        f"{columns(list(policy.quasi)) if policy.quasi else 'No column'} published less exactly by the method "
-        f"{certificate.method}, so that every class has at least k = {policy.k} {certificate.counted}; "
-        f"{counted(certificate.withheld, 'row')} withheld. No identifier is published.{kept}"
+        f"Published less exactly by the method {certificate.method}: "
+        f"{columns(list(policy.quasi)) if policy.quasi else 'no column'}. Every class has at least k = {policy.k} "
+        f"{certificate.counted}; {counted(certificate.withheld, 'row')} withheld. No identifier is published as it is."
+        f"{kept}"
     )
     return reported("mitigation", part, "How the data were transformed", answer, clause=clause)
 
@@ -78,11 +79,16 @@ def _singling_out(evidence: Evidence, part: str) -> Requirement:
     answer = (
         f"The smallest class has {counted(evidence.smallest, evidence.noun)}; {counted(alone, evidence.noun)} alone in "
         f"a class. {rows_of(rare, rows)} show a sensitive value that fewer than {evidence.exposed.crowd} "
-        f"{evidence.exposed.counted} share: anyone who knows the value finds the row. Met if nobody is alone and no "
-        "value is rare."
+        f"{evidence.exposed.counted} share: anyone who knows the value finds the row.{_not_judged(evidence)} Met if "
+        "nobody is alone, no value is rare, and every published column is judged."
     )
     title = "Singling out: can the records of one person be isolated?"
-    return judged("singling_out", part, title, alone == 0 and rare == 0, answer)
+    return judged("singling_out", part, title, not (alone or rare or evidence.policy.unlinkable), answer)
+
+
+def _not_judged(evidence: Evidence) -> str:
+    names = evidence.policy.unlinkable
+    return f" Published exactly and not judged (unlinkable): {columns(names)}." if names else ""
 
 
 def _linkability(evidence: Evidence, part: str) -> Requirement:

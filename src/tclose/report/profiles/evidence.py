@@ -36,7 +36,7 @@ class Evidence:
     exposed: Exposed
     published: Sequence[str] = ()  # columns of the release
     attacks: Attacks | None = None
-    raw_sizes: Ints | None = None  # rows, or persons, of the original that agree on all quasi-identifiers
+    raw_sizes: Ints | None = None  # people of the original who agree on all quasi-identifiers; each is counted once
     population: int | None = None  # people whom the table was drawn from
     register: PresenceCounts | None = None  # who of the policy's population fits each class
     columns: Callable[[], Sequence[PublishedColumn]] = tuple  # looks at all published columns
@@ -82,10 +82,19 @@ def class_sizes(table: CodedTable) -> Ints:
     return np.bincount(pairs // people)
 
 
+def people_by_class(original: CodedTable) -> Ints:
+    """Return the people of each class of the original; someone with several rows counts with the first of them."""
+    if original.persons is None:
+        return original.classes.sizes
+    first = np.unique(original.persons, return_index=True)[1]
+    sizes = np.bincount(original.classes.labels_by_row()[first])
+    return sizes[sizes > 0]
+
+
 def population_of(original: CodedTable) -> int | None:
     """Return how many people the table was drawn from, by the fraction or the weights that `[context]` names."""
     context = original.policy.context or Context()
-    people = int(class_sizes(original).sum())
+    people = int(people_by_class(original).sum())
     if context.sampling_fraction is not None:
         return round(people / context.sampling_fraction)
     if context.sampling_weight is None:
@@ -119,7 +128,7 @@ def gathered(written: WrittenRelease, original: CodedTable, *, attacks: Attacks 
 
     A release of groups publishes quasi-identifiers as they are: everyone hides among the same people as before.
     """
-    release, raw_sizes = written.release, class_sizes(original)
+    release = written.release
     frames, policy = release.layout.frames, release.policy
     names = tuple(dict.fromkeys(name for frame in frames for name in frame.columns))
 
@@ -133,11 +142,11 @@ def gathered(written: WrittenRelease, original: CodedTable, *, attacks: Attacks 
     return Evidence(
         written.certificate,
         policy,
-        [class_sizes(each.table) for each in written.judged] if hidden else [raw_sizes],
+        [class_sizes(each.table) for each in written.judged] if hidden else [class_sizes(original)],
         written.exposed,
         published=names,
         attacks=attacks,
-        raw_sizes=raw_sizes,
+        raw_sizes=people_by_class(original),
         population=population_of(original),
         register=_register(written, original),
         columns=columns,

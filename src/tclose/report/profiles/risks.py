@@ -84,7 +84,7 @@ def _before(evidence: Evidence) -> str:
     people, alone = int(sizes.sum()), int((sizes == 1).sum())
     before = f"{_people(alone, people, noun)} of the original were alone with their quasi-identifiers."
     if evidence.population is None:
-        return f"{before} {NO_FRACTION}"
+        return f"{before} Without a sampling_fraction or sampling_weight, the population is not estimated."
     estimates = [
         ("Hoshino 2001, Pitman's model", population.pitman(sizes, evidence.population)),
         ("Zayatz 1991", population.zayatz(sizes, evidence.population)),
@@ -97,4 +97,5 @@ def _before(evidence: Evidence) -> str:
 
 
 def _people(part: int, whole: int, noun: str) -> str:
-    return rows_of(part, whole) if noun == "row" else f"{part:,} of {counted(whole, noun)}"
+    """Say how many there are; a person can be in several classes, so that persons have no share."""
+    return rows_of(part, whole) if noun == "row" else counted(part, noun)
