@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose import InputError, LeakWarning, Policy, anonymize
+from tclose import InputError, LeakWarning, Policy, anonymize, steps
 from tclose.measure.presence import PresenceCounts
 from tclose.policy import PROFILES, Context, SignOff
 from tclose.policy.context import SENTENCES
@@ -333,3 +334,15 @@ def test_weights_do_not_count_persons() -> None:
     table = encode_quietly(pl.DataFrame({"age": [1, 1], "id": ["a", "a"], "w": [5, 5]}), policy)
     with pytest.raises(InputError, match="sampling_fraction instead"):
         population_of(table)
+
+
+def test_a_page_from_python(tmp_path: Path, ordinary: Any) -> None:
+    page = tmp_path / "r.html"
+    ordinary.release.report(page, original=ordinary.frame, attacks=ordinary.attacks, profile="wp216", public=True)
+    assert "Linkability" in page.read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="give it as original"):
+        ordinary.release.report(page, profile="wp216")
+    with pytest.raises(InputError, match=r"there is no profile 'wp21' .did you mean 'wp216'"):
+        ordinary.release.report(page, original=ordinary.frame, profile="wp21")
+    with pytest.raises(InputError, match="say where to write it, with --report"):
+        steps.anonymize(ordinary.frame, ordinary.policy, out=tmp_path / "r.csv", profile="wp216")

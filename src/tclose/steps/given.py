@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import InputError, did_you_mean
-from tclose.policy import PROFILES, Policy
+from tclose.errors import InputError
+from tclose.policy import Policy
 from tclose.release.layouts.both import read_release
 from tclose.table import CodedTable, read
 
@@ -41,9 +41,9 @@ def check_profile(name: str | None, report: str | Path | None) -> None:
     """Refuse a profile that does not exist, or that has no page to stand on."""
     if name is None:
         return
-    if name not in PROFILES:
-        known = ", ".join(PROFILES)
-        raise InputError(f"there is no profile '{name}'{did_you_mean(name, PROFILES) or f'; known are {known}'}")
+    from tclose.report.profiles import profile_named
+
+    profile_named(name)
     if report is None:
         raise InputError("a profile stands on the page of a release: say where to write it, with --report")
 

@@ -195,9 +195,9 @@ def _filled(
     name: ProfileName, written: WrittenRelease, original: CodedTable, attacks: Attacks | None, notes: list[str]
 ) -> FilledProfile:
     """Fill a profile; take a note where some of its requirements stay empty."""
-    from tclose.report.profiles import BY_NAME, gathered
+    from tclose.report.profiles import gathered, profile_named
 
-    profile = BY_NAME[name].filled(gathered(written, original, attacks=attacks))
+    profile = profile_named(name).filled(gathered(written, original, attacks=attacks))
     notes += [] if profile.warning is None else [profile.warning]
     return profile
 
