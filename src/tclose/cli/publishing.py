@@ -14,6 +14,7 @@ from tclose.cli.progress import Bar
 from tclose.cli.signing import endorsement_of, endorsement_options
 from tclose.cli.terminal import Console, Text, echo, echo_json, echo_lines
 from tclose.errors import InputError
+from tclose.policy import PROFILES, ProfileName
 
 
 @click.command(short_help="Publish a table so that it holds what its policy asks for.")
@@ -36,6 +37,11 @@ from tclose.errors import InputError
 @click.option("--record", type=FILE, help="Write the seed here, readable by you alone.")
 @click.option("--report", type=FILE, help="Write an HTML page about the release here.")
 @click.option("--public", is_flag=True, help="Leave out of the page everything about the original table.")
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    help="Add a profile to the page: its requirements, filled with figures and with [context] of the policy.",
+)
 @click.option(
     "--guard-formulas", is_flag=True, help="Put ' before text that a spreadsheet would run; verify removes it again."
 )
@@ -77,6 +83,7 @@ def anonymize(
     record: Path | None,
     report: Path | None,
     public: bool,
+    profile: ProfileName | None,
     guard_formulas: bool,
     part_rows: int | None,
     engine: steps.PublishingEngine,
@@ -97,6 +104,8 @@ def anonymize(
     """
     if public and report is None:
         raise click.UsageError("--public is about the page that --report writes")
+    if profile is not None and report is None:
+        raise click.UsageError("--profile is about the page that --report writes")
     if bound_seconds is not None and not bound and bound_proof is None:
         raise click.UsageError("--bound-seconds is about the bound that --bound searches for")
     options = method_options(method, given, effort=effort, tables=tables, base=base)
@@ -110,6 +119,7 @@ def anonymize(
             record=record,
             report=report,
             public=public,
+            profile=profile,
             guard_formulas=guard_formulas,
             method=method,
             options=options,

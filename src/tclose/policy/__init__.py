@@ -1,5 +1,6 @@
 """What is asked: the policy, from TOML or from Python, validated once."""
 
+from tclose.policy.context import PROFILES, Context, ProfileName, SignOff
 from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_settings
 from tclose.policy.joint import JOINT_DISTANCES, Joint
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
@@ -12,17 +13,21 @@ __all__ = [
     "LEVELS",
     "LOSSES",
     "MODELS",
+    "PROFILES",
     "Bins",
     "Builder",
     "ByGroup",
+    "Context",
     "CostTable",
     "DistanceSettings",
     "Joint",
     "Policy",
     "PolicyLike",
     "Presence",
+    "ProfileName",
     "Quasi",
     "Recursive",
     "Sensitive",
+    "SignOff",
     "implied_by_settings",
 ]

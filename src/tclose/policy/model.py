@@ -18,6 +18,9 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 from tclose.errors import Mistakes, PolicyError, did_you_mean
 from tclose.policy import parts, settings
 from tclose.policy.both import mistakes_of_both, second_role
+from tclose.policy.context import Context
+from tclose.policy.context import context as read_context
+from tclose.policy.context import contradictions as context_contradictions
 from tclose.policy.distances import DISTANCES, distances_that_take
 from tclose.policy.joint import Joint, joints
 from tclose.policy.joint import contradictions as joint_contradictions
@@ -217,6 +220,7 @@ class Policy:
     temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
     presence: Annotated[Presence | None, Setting(parts.presence)] = None
     joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
+    context: Annotated[Context | None, Setting(read_context)] = field(default=None, repr=False)  # for a page alone
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -232,6 +236,9 @@ class Policy:
                 yield place, mistake
         yield from mistakes_of_both(roles)
         yield from joint_contradictions(settings.read.get("joint", ()), roles)
+        written = isinstance(settings.given.get("context"), Mapping)  # by a person; a derived policy may name fewer
+        if written and settings.given.keys() == settings.read.keys():
+            yield from context_contradictions(settings.read.get("context"), roles, set(named))
         if settings.is_empty("quasi") and settings.is_empty("keep"):
             yield "", "the policy names no quasi-identifier: add a [quasi.COLUMN] table"
         if settings.is_empty("sensitive") and (settings.lacks("k") or settings.read.get("k") == 1):
@@ -277,8 +284,12 @@ class Policy:
         return cls(**read)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the policy shaped as the TOML file is, ready for JSON; settings at their default are left out."""
+        """Return the policy shaped as the TOML file is, ready for JSON; settings at their default are left out.
+
+        `[context]` is left out, too: it is for the page that asks for it, and for nothing else.
+        """
         plain: dict[str, Any] = _plain(self)
+        plain.pop("context", None)
         return plain
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclose.measure.exposure import Exposed
 from tclose.measure.lost import LostDetail
@@ -15,6 +15,9 @@ from tclose.release.layouts import sibling
 from tclose.release.lower_bound import LowerBound
 from tclose.release.release import Release, WrittenRelease
 from tclose.release.verification import Verification
+
+if TYPE_CHECKING:
+    from tclose.report.profiles import FilledProfile
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +38,7 @@ class Publication:
     leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
     bound: LowerBound | None = None  # on the detail lost, if asked for
     release: Release | None = field(default=None, repr=False)  # where its tables are in memory
+    profile: FilledProfile | None = field(default=None, repr=False)  # of its page, if asked for
 
     @classmethod
     def of(
@@ -81,6 +85,7 @@ class Publication:
             "lost": [loss.to_dict() for loss in self.lost],
             "warnings": list(self.warnings),
             **({"notes": list(self.rigid)} if self.rigid else {}),
+            **({} if self.profile is None else {"profile": self.profile.to_dict()}),
         }
 
 

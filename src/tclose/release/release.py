@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -16,7 +16,7 @@ from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
 from tclose.measure.attack import Attacks
 from tclose.measure.exposure import Exposed
 from tclose.measure.lost import LostDetail
-from tclose.policy import Policy
+from tclose.policy import Policy, ProfileName
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.guard import GUARDS, NEWEST
@@ -32,12 +32,15 @@ from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
 from tclose.release.naming import file_name
 from tclose.release.table_files import FinishedFile, TableFiles
-from tclose.table import encode_quietly, to_polars
+from tclose.table import CodedTable, encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
 from tclose.table.sources.folder import joined
 from tclose.types import Progress, Repeating, silent, stretch
 from tclose.words import counted, html_table, number
+
+if TYPE_CHECKING:
+    from tclose.report.profiles import FilledProfile
 
 UNNAMED = Path("release.csv")
 
@@ -281,13 +284,15 @@ class Release:
         attacks: Attacks | None = None,
         certificate: Certificate | None = None,
         public: bool = False,
+        profile: ProfileName | None = None,
         force: bool = True,
         progress: Progress | None = None,
     ) -> None:
         """Write one HTML page that shows what the release holds, why, and what it cost; it asks no network.
 
         With the `original` frame it also shows quasi-identifiers before and after, with `attacks` (as `attack()`
-        returns them) what an adversary would have learnt; `public` leaves out all that is about the raw table. A
+        returns them) what an adversary would have learnt; `public` leaves out all that is about the raw table. With
+        `profile`, which needs the original, the page has the requirements of a text that officers know. A
         release keeps no raw table, so it must be given again. `certificate` is what `write` returned. An existing file
         is overwritten; with `force=False` it is refused.
         """
@@ -296,13 +301,18 @@ class Release:
 
         told = Repeating(progress or silent)
         told(0.0, "judging")
-        judged, beside = self.judged, None
-        if original is not None and not public and self.layout.comparable:
-            told(0.2, "comparing with the original")
+        judged, beside, certificate = self.judged, None, certificate or self.certificate
+        coded = filled = None
+        compared = original is not None and not public and self.layout.comparable
+        if original is not None and (compared or profile is not None):
             coded = encode_quietly(to_polars(original), self.policy)
+        if profile is not None:
+            filled = _filled(profile, WrittenRelease(self, certificate, judged, self.exposed), coded, attacks)
+        if compared and coded is not None:
+            told(0.2, "comparing with the original")
             beside = Beside.of(coded, judged[0].table, beat=told.beat)
         page = release_page(
-            certificate or self.certificate,
+            certificate,
             self.layout.tables,
             judged,
             self.policy,
@@ -310,9 +320,21 @@ class Release:
             attacks=attacks,
             lost=self.lost,
             public=public,
+            profile=filled,
             progress=stretch(told, 0.5, 1.0),
         )
         save(page, path, force=force)
+
+
+def _filled(
+    name: ProfileName, written: WrittenRelease, original: CodedTable | None, attacks: Attacks | None
+) -> FilledProfile:
+    """Fill a profile; it needs figures of the original."""
+    from tclose.report.profiles import gathered, profile_named
+
+    if original is None:
+        raise InputError("a profile needs figures of the original table: give it as original")
+    return profile_named(name).filled(gathered(written, original, attacks=attacks))
 
 
 def _read(path: Path, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:

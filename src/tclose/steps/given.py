@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.release.layouts.both import read_release
-from tclose.table import read
-
-if TYPE_CHECKING:
-    pass
+from tclose.table import CodedTable, read
 
 
 def as_frame(table: Any, policy: Policy | None = None) -> Any:
@@ -18,7 +16,13 @@ def as_frame(table: Any, policy: Policy | None = None) -> Any:
     if not isinstance(table, str | Path):
         return table
     dropping = policy is not None and policy.others == "drop"
-    return read(table, only=dict(policy.columns()) if policy is not None and dropping else ())
+    return read(table, only=_columns(policy) if policy is not None and dropping else ())
+
+
+def _columns(policy: Policy) -> set[str]:
+    """Return the columns that a release needs: those with a role, and sampling weights, which have none."""
+    weight = None if policy.context is None else policy.context.sampling_weight
+    return {name for name, _ in policy.columns()} | (set() if weight is None else {weight})
 
 
 def as_release(release: Any, policy: Policy) -> Any:
@@ -31,3 +35,22 @@ def check_report_libraries() -> None:
     from tclose.report.charts import libraries
 
     libraries()
+
+
+def check_profile(name: str | None, report: str | Path | None) -> None:
+    """Refuse a profile that does not exist, or that has no page to stand on."""
+    if name is None:
+        return
+    from tclose.report.profiles import profile_named
+
+    profile_named(name)
+    if report is None:
+        raise InputError("a profile stands on the page of a release: say where to write it, with --report")
+
+
+def check_population(profile: str | None, original: CodedTable) -> None:
+    """Find mistakes in the sampling weights of `[context]` before the work begins."""
+    if profile is not None:
+        from tclose.report.profiles import population_of
+
+        population_of(original)

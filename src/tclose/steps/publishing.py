@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclose.errors import Infeasible
 from tclose.measure.attack import Attacks
 from tclose.measure.lost import LostDetail
 from tclose.partition import DEFAULT_METHOD, check_suited, method_and_options
-from tclose.policy import Policy, PolicyLike
+from tclose.policy import Policy, PolicyLike, ProfileName
 from tclose.policy.paths import check_name
 from tclose.release.beside import Beside
 from tclose.release.endorsement import NOTHING_ADDED, Endorsement
@@ -22,11 +23,14 @@ from tclose.release.publication import Demonstration, Publication
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
-from tclose.steps.given import as_frame, check_report_libraries
+from tclose.steps.given import as_frame, check_population, check_profile, check_report_libraries
 from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
 from tclose.table import CodedTable
 from tclose.types import Progress, Repeating, silent, stretch
+
+if TYPE_CHECKING:
+    from tclose.report.profiles import FilledProfile
 
 READ = 0.1  # share of the work of `anonymize` after which the table is read
 PAGE_SPLIT, PAGE_JUDGED, PAGE_COMPARED, PAGE_ATTACKED = 0.45, 0.5, 0.55, 0.75  # shares of the work where a page is made
@@ -41,6 +45,7 @@ def anonymize(
     record: str | Path | None = None,
     report: str | Path | None = None,
     public: bool = False,
+    profile: ProfileName | None = None,
     guard_formulas: bool = False,
     method: str = DEFAULT_METHOD,
     options: Mapping[str, Any] | None = None,
@@ -59,8 +64,9 @@ def anonymize(
     """Publish a table so that it holds what a policy asks for; the files appear once the release is proved.
 
     `certificate`, `record` (the seed) and `report` (a page; `public` leaves out what is about the raw table) are files
-    to write beside the release. `options` go to the method. Without `force`, existing files are refused. With `bound`,
-    a lower bound on the detail lost stands in the certificate; `bound_proof` is a file for its proof, and implies it.
+    to write beside the release; `profile` adds a list of requirements to the page. `options` go to the method. Without
+    `force`, existing files are refused. With `bound`, a lower bound on the detail lost stands in the certificate;
+    `bound_proof` is a file for its proof, and implies it.
     With `part_rows`, `out` is a new folder of Parquet files of so many rows each, about so many where the engine is
     `disk`. That engine reads a file in batches and splits it in parts, so that it need not fit into memory; `auto`
     chooses it for files of a million rows or more. With `resume`, it continues a run that was killed.
@@ -70,6 +76,7 @@ def anonymize(
     from tclose.engine import bounding
 
     asked, told = Policy.of(policy), Repeating(progress)
+    check_profile(profile, report)
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
@@ -91,7 +98,8 @@ def anonymize(
         check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
     files = {**beside, "report": report, "bound_proof": bound_proof}
-    writing = {**common, "public": public, "guard_formulas": guard_formulas, "endorsement": endorsement}
+    writing = {**common, "public": public, "profile": profile, "guard_formulas": guard_formulas}
+    writing |= {"endorsement": endorsement}
     return _in_memory(table, asked, Path(out), files, method, settings, seconds, **writing, told=told)
 
 
@@ -106,6 +114,7 @@ def _in_memory(
     *,
     seed: int | None,
     public: bool,
+    profile: ProfileName | None,
     guard_formulas: bool,
     part_rows: int | None,
     endorsement: Endorsement,
@@ -118,6 +127,7 @@ def _in_memory(
 
     told(0.0, "reading")
     kind, original = memory.read_for_release(as_frame(table, policy), policy)
+    check_population(profile, original)
     search = None if seconds is None else bounding.BoundSearch.of(original, policy, seconds)
     split, judged = (0.9, 1.0) if files["report"] is None else (PAGE_SPLIT, PAGE_JUDGED)
     formed = split if search is None else (READ + split) / 2
@@ -129,7 +139,8 @@ def _in_memory(
     unused = memory.unused_loss(policy, method, settings)
     notes: list[str] = [] if unused is None else [unused]
     rigid = memory.rigidity_notes(original, policy)
-    shown: dict[str, Any] = {"public": public, "notes": notes, "progress": told}
+    filled: list[FilledProfile] = []
+    shown: dict[str, Any] = {"public": public, "profile": profile, "notes": notes, "filled": filled, "progress": told}
     page = None if files["report"] is None else partial(_page, original, lost, **shown)
     del original, search  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
@@ -143,7 +154,8 @@ def _in_memory(
         force=force,
         progress=stretch(told, split, judged),
     )
-    return Publication.of(written, out, files, lost, tuple(notes), rigid)
+    publication = Publication.of(written, out, files, lost, tuple(notes), rigid)
+    return replace(publication, profile=filled[0]) if filled else publication
 
 
 def _page(
@@ -152,10 +164,15 @@ def _page(
     written: WrittenRelease,
     *,
     public: bool,
+    profile: ProfileName | None,
     notes: list[str],
+    filled: list[FilledProfile],
     progress: Repeating,
 ) -> bytes:
-    """Return the page of a release, with attacks where they can be made; where they cannot, take a note."""
+    """Return the page of a release, with attacks where they can be made; where they cannot, take a note.
+
+    A profile that is asked for is `filled`.
+    """
     from tclose.report.release_page import release_page
 
     beside = attacks = None
@@ -166,6 +183,8 @@ def _page(
     else:
         notes.append("the page shows no attacks: they need a release of one table")
     release = written.release
+    if profile is not None:
+        filled.append(_filled(profile, written, original, attacks, notes))
     page = release_page(
         written.certificate,
         release.layout.tables,
@@ -175,9 +194,21 @@ def _page(
         attacks=attacks,
         lost=lost,
         public=public,
+        profile=filled[0] if filled else None,
         progress=stretch(progress, PAGE_ATTACKED, 1.0),
     )
     return page.encode()
+
+
+def _filled(
+    name: ProfileName, written: WrittenRelease, original: CodedTable, attacks: Attacks | None, notes: list[str]
+) -> FilledProfile:
+    """Fill a profile; take a note where some of its requirements stay empty."""
+    from tclose.report.profiles import gathered, profile_named
+
+    profile = profile_named(name).filled(gathered(written, original, attacks=attacks))
+    notes += [] if profile.warning is None else [profile.warning]
+    return profile
 
 
 def _attacks(original: CodedTable, beside: Beside, notes: list[str], progress: Repeating) -> Attacks | None:
