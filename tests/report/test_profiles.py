@@ -283,6 +283,8 @@ def column(
         (column("key", ["a-b"], shape="uuid"), "R", ""),
         (column("nr", ["x", "y"], identifier=True), "R", ""),
         (column("remarks", ["seen at night"], shape="prose"), "", "R"),
+        (column("notes", ["seen", "came"], distinct=40), "", "R"),
+        (column("notes", ["x", "y"], distinct=2), "", ""),
         (column("code", ["A1", "A2"], distinct=500), "", "R"),
         (column("ldl", ["100", "101"], "number"), "", ""),
         (column("diagnosis", ["flu", "cold"]), "", ""),

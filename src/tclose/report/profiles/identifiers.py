@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tclose.policy.draft import Profile, names
-from tclose.policy.draft.roles import role_of
+from tclose.policy.draft.roles import FEW_LEVELS, role_of
 
 AGE = re.compile("_aged?_|_ages_|_alter_|_edad_|_eta_|leeftijd|idade|_wiek_|_alder_")
 DATE = re.compile("_date|date_|datum|_dob_|_datetime_|timestamp|_fecha|_data_(?:di|de)_|birthday|geburtstag")
@@ -225,7 +225,7 @@ def _ages(column: PublishedColumn, name: str) -> Iterator[tuple[str, str, bool]]
 def _others(column: PublishedColumn, name: str) -> Iterator[tuple[str, str, bool]]:
     if column.identifier:
         yield "R", "a pseudonym of an identifier", True
-    elif names.FREE_TEXT.search(name) or column.look.shape == "prose":
+    elif column.look.shape == "prose" or (names.FREE_TEXT.search(name) and column.look.distinct > FEW_LEVELS):
         yield "R", FREE_TEXT, False
     else:
         reason = role_of(column.look)
