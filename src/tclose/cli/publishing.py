@@ -38,6 +38,14 @@ from tclose.errors import InputError
     "--guard-formulas", is_flag=True, help="Put ' before text that a spreadsheet would run; verify removes it again."
 )
 @click.option(
+    "--format",
+    "release_format",
+    type=click.Choice(steps.RELEASE_FORMATS),
+    default="text",
+    show_default=True,
+    help="Cells such as [20, 35] as text, or as typed columns: age_low, age_high, age_mid, lists, class, class_size.",
+)
+@click.option(
     "--part-rows", type=click.IntRange(1), metavar="N", help="Write a folder of Parquet files of N rows each."
 )
 @click.option(
@@ -75,6 +83,7 @@ def anonymize(
     report: Path | None,
     public: bool,
     guard_formulas: bool,
+    release_format: steps.ReleaseFormat,
     part_rows: int | None,
     engine: steps.PublishingEngine,
     master: str | None,
@@ -116,6 +125,7 @@ def anonymize(
             engine=engine,
             master=master,
             resume=resume,
+            release_format=release_format,
             force=force,
             progress=bar,
         )

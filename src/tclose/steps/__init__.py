@@ -16,6 +16,7 @@ from tclose.partition import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy.draft import Draft, Guess
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
+from tclose.release.certificate import RELEASE_FORMATS, ReleaseFormat
 from tclose.release.files import discard_unfinished
 from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound
 from tclose.release.naming import check_clock
@@ -59,6 +60,7 @@ __all__ = [
     "PROOF_STAYS",
     "PUBLISHING_ENGINES",
     "RELEASE",
+    "RELEASE_FORMATS",
     "Attacks",
     "BoundVerification",
     "CheckResult",
@@ -77,6 +79,7 @@ __all__ = [
     "ModelFinding",
     "Publication",
     "PublishingEngine",
+    "ReleaseFormat",
     "Reproduction",
     "Tradeoff",
     "Trial",

@@ -14,6 +14,7 @@ from tclose.partition import DEFAULT_METHOD, check_suited, method_and_options
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.paths import check_name
 from tclose.release.beside import Beside
+from tclose.release.certificate import ReleaseFormat
 from tclose.release.files import check_new
 from tclose.release.layouts import check_both
 from tclose.release.naming import table_name
@@ -21,6 +22,7 @@ from tclose.release.publication import Demonstration, Publication
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
+from tclose.release.typed_columns import check_columns
 from tclose.steps.given import as_frame, check_report_libraries
 from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
@@ -51,6 +53,7 @@ def anonymize(
     engine: PublishingEngine = "memory",
     master: str | None = None,
     resume: bool = False,
+    release_format: ReleaseFormat = "text",
     force: bool = False,
     progress: Progress = silent,
 ) -> Publication:
@@ -63,6 +66,7 @@ def anonymize(
     `disk`. That engine reads a file in batches and splits it in parts, so that it need not fit into memory; `auto`
     chooses it for files of a million rows or more. With `resume`, it continues a run that was killed.
     The engine `spark` does the same on the cluster `master`, and always writes a folder.
+    With the release format `columns`, cells are typed: `age_low`, `age_high` and `age_mid` in place of `[20, 35]`.
     """
     from tclose.engine import bounding
 
@@ -70,12 +74,15 @@ def anonymize(
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
+    if release_format == "columns":
+        check_columns(method, asked)
     sources = sources_of(table, policy, asked)
     extra = (certificate, record, report, bound_proof)
     folder = part_rows or (1 if engine == "spark" else None)  # which always writes one
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=folder)
     settings = {**preset, **(options or {})}
     whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
+    whole |= {"typed columns": release_format == "columns"}
     large = LargeTable(table, asked, Path(out), method, settings, [what for what, needed in whole.items() if needed])
     beside = {"certificate": certificate, "record": record}
     common: dict[str, Any] = {"seed": seed, "part_rows": part_rows, "force": force}
@@ -85,7 +92,7 @@ def anonymize(
         check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
     files = {**beside, "report": report, "bound_proof": bound_proof}
-    writing = {**common, "public": public, "guard_formulas": guard_formulas}
+    writing = {**common, "public": public, "guard_formulas": guard_formulas, "release_format": release_format}
     return _in_memory(table, asked, Path(out), files, method, settings, seconds, **writing, told=told)
 
 
@@ -102,6 +109,7 @@ def _in_memory(
     public: bool,
     guard_formulas: bool,
     part_rows: int | None,
+    release_format: ReleaseFormat,
     force: bool,
     told: Repeating,
 ) -> Publication:
@@ -132,6 +140,7 @@ def _in_memory(
         page=page,
         guard_formulas=guard_formulas,
         part_rows=part_rows,
+        release_format=release_format,
         force=force,
         progress=stretch(told, split, judged),
     )
