@@ -3,8 +3,8 @@
     python bench/regression.py [--seeds 200] [--rows 2000] [--cases nhanes,salary] [--t 0.15,0.1]
 
 For every seed, so many rows are drawn from a real table and published with k = 5 and t as `columns`; `tclose.load`
-reads the file with its certificate. An interval covers if it holds the coefficient of the raw rows; its width is divided
-by that of the usual 95 % interval of the raw rows. Ordinary least squares on midpoints is there to compare with.
+reads the file with its certificate. An interval covers if it holds the coefficient of the raw rows; its width is
+divided by that of the usual 95 % interval of the raw rows. Least squares on midpoints is there to compare with.
 """
 
 from __future__ import annotations
