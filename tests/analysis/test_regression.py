@@ -18,7 +18,7 @@ from tclose.analysis.columns import ExactColumn
 from tclose.analysis.regression import fitted
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
-SEEDS = 12
+SEEDS = 6
 ASKED: dict[str, Any] = {"level": 0.95, "direction": "same", "draws": 2, "seed": 0}
 
 
