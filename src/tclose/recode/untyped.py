@@ -51,6 +51,12 @@ def text_table(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     return text
 
 
+def is_typed(columns: Collection[str], policy: Policy) -> bool:
+    """Tell whether a table has typed columns: classes are numbered, in columns that the policy does not name."""
+    own = {*policy.visible, *policy.sensitive, *policy.unlinkable}
+    return {CLASS, CLASS_SIZE} <= {*columns} - own
+
+
 def suffixes_of(columns: Collection[str], name: str) -> tuple[str, ...] | None:
     """Return what is added to the name of a quasi-identifier in its typed columns; none where it has none."""
     for needed, more in _FORMS:
