@@ -91,6 +91,7 @@ def test_every_public_function_shows_an_example() -> None:
         "compare",
         "detail",
         "explain",
+        "load",
         "read",
         "sql_check",
         "verify",
