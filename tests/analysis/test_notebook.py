@@ -1,14 +1,20 @@
-"""The notebooks of the documentation run from top to bottom."""
+"""The notebooks of the documentation, and the Python of its page for analysts, run from top to bottom."""
 
 from __future__ import annotations
 
 import json
+import re
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ipynb"))
+import tclose
+from tclose.examples import hospital
+
+DOCS = Path(__file__).parents[2] / "docs"
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 
 
 def test_there_is_a_notebook() -> None:
@@ -24,3 +30,19 @@ def test_notebooks_run(path: Path) -> None:
             exec(compile("".join(cell["source"]), f"{path.name} {cell['id']}", "exec"), names)
     assert names["covered"].all()
     assert (names["wider"] <= 4).all()
+
+
+def test_the_page_for_analysts_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = hospital(300, seed=7).select("age", "sex", "diagnosis", "ldl", "systolic")
+    policy = {"quasi": ["age", "sex"], "sensitive": {name: {"t": 0.5} for name in raw.columns[2:]}, "k": 3}
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tclose.LeakWarning)
+        release = tclose.anonymize(raw, policy, method="mondrian", seed=1)
+        release.write("release.parquet", certificate="release.json", release_format="columns")
+    blocks = re.findall("```python\n(.*?)```", (DOCS / "analysts.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) == 3
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(block, names)
+    assert names["fit"].rows == 300

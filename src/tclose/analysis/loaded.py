@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,10 @@ SYNTHETIC = "_synthetic"
 
 
 class LoadedRelease:
-    """A loaded release; the columns have the names that they had in the table."""
+    """A loaded release, as `load` returns it; `typed` has its typed columns, and `withheld` counts withheld rows.
+
+    Columns are asked for by the names that they had in the table.
+    """
 
     def __init__(
         self,
@@ -32,7 +35,7 @@ class LoadedRelease:
         kind: Literal["polars", "pandas"],
     ) -> None:
         self.typed = typed
-        self.columns = columns
+        self._columns = columns
         self.withheld = withheld
         self._kind = kind
 
@@ -52,9 +55,9 @@ class LoadedRelease:
         A range is a struct of `low` and `high` in polars and an interval (`IntervalDtype`) in pandas; a set is a list.
         """
         return (
-            pandas_frame(self.typed, self.columns)
+            pandas_frame(self.typed, self._columns)
             if self._kind == "pandas"
-            else interval_frame(self.typed, self.columns)
+            else interval_frame(self.typed, self._columns)
         )
 
     @property
@@ -62,7 +65,7 @@ class LoadedRelease:
         """The midpoints of ranges and the means of classes, by the names that the columns had."""
         numbers = {
             name: column.middle if isinstance(column, RangeColumn) else column.means
-            for name, column in self.columns.items()
+            for name, column in self._columns.items()
             if isinstance(column, RangeColumn | MeanColumn)
         }
         shown = {name: self.typed[name + MID] for name in numbers if name + MID in self.typed.columns}
@@ -85,8 +88,12 @@ class LoadedRelease:
         """
         for name in conditions:
             self._column(name)
-        return counting.count(self.columns, self.rows, conditions)
+        return counting.count(self._columns, self.rows, conditions)
 
+    @overload
+    def mean(self, column: str) -> Estimate: ...
+    @overload
+    def mean(self, column: str, by: str) -> pl.DataFrame: ...
     def mean(self, column: str, by: str | None = None) -> Estimate | pl.DataFrame:
         """Return the mean of a column; with `by`, a frame with the mean for each value of an exact column."""
         if by is None:
@@ -113,7 +120,7 @@ class LoadedRelease:
         """
         draw = Draw(self._labels, np.random.default_rng(seed))
         made: dict[str, pl.Series] = {}
-        for name, column in self.columns.items():
+        for name, column in self._columns.items():
             if isinstance(column, ExactColumn):
                 made[name] = column.cells
             elif isinstance(column, RangeColumn):
@@ -156,9 +163,9 @@ class LoadedRelease:
         return self.typed[CLASS].rank("dense").cast(pl.Int64).to_numpy() - 1
 
     def _column(self, name: str) -> PublishedColumn:
-        if name not in self.columns:
-            raise InputError(f"the release has no column '{name}'{did_you_mean(name, self.columns)}")
-        return self.columns[name]
+        if name not in self._columns:
+            raise InputError(f"the release has no column '{name}'{did_you_mean(name, self._columns)}")
+        return self._columns[name]
 
 
 def _as_published(numbers: Floats, column: RangeColumn) -> pl.Series:
