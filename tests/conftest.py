@@ -57,6 +57,8 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "release/test_format1.py",
     "release/test_layouts.py",
     "release/test_release.py",
+    "release/test_typed_columns.py",
+    "analysis",
     "cli/test_bound.py",
     "cli/test_compare.py",
     "cli/test_disk.py",

@@ -30,6 +30,7 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
     "partition": NUMERICS,
     "recode": {*BASE, "policy", "table"},
     "sql": {*BASE, "policy", "table"},
+    "analysis": {*BASE, "policy", "table", "recode", "release"},
     "measure": {*NUMERICS, "recode", "partition"},
     "release": {*NUMERICS, "partition", "recode", "measure"},
     "engine": {*NUMERICS, "partition", "recode", "measure", "release"},
@@ -45,7 +46,7 @@ IN_FUNCTIONS = {  # further edges, taken only when somebody asks
     "compare": {"report"},
     "steps": {"engine", "compare", "report", "examples", "spark"},
 }
-SEES_FRAMES = {"table", "recode", "release", "engine", "spark", "cli", "examples"}
+SEES_FRAMES = {"table", "recode", "release", "analysis", "engine", "spark", "cli", "examples"}
 BUILT_ON = {"parts": {"weave"}}  # what is no method, but brings one to tables of another size
 FRAMES = {"polars", "narwhals", "pandas", "pyarrow"}
 HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn", "sqlglot", "cryptography"}

@@ -2,6 +2,10 @@
 
 from importlib.metadata import version
 
+from tclose.analysis.counting import Estimate
+from tclose.analysis.loaded import LoadedRelease
+from tclose.analysis.loading import load
+from tclose.analysis.regression import Regression
 from tclose.compare.comparison import Comparison, compare
 from tclose.engine.memory import anonymize, attack, bound, check, explain
 from tclose.errors import (
@@ -38,11 +42,13 @@ __all__ = [
     "CheckResult",
     "Comparison",
     "DetailKept",
+    "Estimate",
     "Explanation",
     "Infeasible",
     "InputError",
     "InternalError",
     "LeakWarning",
+    "LoadedRelease",
     "LowerBound",
     "MissingExtra",
     "ModelFinding",
@@ -50,6 +56,7 @@ __all__ = [
     "PolicyError",
     "Progress",
     "Quasi",
+    "Regression",
     "Release",
     "Sensitive",
     "TcloseError",
@@ -63,6 +70,7 @@ __all__ = [
     "compare",
     "detail",
     "explain",
+    "load",
     "read",
     "sql_check",
     "verify",

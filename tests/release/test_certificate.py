@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from tclose import Certificate, InputError, LeakWarning, Policy, Verification, anonymize, read, verify
-from tclose.release.certificate import digest_of, load
+from tclose.release.certificate import ReleaseFormat, digest_of, load
 from tclose.release.files import sha256
 
 pytestmark = pytest.mark.usefixtures("trusted_files")
@@ -560,6 +560,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "one table": ("mondrian", {**ASKED, "identifiers": ["who"]}),
     "withheld": ("mondrian", {**ASKED, "identifiers": ["who"], "suppress": 0.5, "missing": ["flu"]}),
     "lower bound": ("mondrian", {**ASKED, "identifiers": ["who"]}),
+    "columns": ("mondrian", {**ASKED, "identifiers": ["who"]}),
     "persons": ("mondrian", BY_PERSONS),
     "persons alone": ("mondrian", {**BY_PERSONS, "sensitive": {"pay": {"t": 1}, "ill": {"entropy_l": "1.5"}}}),
     "projections": ("projections", {**ASKED, "identifiers": ["who"]}),
@@ -579,7 +580,8 @@ def made(folder: Path, kind: str) -> tuple[Path, dict[str, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)
         release = anonymize(SEVERAL, Policy.from_dict(asked), method=method, seed=1, **options)
-    release.write(folder / "r.csv", certificate=folder / "c.json")
+    cells: ReleaseFormat = "columns" if kind == "columns" else "text"
+    release.write(folder / "r.csv", certificate=folder / "c.json", release_format=cells)
     content: dict[str, Any] = json.loads((folder / "c.json").read_text())
     del content["digest"]
     return folder / "r.csv", content

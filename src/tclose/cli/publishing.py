@@ -46,6 +46,14 @@ from tclose.policy import PROFILES, ProfileName
     "--guard-formulas", is_flag=True, help="Put ' before text that a spreadsheet would run; verify removes it again."
 )
 @click.option(
+    "--format",
+    "release_format",
+    type=click.Choice(steps.RELEASE_FORMATS),
+    default="text",
+    show_default=True,
+    help="Cells such as [20, 35] as text, or as typed columns: age_low, age_high, age_mid, lists, class, class_size.",
+)
+@click.option(
     "--part-rows", type=click.IntRange(1), metavar="N", help="Write a folder of Parquet files of N rows each."
 )
 @click.option(
@@ -85,6 +93,7 @@ def anonymize(
     public: bool,
     profile: ProfileName | None,
     guard_formulas: bool,
+    release_format: steps.ReleaseFormat,
     part_rows: int | None,
     engine: steps.PublishingEngine,
     master: str | None,
@@ -132,6 +141,7 @@ def anonymize(
             master=master,
             resume=resume,
             endorsement=endorsement,
+            release_format=release_format,
             force=force,
             progress=bar,
         )

@@ -19,6 +19,7 @@ from tclose.measure.linkage import Links, packed
 from tclose.policy import Policy, Sensitive
 from tclose.recode.counts import cells_apart
 from tclose.recode.covering import Covering, covering, worth_of
+from tclose.recode.untyped import is_typed, text_table
 from tclose.release.narrowing import narrowed
 from tclose.release.reader import reader_policy
 from tclose.table import CodedTable, SensitiveColumn, encode_quietly, to_polars
@@ -103,6 +104,7 @@ def read_published(
     check_no_groups(published, original.policy, what)
     with reading_by_policy(what):
         policy = reader_policy(original.policy, original.sensitive)
+        published = text_table(published, policy) if is_typed(published.columns, policy) else published
         apart = {} if counts is None else cells_apart(published, to_polars(counts), policy)
         return encode_quietly(published, policy, apart=apart)
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tclose.errors import InputError, PolicyError
 from tclose.policy import LOSSES, Policy
@@ -36,6 +36,8 @@ from tclose.words import legible
 SECONDS = re.compile(r"T(\d\d:\d\d):\d\dZ$")  # at the end of a time, which people read to the minute
 LayoutName = Literal["one table", "both", "projections", "anatomy", "permutation"]
 ONE_TABLE: tuple[LayoutName, ...] = ("one table", "permutation")  # whose file may get any name
+ReleaseFormat = Literal["text", "columns"]
+RELEASE_FORMATS: tuple[ReleaseFormat, ...] = get_args(ReleaseFormat)
 MOST_FILES = 10  # that are listed for people
 LARGEST = 256 << 20  # bytes of a certificate
 Number = int | float | str  # as JSON has it; text where no JSON number is exact, such as "1/3"
@@ -252,6 +254,7 @@ class Certificate:
     group: str | None = None  # of an anatomy or a permutation: the column that numbers its groups
     guard: int = 0  # the rule by which text that a spreadsheet would run has apostrophes in front; 0 for none
     layout: LayoutName = "one table"
+    release_format: ReleaseFormat = "text"  # of the cells; `format` is the certificate's own
     tool: str | None = None  # what made the release, with its version; older certificates do not say
     created: str | None = None  # when, in UTC
     table: str | None = None  # the name of the table that was published, without its path
@@ -331,6 +334,7 @@ class Certificate:
         entries = [file.entry for file in self.files]
         content |= entries_json(entries, self.format, several=self.layout not in ONE_TABLE)
         content |= {"guard_formulas": True} if self.guard_formulas else {}
+        content |= {} if self.release_format == "text" else {"release_format": self.release_format}
         return content | ({"guard_rule": self.guard} if self.guard > 1 else {})
 
     @classmethod
@@ -357,6 +361,7 @@ class Certificate:
             group=content.get("group"),
             guard=_guard(content),
             layout=_layout(content),
+            release_format=_release_format(content),
             tool=content.get("tool"),
             created=content.get("created"),
             table=content.get("table"),
@@ -452,6 +457,14 @@ def _layout(content: Mapping[str, Any]) -> LayoutName:
     if not several:
         return "one table"
     return "both" if content["policy"].get("both") else "projections"
+
+
+def _release_format(content: Mapping[str, Any]) -> ReleaseFormat:
+    """Return how the cells of a release are written: as text, or as typed columns of one table."""
+    written = content.get("release_format", "text")
+    if written not in RELEASE_FORMATS or (written == "columns" and _layout(content) != "one table"):
+        raise Unreadable("this version does not know the format of the release's cells")
+    return "columns" if written == "columns" else "text"
 
 
 def _loss(content: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -26,6 +26,7 @@ class OutputFormat:
     name: str
     suffixes: tuple[str, ...]
     write: Callable[[pl.DataFrame, BinaryIO], object]  # the bytes depend on the frame alone
+    lists: bool = False  # whether a cell can be a list
 
 
 def _write_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
@@ -44,8 +45,8 @@ def _write_arrow(frame: pl.DataFrame, file: BinaryIO) -> None:
 
 FORMATS = (
     OutputFormat("CSV", (".csv",), _write_csv),
-    OutputFormat("Parquet", (".parquet",), lambda frame, file: frame.write_parquet(file)),
-    OutputFormat("Arrow", (".arrow", ".feather", ".ipc"), _write_arrow),
+    OutputFormat("Parquet", (".parquet",), lambda frame, file: frame.write_parquet(file), lists=True),
+    OutputFormat("Arrow", (".arrow", ".feather", ".ipc"), _write_arrow, lists=True),
 )
 CSV, PARQUET, ARROW = FORMATS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +21,9 @@ from tclose.policy import Policy
 from tclose.privacy.feasibility import Publishable
 from tclose.privacy.judge import JudgedTable, judge
 from tclose.recode.counts import counts_of, exact_cells
+from tclose.recode.forms import clear_forms
 from tclose.recode.frame import ordered, recoded
+from tclose.recode.spelling import Form
 from tclose.release.exchanges import points_of
 from tclose.release.presence import Population, PresenceClaim, PresenceJudge, refused
 from tclose.release.reader import reader_policy
@@ -128,6 +130,7 @@ class PublishedTable:
     tempering: Tempering | None = None  # what the random swaps of the policy's `temper` cost
     start: str | None = None  # where the classes come from, if the method considers those of other methods, too
     presence: PresenceClaim | None = None  # what was asked for and reached of δ-presence
+    forms: Mapping[str, Form | None] = field(default_factory=dict)  # of cells; none where they can be read in two ways
     counts: pl.DataFrame | None = None  # of the exact values of columns that are both quasi-identifier and sensitive
 
 
@@ -148,7 +151,8 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     confirming, losses = Judge(given.own_policy, given.persons(order), presence), losses_of(given, partition)
     claim = None if presence is None else presence.claim
     counts = counts_of(rows, given.table, given.policy) if given.policy.both else None
-    return PublishedTable(frame, confirming, measures, losses, loss, tempering, split.start, claim, counts)
+    forms = clear_forms(given.table.quasi)
+    return PublishedTable(frame, confirming, measures, losses, loss, tempering, split.start, claim, forms, counts)
 
 
 def with_presence(given: ReleaseInput, labels: Ints) -> Ints:

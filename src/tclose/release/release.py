@@ -21,7 +21,7 @@ from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
-from tclose.release.certificate import Certificate
+from tclose.release.certificate import Certificate, ReleaseFormat
 from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.exposed import exposed_rows
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
@@ -32,6 +32,7 @@ from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
 from tclose.release.naming import file_name
 from tclose.release.table_files import FinishedFile, TableFiles
+from tclose.release.typed_columns import TypedColumns
 from tclose.table import CodedTable, encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
@@ -78,6 +79,7 @@ class PreparedRelease:
         page: Callable[[WrittenRelease], bytes] | None = None,
         guard_formulas: bool = False,
         part_rows: int | None = None,
+        release_format: ReleaseFormat = "text",
         force: bool = True,
         progress: Progress = silent,
     ) -> WrittenRelease:
@@ -93,11 +95,13 @@ class PreparedRelease:
         tables = TableFiles.of(Path(path), self.layout.marks, part_rows)
         check_targets([*paths.values(), *tables.files], force=force)
         self._warn_of_leftovers(Path(path))
+        columns = None if release_format == "text" else TypedColumns.of(self.layout, self.policy)
         give_back_memory()
         with pending({**paths, **tables.targets}, private={"record", "bound_proof"}, force=force) as files:
-            frames = (GUARDS[NEWEST].guarded(frame) if guard_formulas else frame for frame in self.layout.frames)
+            spelled = self.layout.frames if columns is None else (columns.written(tables.kind),)
+            frames = (GUARDS[NEWEST].guarded(frame) if guard_formulas else frame for frame in spelled)
             finished = tables.write(files, frames)
-            written = self._confirmed(finished, guard_formulas, progress)
+            written = self._confirmed(finished, guard_formulas, progress, columns)
             written = replace(written, certificate=endorsement.endorsed(written.certificate, self.seed))
             contents = {**endorsement.contents(written.certificate, self._record())}
             contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
@@ -111,16 +115,21 @@ class PreparedRelease:
         return written
 
     def _confirmed(
-        self, tables: Sequence[Sequence[FinishedFile]], guard_formulas: bool, progress: Progress
+        self,
+        tables: Sequence[Sequence[FinishedFile]],
+        guard_formulas: bool,
+        progress: Progress,
+        columns: TypedColumns | None,
     ) -> WrittenRelease:
         """Judge the finished files of each table from their own bytes, and certify what was found there."""
         in_parts = any(len(table) > 1 for table in tables)  # whose categories would not be the same
-        visible = () if guard_formulas or in_parts else self.policy.visible
+        visible = () if guard_formulas or in_parts or columns else self.policy.visible
         read = [[(file.name, *_read(file.path, visible)) for file in table] for table in tables]
         whole = [joined([name for name, *_ in table], (frame for *_, frame in table)) for table in read]
         frames = [GUARDS[NEWEST].unguarded(frame) if guard_formulas else frame for frame in whole]
         progress(0.0, "judging")
         try:
+            frames = frames if columns is None else [columns.read_back(frame) for frame in frames]
             judged = self.layout.judge(frames, progress)
         except (InputError, PolicyError) as error:
             raise not_judged_as_written(error) from None
@@ -129,7 +138,8 @@ class PreparedRelease:
         certificate = self.layout.certificate(self.about, release.results, names)
         certificate = with_sizes(certificate, [each.table.classes.sizes for each in judged], self.policy.k)
         exposed = exposed_rows(judged, self.policy)
-        certified = replace(certificate, guard=NEWEST if guard_formulas else 0)
+        spelled: ReleaseFormat = "text" if columns is None else "columns"
+        certified = replace(certificate, guard=NEWEST if guard_formulas else 0, release_format=spelled)
         return WrittenRelease(release, certified, judged, exposed)
 
     def _record(self) -> bytes:
@@ -252,6 +262,7 @@ class Release:
         record: str | Path | None = None,
         guard_formulas: bool = False,
         part_rows: int | None = None,
+        release_format: ReleaseFormat = "text",
         force: bool = True,
         progress: Progress | None = None,
     ) -> Certificate:
@@ -261,6 +272,7 @@ class Release:
         start like `path`; the first of them gets its name last. `record` keeps the seed, for your eyes only.
         `guard_formulas` puts an apostrophe before text that a spreadsheet would run; `verify` takes it away again.
         With `part_rows`, `path` is a new folder of Parquet files of so many rows each, which appears when all are done.
+        With `release_format="columns"`, cells are typed: `age_low`, `age_high` and `age_mid` instead of `[20, 35]`.
         Existing files are overwritten; with `force=False` they are refused.
         """
         report = progress or silent
@@ -271,6 +283,7 @@ class Release:
             record=record,
             guard_formulas=guard_formulas,
             part_rows=part_rows,
+            release_format=release_format,
             force=force,
             progress=report,
         )

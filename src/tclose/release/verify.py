@@ -81,6 +81,8 @@ def verify_with(
     layout = LAYOUTS[promised.layout]
     if judge is not None and layout is not ENTRY:
         raise InputError("only a release of one table is verified out of core: use the engine memory")
+    if judge is not None and promised.release_format == "columns":
+        raise InputError("a release of typed columns is verified in memory: use the engine memory")
     files = find(promised) if find else files_of(release, promised, Path(certificate), in_memory=judge is None)
     judged = (judge or layout.verify)(promised, files, stretch(progress, 0.1, 1.0)) if files.whole else None
     verified = judged or Verified([], None)

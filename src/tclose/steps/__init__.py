@@ -16,6 +16,7 @@ from tclose.partition import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy.draft import Draft, Guess
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
+from tclose.release.certificate import RELEASE_FORMATS, ReleaseFormat
 from tclose.release.demands import Demands
 from tclose.release.endorsement import Endorsement
 from tclose.release.files import discard_unfinished
@@ -63,6 +64,7 @@ __all__ = [
     "PROOF_STAYS",
     "PUBLISHING_ENGINES",
     "RELEASE",
+    "RELEASE_FORMATS",
     "Attacks",
     "BoundVerification",
     "CheckResult",
@@ -84,6 +86,7 @@ __all__ = [
     "Passphrase",
     "Publication",
     "PublishingEngine",
+    "ReleaseFormat",
     "Reproduction",
     "Tradeoff",
     "Trial",

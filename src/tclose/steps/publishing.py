@@ -15,6 +15,7 @@ from tclose.partition import DEFAULT_METHOD, check_suited, method_and_options
 from tclose.policy import Policy, PolicyLike, ProfileName
 from tclose.policy.paths import check_name
 from tclose.release.beside import Beside
+from tclose.release.certificate import ReleaseFormat
 from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import check_new
 from tclose.release.layouts import check_both
@@ -23,6 +24,7 @@ from tclose.release.publication import Demonstration, Publication
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
+from tclose.release.typed_columns import check_columns
 from tclose.steps.given import as_frame, check_population, check_profile, check_report_libraries
 from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
@@ -58,6 +60,7 @@ def anonymize(
     master: str | None = None,
     resume: bool = False,
     endorsement: Endorsement = NOTHING_ADDED,
+    release_format: ReleaseFormat = "text",
     force: bool = False,
     progress: Progress = silent,
 ) -> Publication:
@@ -72,6 +75,7 @@ def anonymize(
     chooses it for files of a million rows or more. With `resume`, it continues a run that was killed.
     The engine `spark` does the same on the cluster `master`, and always writes a folder. The `endorsement` says what
     the steward adds to the certificate, and who signs it.
+    With the release format `columns`, cells are typed: `age_low`, `age_high` and `age_mid` in place of `[20, 35]`.
     """
     from tclose.engine import bounding
 
@@ -80,6 +84,8 @@ def anonymize(
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
+    if release_format == "columns":
+        check_columns(method, asked)
     sources = [*sources_of(table, policy, asked), *endorsement.sources]
     signed = endorsement.files(certificate)
     extra = (certificate, record, report, bound_proof, *signed.values())
@@ -87,6 +93,7 @@ def anonymize(
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=folder)
     settings = {**preset, **(options or {})}
     whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
+    whole |= {"typed columns": release_format == "columns"}
     endorsement = endorsement.begun(table, record=record is not None, created=created(), beat=told.beat)
     in_memory = [what for what, needed in whole.items() if needed]
     large = LargeTable(table, asked, Path(out), method, settings, in_memory, endorsement)
@@ -99,7 +106,7 @@ def anonymize(
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
     files = {**beside, "report": report, "bound_proof": bound_proof}
     writing = {**common, "public": public, "profile": profile, "guard_formulas": guard_formulas}
-    writing |= {"endorsement": endorsement}
+    writing |= {"endorsement": endorsement, "release_format": release_format}
     return _in_memory(table, asked, Path(out), files, method, settings, seconds, **writing, told=told)
 
 
@@ -118,6 +125,7 @@ def _in_memory(
     guard_formulas: bool,
     part_rows: int | None,
     endorsement: Endorsement,
+    release_format: ReleaseFormat,
     force: bool,
     told: Repeating,
 ) -> Publication:
@@ -151,6 +159,7 @@ def _in_memory(
         guard_formulas=guard_formulas,
         part_rows=part_rows,
         endorsement=endorsement,
+        release_format=release_format,
         force=force,
         progress=stretch(told, split, judged),
     )
