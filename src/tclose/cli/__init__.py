@@ -20,6 +20,7 @@ from tclose.cli.health import doctor
 from tclose.cli.judging import check, explain, sql, verify
 from tclose.cli.libraries import contained, shortage
 from tclose.cli.options import BAD, HOLDS
+from tclose.cli.pseudonym_keys import pseudonym_key
 from tclose.cli.publishing import anonymize, demo, init
 from tclose.cli.reproducing import reproduce
 from tclose.cli.studying import attack, compare, methods
@@ -88,3 +89,4 @@ def cli() -> None:
 
 for command in (anonymize, attack, bound, check, compare, demo, doctor, explain, init, methods, reproduce, sql, verify):
     cli.add_command(command)
+cli.add_command(pseudonym_key)

@@ -4,6 +4,7 @@ from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_sett
 from tclose.policy.joint import JOINT_DISTANCES, Joint
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
 from tclose.policy.parts import DATE_UNITS, Bins, Builder, ByGroup, CostTable, Presence, Recursive
+from tclose.policy.pseudonym import Pseudonym
 
 __all__ = [
     "DATE_UNITS",
@@ -21,6 +22,7 @@ __all__ = [
     "Policy",
     "PolicyLike",
     "Presence",
+    "Pseudonym",
     "Quasi",
     "Recursive",
     "Sensitive",

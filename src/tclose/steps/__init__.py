@@ -36,6 +36,7 @@ from tclose.steps.judging import (
     verify_bound,
 )
 from tclose.steps.preparing import doctor, init, method_options, methods, warm
+from tclose.steps.pseudonym_keys import pseudonym_key
 from tclose.steps.publishing import anonymize, demo
 from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
 
@@ -95,6 +96,7 @@ __all__ = [
     "init",
     "method_options",
     "methods",
+    "pseudonym_key",
     "reproduce",
     "sql",
     "trial_figures",

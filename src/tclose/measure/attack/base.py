@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.measure.linkage import Links
+from tclose.measure.linked_persons import LinkedRows
 from tclose.measure.presence import PresenceCounts
 from tclose.types import Beat, Bools, Ints, still
 from tclose.words import columns
@@ -54,11 +55,17 @@ class Scene:
     second: Scene | None = None  # another release of the same table
     published: Callable[[], PublishedRows] | None = None  # beside the original rows; None for the raw table itself
     presence: PresenceCounts | None = None  # where the population is known
+    persons: Ints | None = None  # of every row, where pseudonyms show them
     beat: Beat = still  # called by long attacks
 
     def with_second(self, second: Scene) -> Scene:
         """Return the same table with another release of it."""
         return replace(self, second=second)
+
+    @property
+    def linked(self) -> LinkedRows | None:
+        """The rows as pseudonyms link them, where there are any."""
+        return None if self.persons is None else LinkedRows(self.labels, self.persons)
 
     @cached_property
     def sizes(self) -> Ints:

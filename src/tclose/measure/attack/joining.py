@@ -17,7 +17,7 @@ from tclose.words import columns, percent, rows_of
 def run(scene: Scene) -> Finding:
     """Find the rows for which one known value reveals another, and the share of rows that it singles out."""
     rows, secrets = len(scene.labels), [secret for secret in scene.secrets if secret.linked]
-    if len(secrets) < 2:
+    if len(secrets) < 2 and (scene.linked is None or not secrets):
         return not_applicable(
             scene, "This attack needs two sensitive attributes: one that the adversary knows, and one to learn."
         )
@@ -30,6 +30,10 @@ def run(scene: Scene) -> Finding:
             if other is not known and np.ptp(other.cells):
                 learnt |= _agree(group, other)
     share, name = best
+    if (linked := scene.linked) is not None:
+        learnt = linked.all_rows(learnt)
+        for known in secrets:
+            learnt |= linked.revealed_by(known.name, {secret.name: secret.cells for secret in secrets})
     affected = int(learnt.sum())
     sentence = (
         f"Anyone who knows a person's class and {columns([name])} singles out {percent(share)} of the rows; for "
