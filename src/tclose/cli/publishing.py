@@ -41,6 +41,12 @@ from tclose.errors import InputError
     "--part-rows", type=click.IntRange(1), metavar="N", help="Write a folder of Parquet files of N rows each."
 )
 @click.option(
+    "--describe",
+    type=click.Choice(list(steps.DESCRIPTIONS)),
+    multiple=True,
+    help="Describe the release in a file beside it; can be repeated.",
+)
+@click.option(
     "--engine",
     type=click.Choice(steps.PUBLISHING_ENGINES),
     default="auto",
@@ -76,6 +82,7 @@ def anonymize(
     public: bool,
     guard_formulas: bool,
     part_rows: int | None,
+    describe: tuple[str, ...],
     engine: steps.PublishingEngine,
     master: str | None,
     resume: bool,
@@ -113,6 +120,7 @@ def anonymize(
             bound_seconds=bound_seconds,
             bound_proof=bound_proof,
             part_rows=part_rows,
+            describe=describe,
             engine=engine,
             master=master,
             resume=resume,

@@ -176,6 +176,8 @@ def show_release(publication: Publication) -> None:
     file = publication.certificate_file
     console.print()
     console.print(Text(f"Certificate: {file}, digest {certificate.digest}" if file else NO_CERTIFICATE))
+    for description in publication.descriptions:
+        console.print(Text(f"Description: {description}"))
 
 
 def _show_exposed(console: Console, publication: Publication) -> None:

@@ -101,5 +101,5 @@ def linked_cure(kind: str, names: Sequence[str]) -> str:
     if kind == "row_count":
         return "as many rows for everyone, a larger k, or no pseudonyms"
     if kind == "same_value":
-        return f"l = 2 or more for {some_columns(names)}, a smaller t, or no pseudonyms"
+        return f"a larger k, a smaller t for {some_columns(names)}, fewer rows of each person, or no pseudonyms"
     return f'bins and publish = "bin", or wider bins, for {some_columns(names)}, or no pseudonyms'

@@ -95,7 +95,7 @@ def release_problems(table: CodedTable) -> list[str]:
     if person is None:
         return []
     apart = persons_apart(table, table.classes)
-    problems = [f"{counted(apart, 'person')} have rows in several classes"] if apart else []
+    problems = [f"rows of {counted(apart, 'person')} are in several classes"] if apart else []
     if not are_pseudonyms(table.frame[person]):
         problems.append(f"cells of '{legible(person)}' are no pseudonyms")
     return problems

@@ -22,6 +22,7 @@ from tclose.privacy.results import CheckResult
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
+from tclose.release.describing import description_files, descriptions
 from tclose.release.exposed import exposed_rows
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
 from tclose.release.formats import CSV, fingerprint
@@ -72,6 +73,7 @@ class PreparedRelease:
         page: Callable[[WrittenRelease], bytes] | None = None,
         guard_formulas: bool = False,
         part_rows: int | None = None,
+        describe: Sequence[str] = (),
         force: bool = True,
         progress: Progress = silent,
     ) -> WrittenRelease:
@@ -79,8 +81,10 @@ class PreparedRelease:
 
         `page` makes the page that goes to `report`. A page that fits neither into memory nor on its disk is left out.
         Without `force`, existing files are refused. With `part_rows`, `path` is a new folder of Parquet files.
+        `describe` names formats of descriptions to write beside it.
         """
         others = {"record": record, "bound_proof": bound_proof, "certificate": certificate, "report": report}
+        others |= description_files(Path(path), describe)
         paths = {what: Path(target) for what, target in others.items() if target is not None}
         tables = TableFiles.of(Path(path), self.layout.marks, part_rows)
         check_targets([*paths.values(), *tables.files], force=force)
@@ -92,6 +96,9 @@ class PreparedRelease:
             written = self._confirmed(finished, guard_formulas, progress)
             contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
             contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
+            written_files = {file_name(file.name): file.path for table in finished for file in table}
+            described = partial(descriptions, describe, Path(path), written.certificate, written_files)
+            contents |= described(folder=part_rows is not None)
             contents |= {} if page is None else _page(page, written)
             for what in contents.keys() & files.keys() - {"report"}:
                 files[what].write(partial(_put, contents[what]))
@@ -243,6 +250,7 @@ class Release:
         record: str | Path | None = None,
         guard_formulas: bool = False,
         part_rows: int | None = None,
+        describe: Sequence[str] = (),
         force: bool = True,
         progress: Progress | None = None,
     ) -> Certificate:
@@ -252,6 +260,7 @@ class Release:
         start like `path`; the first of them gets its name last. `record` keeps the seed, for your eyes only.
         `guard_formulas` puts an apostrophe before text that a spreadsheet would run; `verify` takes it away again.
         With `part_rows`, `path` is a new folder of Parquet files of so many rows each, which appears when all are done.
+        `describe` names formats of descriptions that are written beside it: datapackage, croissant, ddi, codebook.
         Existing files are overwritten; with `force=False` they are refused.
         """
         report = progress or silent
@@ -262,6 +271,7 @@ class Release:
             record=record,
             guard_formulas=guard_formulas,
             part_rows=part_rows,
+            describe=describe,
             force=force,
             progress=report,
         )

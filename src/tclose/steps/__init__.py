@@ -16,6 +16,7 @@ from tclose.partition import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy.draft import Draft, Guess
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
+from tclose.release.describing import FORMATS as DESCRIPTIONS
 from tclose.release.files import discard_unfinished
 from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound
 from tclose.release.naming import check_clock
@@ -51,6 +52,7 @@ __all__ = [
     "ALL_DISTANCES",
     "ANONYMIZER",
     "DEFAULT_METHOD",
+    "DESCRIPTIONS",
     "DETAIL_MEASURES",
     "DIALECTS",
     "ENGINES",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tclose.partition import DEFAULT_METHOD, check_suited, method_and_options
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.paths import check_name
 from tclose.release.beside import Beside
+from tclose.release.describing import description_files
 from tclose.release.files import check_new
 from tclose.release.layouts import check_both
 from tclose.release.naming import table_name
@@ -48,6 +50,7 @@ def anonymize(
     bound_seconds: float | None = None,
     bound_proof: str | Path | None = None,
     part_rows: int | None = None,
+    describe: Sequence[str] = (),
     engine: PublishingEngine = "memory",
     master: str | None = None,
     resume: bool = False,
@@ -62,7 +65,8 @@ def anonymize(
     With `part_rows`, `out` is a new folder of Parquet files of so many rows each, about so many where the engine is
     `disk`. That engine reads a file in batches and splits it in parts, so that it need not fit into memory; `auto`
     chooses it for files of a million rows or more. With `resume`, it continues a run that was killed.
-    The engine `spark` does the same on the cluster `master`, and always writes a folder.
+    The engine `spark` does the same on the cluster `master`, and always writes a folder. `describe` names formats of
+    descriptions that are written beside the release (`tclose.release.describing`).
     """
     from tclose.engine import bounding
 
@@ -71,11 +75,12 @@ def anonymize(
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
     sources = sources_of(table, policy, asked)
-    extra = (certificate, record, report, bound_proof)
+    extra = (certificate, record, report, bound_proof, *description_files(Path(out), describe).values())
     folder = part_rows or (1 if engine == "spark" else None)  # which always writes one
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=folder)
     settings = {**preset, **(options or {})}
     whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
+    whole |= {"a description": bool(describe)}
     large = LargeTable(table, asked, Path(out), method, settings, [what for what, needed in whole.items() if needed])
     beside = {"certificate": certificate, "record": record}
     common: dict[str, Any] = {"seed": seed, "part_rows": part_rows, "force": force}
@@ -85,7 +90,7 @@ def anonymize(
         check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
     files = {**beside, "report": report, "bound_proof": bound_proof}
-    writing = {**common, "public": public, "guard_formulas": guard_formulas}
+    writing = {**common, "public": public, "guard_formulas": guard_formulas, "describe": describe}
     return _in_memory(table, asked, Path(out), files, method, settings, seconds, **writing, told=told)
 
 
@@ -102,6 +107,7 @@ def _in_memory(
     public: bool,
     guard_formulas: bool,
     part_rows: int | None,
+    describe: Sequence[str],
     force: bool,
     told: Repeating,
 ) -> Publication:
@@ -132,10 +138,12 @@ def _in_memory(
         page=page,
         guard_formulas=guard_formulas,
         part_rows=part_rows,
+        describe=describe,
         force=force,
         progress=stretch(told, split, judged),
     )
-    return Publication.of(written, out, files, lost, tuple(notes), rigid)
+    publication = Publication.of(written, out, files, lost, tuple(notes), rigid)
+    return replace(publication, descriptions=tuple(description_files(out, describe).values()))
 
 
 def _page(

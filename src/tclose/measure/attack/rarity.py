@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, not_applicable
-from tclose.measure.exposure import shared_by
 from tclose.words import columns, rows_of
 
 UNLINKED = "No row shows a sensitive value: the values of each class are counted apart from its rows."
@@ -18,18 +17,17 @@ def run(scene: Scene) -> Finding:
         return not_applicable(scene, UNLINKED if scene.secrets else NO_SECRET)
     rare, least, names = np.zeros(len(scene.labels), dtype=bool), len(scene.labels), []
     for secret in secrets:
-        shared = shared_by(secret.cells, scene.persons)[secret.cells]
+        shared = np.bincount(secret.cells)[secret.cells]
         least = min(least, int(shared.min()))
         if (shared < scene.crowd).any():
             rare |= shared < scene.crowd
             names.append(secret.name)
-    linked, what = scene.linked, "rows" if scene.persons is None else "persons"
-    rows = int((rare if linked is None else linked.all_rows(rare)).sum())
-    sentence = f"At least {least:,} {what} share every sensitive value."
+    rows = int(rare.sum())
+    sentence = f"At least {least:,} rows share every sensitive value."
     if rows:
         sentence = (
-            f"{rows_of(rows, len(scene.labels))} show a value of {columns(names)} that fewer than {scene.crowd:,} "
-            f"{what} share: anyone who knows the value finds the row."
+            f"{rows_of(rows, len(scene.labels))} show a value of {columns(names)} that fewer than {scene.crowd:,} rows "
+            "share: anyone who knows the value finds the row."
         )
     return Finding(least, rows, len(scene.labels), sentence)
 
