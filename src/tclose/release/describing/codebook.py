@@ -71,8 +71,10 @@ def _values(column: DescribedColumn) -> str:
     elif column.values:
         more = f" and {len(column.values) - SHOWN} more" if len(column.values) > SHOWN else ""
         shown = ", ".join(column.values[:SHOWN]) + more
+    elif not column.different:
+        return "none: all are missing"
     else:
-        shown = "32 letters and digits" if column.role == "pseudonym" else "many different texts"
+        shown = f"{column.different:,} different texts"
     return f"{shown}; some missing" if column.missing else shown
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 from typing import Any
-from urllib.parse import quote
 
 from tclose.release.describing.facts import ColumnType, DescribedTable, Description
 from tclose.release.describing.sentences import about, citation, column_words
@@ -64,20 +65,37 @@ def describe(description: Description) -> bytes:
     return (json.dumps(dataset, indent=2, ensure_ascii=False) + "\n").encode()
 
 
+def identifiers(names: Iterable[str]) -> list[str]:
+    """Return an identifier for each name, all different; readers of Croissant take no spaces in them.
+
+    >>> identifiers(["age", "my age", "my_age"])
+    ['age', 'my_age', 'my_age-2']
+    """
+    made: list[str] = []
+    for name in names:
+        plain = free = re.sub(r"[^\w./-]", "_", name)
+        number = 1
+        while free in made:
+            number += 1
+            free = f"{plain}-{number}"
+        made.append(free)
+    return made
+
+
 def _distribution(table: DescribedTable) -> list[dict[str, Any]]:
     """Return the files of a table; several parts also form a set of files."""
     encoding = ENCODINGS[table.kind.name]
     files = [
         {
             "@type": "cr:FileObject",
-            "@id": file.path,
+            "@id": identifier,
             "name": file.path,
-            "contentUrl": quote(file.path),
+            "contentUrl": file.path,
             "contentSize": f"{file.size} B",
             "encodingFormat": encoding,
             "sha256": file.sha256,
         }
-        for file in table.files
+        for identifier, file in zip(_of_files(table), table.files, strict=True)
     ]
     if len(files) == 1:
         return files
@@ -85,14 +103,19 @@ def _distribution(table: DescribedTable) -> list[dict[str, Any]]:
     return [*files, {**every, "includes": [file.path for file in table.files]}]
 
 
+def _of_files(table: DescribedTable) -> list[str]:
+    return identifiers(file.path for file in table.files)
+
+
 def _set_name(table: DescribedTable) -> str:
-    return f"{table.name}-parts"
+    return f"{identifiers([table.name])[0]}-parts"
 
 
 def _record_set(table: DescribedTable, description: Description) -> dict[str, Any]:
     one = len(table.files) == 1
-    where = {"fileObject": {"@id": table.files[0].path}} if one else {"fileSet": {"@id": _set_name(table)}}
-    place = f"{table.name}/"  # which no file is called
+    where = {"fileObject": {"@id": _of_files(table)[0]}} if one else {"fileSet": {"@id": _set_name(table)}}
+    place = f"{identifiers([table.name])[0]}/"  # which no file is called
+    columns = zip(identifiers(column.name for column in table.columns), table.columns, strict=True)
     return {
         "@type": "cr:RecordSet",
         "@id": place,
@@ -101,12 +124,12 @@ def _record_set(table: DescribedTable, description: Description) -> dict[str, An
         "field": [
             {
                 "@type": "cr:Field",
-                "@id": f"{place}{quote(column.name)}",
+                "@id": f"{place}{identifier}",
                 "name": column.name,
                 "description": column_words(column, description.certificate),
                 "dataType": TYPES[column.type],
                 "source": {**where, "extract": {"column": column.name}},
             }
-            for column in table.columns
+            for identifier, column in columns
         ],
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from tclose.release.describing.datapackage import MEDIA_TYPES
@@ -80,16 +81,15 @@ def _files(root: Element, description: Description) -> list[str]:
         for file in table.files:
             count += 1
             own.append(f"F{count}")
-            text = _child(_child(root, "fileDscr", ID=f"F{count}", URI=file.path), "fileTxt")
+            described = _child(root, "fileDscr", ID=f"F{count}", URI=quote(file.path))
+            text = _child(described, "fileTxt")
             _child(text, "fileName", file.path)
             _child(text, "fileCont", table.holds or "rows")
-            print_of_file = _child(text, "dataFingerprint", type="dataFile")
-            _child(print_of_file, "digitalFingerprintValue", file.sha256)
-            _child(print_of_file, "algorithmSpecification", "SHA-256")
             sizes = _child(text, "dimensns")
             _child(sizes, "caseQnty", str(file.rows))
             _child(sizes, "varQnty", str(len(table.columns)))
             _child(text, "fileType", MEDIA_TYPES[table.kind.name], **_charset(table))
+            _child(described, "notes", file.sha256, type="fingerprint", subject="SHA-256")
         numbers.append(" ".join(own))
     return numbers
 

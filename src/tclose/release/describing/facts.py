@@ -47,6 +47,7 @@ class DescribedColumn:
     role: Role
     type: ColumnType
     missing: bool  # whether some cell has no value
+    different: int  # values that occur
     values: tuple[str, ...] = ()  # all texts that occur, if they are few
     low: str | None = None  # the smallest and the largest number or date
     high: str | None = None
@@ -128,7 +129,7 @@ def _column(cells: pl.Series, role: Role, missing_cells: Sequence[str], *, typed
     values = values_of(cells, missing_cells)
     texts, missing = values.texts, bool((values.codes < 0).any())
     kind: ColumnType = "string" if typed and cells.dtype == pl.String else _type(values)
-    described = partial(DescribedColumn, cells.name, role, kind, missing)
+    described = partial(DescribedColumn, cells.name, role, kind, missing, len(texts))
     if not texts:
         return described()
     if kind not in ("string", "boolean"):

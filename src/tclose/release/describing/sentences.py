@@ -19,6 +19,7 @@ RANGES = {
     "a single value": "everyone in the class has this value, or the value is a label that covers the class, or a mean",
     "… or missing": "or the value is missing",
 }
+SENSITIVE = "each row publishes its own value, or the bin that the value is in"
 CAUTIONS = (
     "Do not take a range for an exact value: a person's value lies somewhere in it, and not always in its middle.",
     "Do not conclude that a person has a sensitive value because the person's class shows it often: the promise limits "
@@ -49,7 +50,7 @@ def column_words(column: DescribedColumn, certificate: Certificate) -> str:
     words = {
         "quasi": f"Quasi-identifier: {'published exactly' if exact else 'one common value per class, often a range'}.",
         "keep": "Published exactly. Rows with different values are in different classes.",
-        "sensitive": "Sensitive attribute, published as it is.",
+        "sensitive": f"Sensitive attribute: {'the values of a group, in any order' if exact else SENSITIVE}.",
         "unlinkable": "Published exactly, and not judged.",
         "pseudonym": "Pseudonym: rows with the same text are rows of one person, in every release with the same key.",
         "group": "Number of the group whose sensitive values belong to these rows, in any order.",
