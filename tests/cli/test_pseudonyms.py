@@ -76,8 +76,11 @@ def test_a_key_is_never_overwritten(tclose: Run, table: Path) -> None:
     ],
 )
 def test_what_is_refused_before_the_work(tclose: Run, table: Path, options: tuple[str, ...], says: str) -> None:
+    if options:
+        tclose("pseudonym-key", "keys/my.key")
     tclose("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", *options).refuses(says)
     assert not Path("r.csv").exists()
+    tclose("anonymize", "no table.csv", "--policy", "p.toml", "--out", "r.csv", *options).refuses(says)
 
 
 def test_a_draft_mentions_pseudonyms_where_an_identifier_repeats(tclose: Run, folder: Path) -> None:

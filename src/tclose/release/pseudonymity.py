@@ -52,6 +52,12 @@ class PseudonymClaim:
 PseudonymClaims = Mapping[str, PseudonymClaim]
 
 
+def check_keys(policy: Policy) -> None:
+    """Refuse keys that cannot be used, before a table is read."""
+    for spec in (policy.pseudonym or {}).values():
+        PseudonymKey.load(spec.key)
+
+
 def checked_pseudonyms(table: CodedTable, policy: Policy) -> tuple[tuple[str, ...], PseudonymClaims | None]:
     """Refuse persons who cannot be in one class; return warnings, and what the certificate says about pseudonyms."""
     if not policy.pseudonym:

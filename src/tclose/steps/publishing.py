@@ -19,6 +19,7 @@ from tclose.release.describing import description_files
 from tclose.release.files import check_new
 from tclose.release.layouts import check_both
 from tclose.release.naming import table_name
+from tclose.release.pseudonymity import check_keys
 from tclose.release.publication import Demonstration, Publication
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
@@ -74,6 +75,7 @@ def anonymize(
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
+    check_keys(asked)
     sources = sources_of(table, policy, asked)
     extra = (certificate, record, report, bound_proof, *description_files(Path(out), describe).values())
     folder = part_rows or (1 if engine == "spark" else None)  # which always writes one

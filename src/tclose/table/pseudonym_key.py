@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 
 from tclose.errors import InputError
-from tclose.policy.paths import check_readable
+from tclose.policy.paths import check_name
 
 BYTES = 32  # of a key, at least
 MOST_BYTES = 1 << 16
@@ -36,8 +36,9 @@ class PseudonymKey:
     @classmethod
     def load(cls, path: Path) -> PseudonymKey:
         """Read a key; refuse one that others can read, or that anyone could guess."""
-        check_readable(path)
+        check_name(path)
         try:
+            _check_kind(path, path.stat())  # a pipe would be empty when the key is read again
             with path.open("rb") as file:
                 _check_mode(path, os.fstat(file.fileno()))
                 secret = file.read(MOST_BYTES + 1)
@@ -65,6 +66,11 @@ class PseudonymKey:
 def new_secret() -> bytes:
     """Return the bytes of a new key."""
     return secrets.token_bytes(BYTES)
+
+
+def _check_kind(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"the key file {path} is no ordinary file")
 
 
 def _check_mode(path: Path, found: os.stat_result) -> None:
