@@ -7,26 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose.measure.exposure import PublishedAttribute, PublishedClasses, exposed_counts
-from tclose.measure.linked_persons import LinkedRows
+from tclose.measure.linked_persons import RowsOfPersons
 from tclose.types import Ints
 
 Rows = list[tuple[int, int, int]]  # person, a, b; the class of a person is the person's number modulo 3
 TABLES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=30)
 
 
-def linked(rows: Rows) -> tuple[LinkedRows, Ints, Ints]:
+def linked(rows: Rows) -> tuple[RowsOfPersons, Ints, Ints]:
     names = np.array([row[0] for row in rows])
     classes = np.unique(names % 3, return_inverse=True)[1]
     persons = np.unique(names, return_inverse=True)[1]
-    return LinkedRows(classes, persons), np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+    return RowsOfPersons(classes, persons), np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
 
 
-def values_of(rows: LinkedRows, values: Ints, person: int) -> list[int]:
+def values_of(rows: RowsOfPersons, values: Ints, person: int) -> list[int]:
     found: list[int] = sorted(values[rows.persons == person].tolist())
     return found
 
 
-def members(rows: LinkedRows, label: int) -> list[int]:
+def members(rows: RowsOfPersons, label: int) -> list[int]:
     return sorted(set(rows.persons[rows.labels == label].tolist()))
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tclose.measure.linked_persons import LinkedRows, linked_cure, linked_sentence
+from tclose.measure.linked_persons import RowsOfPersons, linked_cure, linked_sentence
 from tclose.policy.draft.profile import OWN_ROWS
 from tclose.policy.draft.roles import MANY_ROWS
 from tclose.types import Bools, Ints
@@ -55,13 +55,13 @@ class PublishedClasses:
     linked_by: str | None = None  # the column of pseudonyms, which show every reader whom rows belong to
 
     @property
-    def linked(self) -> LinkedRows | None:
+    def linked(self) -> RowsOfPersons | None:
         """The rows as readers link them, where there are pseudonyms."""
         if self.linked_by is None or self.persons is None:
             return None
         labels = np.empty(len(self.rows), dtype=np.int64)
         labels[self.rows] = np.repeat(np.arange(len(self.starts)), self.sizes)
-        return LinkedRows(labels, self.persons)
+        return RowsOfPersons(labels, self.persons)
 
     @property
     def sizes(self) -> Ints:
@@ -220,7 +220,7 @@ def _exposed_rows(table: PublishedClasses, counts: ExposedCounts, of: int, numbe
 
 
 def _with_linked_rows(
-    marked: Mapping[Kind, Mapping[str, Bools]], table: PublishedClasses, linked: LinkedRows
+    marked: Mapping[Kind, Mapping[str, Bools]], table: PublishedClasses, linked: RowsOfPersons
 ) -> dict[Kind, Mapping[str, Bools]]:
     """Return the marks of rows, and of what more is exposed where the rows of a person are linked."""
     values = {attribute.name: attribute.values for attribute in table.attributes}

@@ -13,7 +13,7 @@ from tclose.words import rows_of, some_columns
 
 
 @dataclass(frozen=True, eq=False)
-class LinkedRows:
+class RowsOfPersons:
     """The class of every row and the person whom it belongs to, both numbered from 0."""
 
     labels: Ints

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.measure.linkage import Links
-from tclose.measure.linked_persons import LinkedRows
+from tclose.measure.linked_persons import RowsOfPersons
 from tclose.measure.presence import PresenceCounts
 from tclose.types import Beat, Bools, Ints, still
 from tclose.words import columns
@@ -63,9 +63,9 @@ class Scene:
         return replace(self, second=second)
 
     @property
-    def linked(self) -> LinkedRows | None:
+    def linked(self) -> RowsOfPersons | None:
         """The rows as pseudonyms link them, where there are any."""
-        return None if self.persons is None else LinkedRows(self.labels, self.persons)
+        return None if self.persons is None else RowsOfPersons(self.labels, self.persons)
 
     @cached_property
     def sizes(self) -> Ints:
