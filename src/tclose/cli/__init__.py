@@ -20,6 +20,7 @@ from tclose.cli.health import doctor
 from tclose.cli.judging import check, explain, sql, verify
 from tclose.cli.libraries import contained, shortage
 from tclose.cli.options import BAD, HOLDS
+from tclose.cli.pseudonym_keys import pseudonym_key
 from tclose.cli.publishing import anonymize, demo, init
 from tclose.cli.reproducing import reproduce
 from tclose.cli.signing import keygen, sign
@@ -91,3 +92,4 @@ for command in (anonymize, attack, bound, check, compare, demo, doctor, explain,
     cli.add_command(command)
 for command in (keygen, sign):
     cli.add_command(command)
+cli.add_command(pseudonym_key)

@@ -57,6 +57,12 @@ from tclose.policy import PROFILES, ProfileName
     "--part-rows", type=click.IntRange(1), metavar="N", help="Write a folder of Parquet files of N rows each."
 )
 @click.option(
+    "--describe",
+    type=click.Choice(list(steps.DESCRIPTIONS)),
+    multiple=True,
+    help="Describe the release in a file beside it; can be repeated.",
+)
+@click.option(
     "--engine",
     type=click.Choice(steps.PUBLISHING_ENGINES),
     default="auto",
@@ -95,6 +101,7 @@ def anonymize(
     guard_formulas: bool,
     release_format: steps.ReleaseFormat,
     part_rows: int | None,
+    describe: tuple[str, ...],
     engine: steps.PublishingEngine,
     master: str | None,
     resume: bool,
@@ -137,6 +144,7 @@ def anonymize(
             bound_seconds=bound_seconds,
             bound_proof=bound_proof,
             part_rows=part_rows,
+            describe=describe,
             engine=engine,
             master=master,
             resume=resume,

@@ -179,6 +179,8 @@ def show_release(publication: Publication) -> None:
     console.print(Text(f"Certificate: {file}, digest {certificate.digest}" if file else NO_CERTIFICATE))
     if publication.envelope_file is not None:
         console.print(Text(f"Signed: {publication.envelope_file}, the certificate with its signature"))
+    for description in publication.descriptions:
+        console.print(Text(f"Description: {description}"))
 
 
 def _show_exposed(console: Console, publication: Publication) -> None:

@@ -78,7 +78,8 @@ def verified_on_disk(engine: str, release: str | Path, certificate: str | Path) 
     if not _is_large(release):
         return False
     promised = load(certificate).certificate
-    return promised.layout == ENTRY.name and not promised.guard and promised.release_format == "text"
+    text = promised.release_format == "text"
+    return promised.layout == ENTRY.name and not promised.guard and text and promised.pseudonyms is None
 
 
 def _is_large(path: str | Path) -> bool:

@@ -5,6 +5,7 @@ from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_sett
 from tclose.policy.joint import JOINT_DISTANCES, Joint
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
 from tclose.policy.parts import DATE_UNITS, Bins, Builder, ByGroup, CostTable, Presence, Recursive
+from tclose.policy.pseudonym import Pseudonym
 
 __all__ = [
     "DATE_UNITS",
@@ -25,6 +26,7 @@ __all__ = [
     "PolicyLike",
     "Presence",
     "ProfileName",
+    "Pseudonym",
     "Quasi",
     "Recursive",
     "Sensitive",

@@ -26,6 +26,7 @@ from tclose.policy.joint import Joint, joints
 from tclose.policy.joint import contradictions as joint_contradictions
 from tclose.policy.parts import Bins, Builder, ByGroup, CostTable, Presence, Recursive
 from tclose.policy.paths import check_readable
+from tclose.policy.pseudonym import Pseudonym, located, mistakes_of_pseudonyms, pseudonyms
 from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, spelled, whole
 
 HOTTEST = 10  # times the mean loss of a class; swaps are all but random long before
@@ -221,9 +222,12 @@ class Policy:
     presence: Annotated[Presence | None, Setting(parts.presence)] = None
     joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
     context: Annotated[Context | None, Setting(read_context)] = field(default=None, repr=False)  # for a page alone
+    pseudonym: Annotated[Mapping[str, Pseudonym] | None, Setting(pseudonyms)] = None
 
     def __post_init__(self) -> None:
         _normalise(self)
+        if self.pseudonym and self.person is None:  # whose rows it links
+            object.__setattr__(self, "person", next(iter(self.pseudonym)))
 
     @staticmethod
     def contradictions(settings: GivenSettings) -> Iterator[tuple[str, str]]:
@@ -235,6 +239,7 @@ class Policy:
             if first != place and (mistake := second_role(column, first, place, roles.get("both", ()))):
                 yield place, mistake
         yield from mistakes_of_both(roles)
+        yield from mistakes_of_pseudonyms(roles)
         yield from joint_contradictions(settings.read.get("joint", ()), roles)
         written = isinstance(settings.given.get("context"), Mapping)  # by a person; a derived policy may name fewer
         if written and settings.given.keys() == settings.read.keys():
@@ -281,6 +286,8 @@ class Policy:
             read[role] = {name: _located(spec, Path(folder)) for name, spec in read.get(role, {}).items()}
         if "presence" in read:
             read["presence"] = _located(read["presence"], Path(folder))
+        if "pseudonym" in read:
+            read["pseudonym"] = located(read["pseudonym"], Path(folder))
         return cls(**read)
 
     def to_dict(self) -> dict[str, Any]:
@@ -330,8 +337,9 @@ class Policy:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that the policy names: hierarchies, matrices and the population."""
+        """The files that the policy names: hierarchies, matrices, the population and the key of pseudonyms."""
         specs = (*self.quasi.values(), *self.sensitive.values(), *([self.presence] if self.presence else []))
+        specs += tuple((self.pseudonym or {}).values())
         return tuple(value for spec in specs for value in vars(spec).values() if isinstance(value, Path))
 
     def columns(self) -> Iterator[tuple[str, str]]:
@@ -346,7 +354,7 @@ def _plain(value: Any) -> Any:
     """Turn settings into what JSON and TOML have, exactly."""
     if isinstance(value, Builder | Bins):
         return {value.kind: _plain(value.levels if isinstance(value, Builder) else value.setting)}
-    if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable | ByGroup | Presence):
+    if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable | ByGroup | Presence | Pseudonym):
         given = ((each, getattr(value, each.name)) for each in fields(value))
         return {each.name: _plain(part) for each, part in given if part not in (None, each.default)}
     if isinstance(value, Recursive):

@@ -128,7 +128,7 @@ def reading_by_policy(what: str) -> Iterator[None]:
 
 def _columns_of(policy: Policy) -> tuple[str, ...]:
     """Return the columns that a release of one table may have."""
-    return (*policy.visible, *policy.sensitive, *policy.unlinkable)
+    return (*policy.visible, *policy.sensitive, *policy.unlinkable, *(policy.pseudonym or ()))
 
 
 def _cells(original: CodedTable, published: CodedTable, name: str, what: str) -> CellPair:

@@ -27,6 +27,7 @@ from tclose.release.envelope import Envelope
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.lower_bound import BoundClaim
 from tclose.release.presence import PresenceClaim
+from tclose.release.pseudonymity import PseudonymClaims, claims_json, read_claims
 from tclose.release.signatures import unwrapped
 from tclose.release.steward import StewardClaims
 from tclose.release.tempering import Tempering
@@ -261,6 +262,7 @@ class Certificate:
     loss: Mapping[str, Any] | None = None  # that the method lowered: its name, the weights, its value; None if none
     temper: Tempering | None = None  # of a release whose rows were swapped at random
     presence: PresenceClaim | None = None  # of a release for which δ-presence was asked
+    pseudonyms: PseudonymClaims | None = None  # by column, of a release that has some
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
     steward: StewardClaims = field(default_factory=StewardClaims)  # what no release shows: the steward's word
     format: int = NEWEST
@@ -328,6 +330,7 @@ class Certificate:
         content |= _given({"loss": self.loss})
         content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
         content |= _given({"presence": None if self.presence is None else self.presence.to_dict()})
+        content |= {} if self.pseudonyms is None else {"pseudonyms": claims_json(self.pseudonyms)}
         content |= {} if self.bound is None else self.bound.to_dict()
         content |= self.steward.to_dict()
         content |= {"measures": self.measures, **self.claims.to_dict()}
@@ -368,6 +371,7 @@ class Certificate:
             loss=_loss(content),
             temper=Tempering.from_dict(content.get("temper")),
             presence=PresenceClaim.from_dict(content.get("presence")),
+            pseudonyms=read_claims(content.get("pseudonyms")),
             bound=BoundClaim.from_dict(content),
             steward=StewardClaims.from_dict(content),
             format=number,

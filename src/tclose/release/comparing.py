@@ -1,7 +1,7 @@
 """What a certificate claims, compared with what was found; and what nobody can find out from the release alone.
 
 Every key of a certificate is compared here, is compared by its layout, or is listed by `not_verifiable`. Persons are
-not published. So a level that counts persons can only be compared with the level that counts rows.
+not published, unless by pseudonyms. So a level that counts persons can only be compared with the one that counts rows.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def claim_problems(claims: Claims, result: CheckResult, promised: Certificate) -
         problems.append(f"the certificate has claims about {counted(more, 'attribute')} that the release does not have")
     if claims.satisfied != result.satisfied:
         problems.append("whether everything holds is not what the certificate says")
-    by_persons = promised.counted == "persons"
+    by_persons = _unseen_persons(promised)
     if not (_models_alike(claims, result) if by_persons else claims.models == Claims.of(result).models):
         problems.append("what the certificate says about the models is not what was found")
     return problems
@@ -222,12 +222,19 @@ def not_verifiable(
     suppress = ["policy.suppress"] if "suppress" in promised.settings else []
     tempering = [] if promised.temper is None else ["temper.share", "temper.gcp_before"]
     tempering += [] if promised.presence is None or population else ["presence"]
-    persons = ["counted", *_by_persons("", promised.claims)] if promised.counted == "persons" else []
+    unseen = _unseen_persons(promised)
+    persons = ["counted", *_by_persons("", promised.claims)] if unseen else []
+    persons += [f"pseudonyms.{name}.key" for name in promised.pseudonyms or ()]
     measures = list(_measures("", promised.measures))
     for file in promised.files:
-        persons += _by_persons(f"{file.name}: ", file.claims) if file.claims and promised.counted == "persons" else []
+        persons += _by_persons(f"{file.name}: ", file.claims) if file.claims and unseen else []
         measures += _measures(f"{file.name}: ", file.measures or {})
     return (*described, *suppress, *tempering, *bound, *steward, *persons, *measures, *unknown_keys)
+
+
+def _unseen_persons(promised: Certificate) -> bool:
+    """Tell whether persons were counted whom no reader of the release can tell apart."""
+    return promised.counted == "persons" and promised.pseudonyms is None
 
 
 def in_words(key: str) -> str:
@@ -237,6 +244,8 @@ def in_words(key: str) -> str:
     ('r-1.csv: detail lost (GCP)', 'note')
     """
     file, colon, name = key.rpartition(": ")
+    if not file and name.startswith("pseudonyms.") and name.endswith(".key"):
+        return f"the fingerprint of the key of '{name[len('pseudonyms.') : -len('.key')]}'"
     return f"{file}{colon}{WORDS.get(name, name)}"
 
 

@@ -32,6 +32,7 @@ class Publication:
     envelope_file: Path | None = None  # the certificate with its signatures
     report: Path | None = None
     bound_proof: Path | None = None
+    descriptions: tuple[Path, ...] = ()  # files beside it that describe it
     lost: tuple[LostDetail, ...] = ()  # its tables that lost everything
     notes: tuple[str, ...] = ()  # warnings about what could not be done
     rigid: tuple[str, ...] = ()  # of which attributes the smallest class can show one composition only
@@ -84,6 +85,7 @@ class Publication:
             "exposed": [exposed.to_dict() for exposed in self.exposed.findings],
             "lost": [loss.to_dict() for loss in self.lost],
             "warnings": list(self.warnings),
+            **({"descriptions": list(map(str, self.descriptions))} if self.descriptions else {}),
             **({"notes": list(self.rigid)} if self.rigid else {}),
             **({} if self.profile is None else {"profile": self.profile.to_dict()}),
         }

@@ -15,6 +15,7 @@ from tclose.measure.base import DIGITS
 from tclose.measure.chosen_loss import chosen_loss
 from tclose.measure.utility import MeasuredPartition, NumberPlaces, class_sizes, gcp, measured
 from tclose.partition import METHODS, Split, merged
+from tclose.partition.by_person import split_by_person
 from tclose.partition.split import join_failing, split, tempered
 from tclose.partition.starts import EQUALITY
 from tclose.policy import Policy
@@ -26,6 +27,7 @@ from tclose.recode.frame import ordered, recoded
 from tclose.recode.spelling import Form
 from tclose.release.exchanges import points_of
 from tclose.release.presence import Population, PresenceClaim, PresenceJudge, refused
+from tclose.release.pseudonymity import release_problems
 from tclose.release.reader import reader_policy
 from tclose.release.tempering import Tempering
 from tclose.table import CodedTable, encode_quietly
@@ -59,6 +61,9 @@ class ReleaseInput:
         Where the rows cannot stay one class per group, nothing is lost if the table can be published as it is. A method
         that takes starts publishes it as it is in any case, if GCP is the loss: nothing has a smaller one.
         """
+        if self.policy.pseudonym:
+            part = stretch(self.progress, 0.0, SPLIT)
+            return split_by_person(self.publishable, self.policy, method, self.seed, part, options)
         starts, least = METHODS[method].takes_starts, self.table.classes.sizes.min(initial=self.policy.k)
         may_hold = self.population is None and starts and self.policy.loss == "gcp" and least >= self.policy.k
         undecided = self.population is None and self.publishable.undecided
@@ -111,9 +116,12 @@ class Judge:
         self, published: pl.DataFrame, progress: Progress = silent, apart: Mapping[str, pl.Series] | None = None
     ) -> JudgedTable:
         """Judge a table, and the cells that are published apart from it; what does not hold must never be released."""
-        table = replace(encode_quietly(published, self.policy, apart=apart), persons=self.persons)
+        table = encode_quietly(published, self.policy, apart=apart)
+        if self.policy.person is None:  # or else pseudonyms tell persons apart
+            table = replace(table, persons=self.persons)
         judged = judge(table, self.policy, progress)
-        if not (judged.result.satisfied and (self.presence is None or self.presence.confirms(table))):
+        holds = judged.result.satisfied and not release_problems(table)
+        if not (holds and (self.presence is None or self.presence.confirms(table))):
             raise InternalError("the finished release does not hold what was asked for, so it was not released")
         return judged
 

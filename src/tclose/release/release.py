@@ -22,6 +22,7 @@ from tclose.privacy.results import CheckResult
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate, ReleaseFormat
+from tclose.release.describing import description_files, descriptions
 from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.exposed import exposed_rows
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
@@ -80,6 +81,7 @@ class PreparedRelease:
         guard_formulas: bool = False,
         part_rows: int | None = None,
         release_format: ReleaseFormat = "text",
+        describe: Sequence[str] = (),
         force: bool = True,
         progress: Progress = silent,
     ) -> WrittenRelease:
@@ -88,9 +90,10 @@ class PreparedRelease:
         `page` makes the page that goes to `report`. A page that fits neither into memory nor on its disk is left out.
         The `endorsement` adds what the steward says to the certificate, and its signatures to `envelope`.
         Without `force`, existing files are refused. With `part_rows`, `path` is a new folder of Parquet files.
+        `describe` names formats of descriptions to write beside it.
         """
         others = {"record": record, "bound_proof": bound_proof, "certificate": certificate, "report": report}
-        others |= {"envelope": envelope}
+        others |= {"envelope": envelope, **description_files(Path(path), describe)}
         paths = {what: Path(target) for what, target in others.items() if target is not None}
         tables = TableFiles.of(Path(path), self.layout.marks, part_rows)
         check_targets([*paths.values(), *tables.files], force=force)
@@ -105,6 +108,9 @@ class PreparedRelease:
             written = replace(written, certificate=endorsement.endorsed(written.certificate, self.seed))
             contents = {**endorsement.contents(written.certificate, self._record())}
             contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
+            written_files = {file_name(file.name): file.path for table in finished for file in table}
+            described = partial(descriptions, describe, Path(path), written.certificate, written_files)
+            contents |= described(folder=part_rows is not None)
             contents |= {} if page is None else _page(page, written)
             for what in contents.keys() & files.keys() - {"report"}:
                 files[what].write(partial(_put, contents[what]))
@@ -263,6 +269,7 @@ class Release:
         guard_formulas: bool = False,
         part_rows: int | None = None,
         release_format: ReleaseFormat = "text",
+        describe: Sequence[str] = (),
         force: bool = True,
         progress: Progress | None = None,
     ) -> Certificate:
@@ -273,6 +280,7 @@ class Release:
         `guard_formulas` puts an apostrophe before text that a spreadsheet would run; `verify` takes it away again.
         With `part_rows`, `path` is a new folder of Parquet files of so many rows each, which appears when all are done.
         With `release_format="columns"`, cells are typed: `age_low`, `age_high` and `age_mid` instead of `[20, 35]`.
+        `describe` names formats of descriptions that are written beside it: datapackage, croissant, ddi, codebook.
         Existing files are overwritten; with `force=False` they are refused.
         """
         report = progress or silent
@@ -284,6 +292,7 @@ class Release:
             guard_formulas=guard_formulas,
             part_rows=part_rows,
             release_format=release_format,
+            describe=describe,
             force=force,
             progress=report,
         )

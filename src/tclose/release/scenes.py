@@ -66,6 +66,7 @@ class Adversary:
             beside.people,
             published=partial(published_rows, beside),
             presence=self._presence(beside.published),
+            persons=beside.published.persons if beside.published.policy.person else None,
             beat=self.beat,
         )
 

@@ -15,6 +15,7 @@ from tclose.privacy.judge import judge
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate, Claims, Origin
 from tclose.release.comparing import claim_problems, count_problems, in_words, measure_problems
+from tclose.release.pseudonymity import release_problems
 from tclose.release.signatures import SignatureFindings
 from tclose.table import CodedTable, encode
 from tclose.types import Progress, stretch
@@ -96,7 +97,8 @@ def examined(
     judged = judge(table, policy, stretch(progress, 0.5, 1.0))
     failing = [FailingModel.of(verdict) for verdict in judged.verdicts]
     counts = JudgedCounts(judged.result, failing, judged.table.classes.sizes)
-    return Verified(table_problems(counts, claims, measures, promised), judged.result, judged.table)
+    problems = [*release_problems(table), *table_problems(counts, claims, measures, promised)]
+    return Verified(problems, judged.result, judged.table)
 
 
 def not_judged(error: InputError | PolicyError) -> Verified:

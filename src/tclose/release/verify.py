@@ -16,6 +16,7 @@ from tclose.release.keys import load_public_key
 from tclose.release.layouts import LAYOUTS, layout_of
 from tclose.release.layouts.base import GUARANTEE
 from tclose.release.layouts.one_table import ENTRY
+from tclose.release.pseudonymity import claim_problems as pseudonym_problems
 from tclose.release.published_files import FilesOf
 from tclose.release.verification import Verification, Verified
 from tclose.types import Progress, silent, stretch
@@ -83,6 +84,8 @@ def verify_with(
         raise InputError("only a release of one table is verified out of core: use the engine memory")
     if judge is not None and promised.release_format == "columns":
         raise InputError("a release of typed columns is verified in memory: use the engine memory")
+    if judge is not None and promised.pseudonyms is not None:
+        raise InputError("a release with pseudonyms is not verified out of core: use the engine memory")
     files = find(promised) if find else files_of(release, promised, Path(certificate), in_memory=judge is None)
     judged = (judge or layout.verify)(promised, files, stretch(progress, 0.1, 1.0)) if files.whole else None
     verified = judged or Verified([], None)
@@ -122,7 +125,8 @@ def _layout_problems(promised: Certificate) -> list[str]:
     }
     tempering = [] if promised.temper is None else promised.temper.problems(method, promised.measures.get("gcp"))
     presence = [] if promised.presence is None else promised.presence.problems()
-    return [*(problem for problem, holds in statements.items() if not holds), *tempering, *presence]
+    linked = pseudonym_problems(promised.pseudonyms, promised.settings.get("person"), promised.counted)
+    return [*(problem for problem, holds in statements.items() if not holds), *tempering, *presence, *linked]
 
 
 def _digest_problems(loaded: LoadedCertificate, expected: str | None) -> list[str]:

@@ -18,6 +18,7 @@ from tclose.policy.draft import Draft, Guess
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.release.certificate import RELEASE_FORMATS, ReleaseFormat
 from tclose.release.demands import Demands
+from tclose.release.describing import FORMATS as DESCRIPTIONS
 from tclose.release.endorsement import Endorsement
 from tclose.release.files import discard_unfinished
 from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound
@@ -39,6 +40,7 @@ from tclose.steps.judging import (
     verify_bound,
 )
 from tclose.steps.preparing import doctor, init, method_options, methods, warm
+from tclose.steps.pseudonym_keys import pseudonym_key
 from tclose.steps.publishing import anonymize, demo
 from tclose.steps.signing import KEY_FORMATS, Passphrase, demands, endorsement, keygen, sign
 from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
@@ -54,6 +56,7 @@ __all__ = [
     "ALL_DISTANCES",
     "ANONYMIZER",
     "DEFAULT_METHOD",
+    "DESCRIPTIONS",
     "DETAIL_MEASURES",
     "DIALECTS",
     "ENGINES",
@@ -108,6 +111,7 @@ __all__ = [
     "keygen",
     "method_options",
     "methods",
+    "pseudonym_key",
     "reproduce",
     "sign",
     "sql",

@@ -16,10 +16,12 @@ from tclose.policy import Policy, PolicyLike, ProfileName
 from tclose.policy.paths import check_name
 from tclose.release.beside import Beside
 from tclose.release.certificate import ReleaseFormat
+from tclose.release.describing import description_files
 from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import check_new
 from tclose.release.layouts import check_both
 from tclose.release.naming import created, table_name
+from tclose.release.pseudonymity import check_keys
 from tclose.release.publication import Demonstration, Publication
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
@@ -56,6 +58,7 @@ def anonymize(
     bound_seconds: float | None = None,
     bound_proof: str | Path | None = None,
     part_rows: int | None = None,
+    describe: Sequence[str] = (),
     engine: PublishingEngine = "memory",
     master: str | None = None,
     resume: bool = False,
@@ -76,6 +79,7 @@ def anonymize(
     The engine `spark` does the same on the cluster `master`, and always writes a folder. The `endorsement` says what
     the steward adds to the certificate, and who signs it.
     With the release format `columns`, cells are typed: `age_low`, `age_high` and `age_mid` in place of `[20, 35]`.
+    `describe` names formats of descriptions that are written beside the release (`tclose.release.describing`).
     """
     from tclose.engine import bounding
 
@@ -86,14 +90,15 @@ def anonymize(
     check_both(method, asked)
     if release_format == "columns":
         check_columns(method, asked)
+    check_keys(asked)
     sources = [*sources_of(table, policy, asked), *endorsement.sources]
-    signed = endorsement.files(certificate)
-    extra = (certificate, record, report, bound_proof, *signed.values())
+    signed, described = endorsement.files(certificate), description_files(Path(out), describe)
+    extra = (certificate, record, report, bound_proof, *signed.values(), *described.values())
     folder = part_rows or (1 if engine == "spark" else None)  # which always writes one
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=folder)
     settings = {**preset, **(options or {})}
     whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
-    whole |= {"typed columns": release_format == "columns"}
+    whole |= {"typed columns": release_format == "columns", "a description": bool(describe)}
     endorsement = endorsement.begun(table, record=record is not None, created=created(), beat=told.beat)
     in_memory = [what for what, needed in whole.items() if needed]
     large = LargeTable(table, asked, Path(out), method, settings, in_memory, endorsement)
@@ -106,7 +111,7 @@ def anonymize(
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
     files = {**beside, "report": report, "bound_proof": bound_proof}
     writing = {**common, "public": public, "profile": profile, "guard_formulas": guard_formulas}
-    writing |= {"endorsement": endorsement, "release_format": release_format}
+    writing |= {"endorsement": endorsement, "release_format": release_format, "describe": describe}
     return _in_memory(table, asked, Path(out), files, method, settings, seconds, **writing, told=told)
 
 
@@ -126,6 +131,7 @@ def _in_memory(
     part_rows: int | None,
     endorsement: Endorsement,
     release_format: ReleaseFormat,
+    describe: Sequence[str],
     force: bool,
     told: Repeating,
 ) -> Publication:
@@ -160,10 +166,12 @@ def _in_memory(
         part_rows=part_rows,
         endorsement=endorsement,
         release_format=release_format,
+        describe=describe,
         force=force,
         progress=stretch(told, split, judged),
     )
     publication = Publication.of(written, out, files, lost, tuple(notes), rigid)
+    publication = replace(publication, descriptions=tuple(description_files(out, describe).values()))
     return replace(publication, profile=filled[0]) if filled else publication
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts
 from tclose.measure.linkage import Links
+from tclose.measure.linked_persons import RowsOfPersons
 from tclose.measure.presence import PresenceCounts
 from tclose.types import Beat, Bools, Ints, still
 from tclose.words import columns
@@ -94,6 +95,7 @@ class Scene:
     second: Scene | None = None  # another release of the same table
     published: Callable[[], PublishedRows] | None = None  # beside the original rows; None for the raw table itself
     presence: PresenceCounts | None = None  # where the population is known
+    persons: Ints | None = None  # of every row, where pseudonyms show them
     beat: Beat = still  # called by long attacks
     group_rows: Ints | None = None  # of each group, out of core; None where `labels` are those of single rows
     linked_groups: Callable[[], Iterator[SomeClasses]] | None = None  # groups that show values together, out of core
@@ -101,6 +103,11 @@ class Scene:
     def with_second(self, second: Scene) -> Scene:
         """Return the same table with another release of it."""
         return replace(self, second=second)
+
+    @property
+    def linked(self) -> RowsOfPersons | None:
+        """The rows as pseudonyms link them, where there are any."""
+        return None if self.persons is None else RowsOfPersons(self.labels, self.persons)
 
     @cached_property
     def sizes(self) -> Ints:

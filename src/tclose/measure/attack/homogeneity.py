@@ -35,6 +35,8 @@ def run(scene: Scene) -> Finding:
 
 def _alike(scene: Scene, secret: Secret) -> Bools:
     alike = scene.cell_counts(secret).distinct == 1
+    if (linked := scene.linked) is not None:  # a value that everyone has, perhaps beside others
+        alike |= linked.shown_by_all(secret.cells)
     return np.asarray(alike & bool(np.ptp(secret.cells)))  # one value in the whole table is no news about a class
 
 

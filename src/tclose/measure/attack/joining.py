@@ -6,10 +6,13 @@ the rows of the class that show it; where these rows agree on another attribute,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tclose.distance import Counts
 from tclose.measure.attack.base import Attack, Finding, Scene, Secret, SomeClasses, not_applicable
+from tclose.measure.linked_persons import RowsOfPersons
 from tclose.types import Bools, Ints
 from tclose.words import columns, percent, rows_of
 
@@ -17,7 +20,7 @@ from tclose.words import columns, percent, rows_of
 def run(scene: Scene) -> Finding:
     """Find the rows for which one known value reveals another, and the share of rows that it singles out."""
     rows, secrets = scene.rows, [secret for secret in scene.secrets if secret.linked]
-    if len(secrets) < 2:
+    if len(secrets) < 2 and (scene.linked is None or not secrets):
         return not_applicable(
             scene, "This attack needs two sensitive attributes: one that the adversary knows, and one to learn."
         )
@@ -31,13 +34,23 @@ def run(scene: Scene) -> Finding:
             for other in classes.linked:
                 if other is not known and other.name in telling:
                     learnt |= _agree(group, other)
-        affected += classes.number_of(learnt)
+        affected += classes.number_of(_with_persons(scene.linked, learnt, secrets))
     share, name = max((number / rows, name) for name, number in singled_out.items())
     sentence = (
         f"Anyone who knows a person's class and {columns([name])} singles out {percent(share)} of the rows; for "
         f"{rows_of(affected, rows)}, the class and one known value reveal another value."
     )
     return Finding(share, affected, rows, sentence)
+
+
+def _with_persons(linked: RowsOfPersons | None, learnt: Bools, secrets: Sequence[Secret]) -> Bools:
+    """Mark also what the other rows of a person tell, where pseudonyms link them."""
+    if linked is None:
+        return learnt
+    learnt = linked.all_rows(learnt)
+    for known in secrets:
+        learnt |= linked.revealed_by(known.name, {secret.name: secret.cells for secret in secrets})
+    return learnt
 
 
 def _groups(classes: SomeClasses, known: Secret) -> Ints:
