@@ -24,7 +24,7 @@ from tclose.cli.publishing import anonymize, demo, init
 from tclose.cli.reproducing import reproduce
 from tclose.cli.studying import attack, compare, methods
 from tclose.cli.terminal import echo_error, end_at_once, forgive_stderr, protect_streams
-from tclose.errors import LeakWarning, TcloseError
+from tclose.errors import LeakWarning, SourceWarning, TcloseError
 
 INTERRUPTED, BUG = 130, 70
 
@@ -51,7 +51,8 @@ def _show_lost(lost: Any) -> None:
 def run(arguments: list[str]) -> int:
     """Run one command; return the exit status."""
     warnings.showwarning = show.show_warning
-    warnings.simplefilter("always", LeakWarning)
+    for shown in (LeakWarning, SourceWarning):
+        warnings.simplefilter("always", shown)
     try:
         steps.check_clock()
         return int(cli.main(arguments or ["--help"], prog_name="tclose", standalone_mode=False) or HOLDS)

@@ -10,6 +10,7 @@ from tclose.engine.disk import refusal
 from tclose.engine.in_parts.refusing import refusal as in_parts_refusal
 from tclose.errors import InputError
 from tclose.policy import Policy
+from tclose.policy.source import PLAIN, SourceSettings
 from tclose.release.certificate import load
 from tclose.release.layouts.one_table import ENTRY
 from tclose.table.batches import source_of, table_on_disk
@@ -29,7 +30,7 @@ def on_disk(engine: str, table: Any, policy: Policy | None = None) -> bool:
         if not is_path:
             raise InputError("the engine disk reads files, and a frame is in memory already: use the engine memory")
         return True
-    return is_path and _is_large(table) and (policy is None or refusal(policy) is None)
+    return is_path and _is_large(table, None if policy is None else policy.source) and (policy is None or refusal(policy) is None)
 
 
 def published_on_disk(engine: str, table: Any, policy: Policy, method: str, options: Mapping[str, Any]) -> bool:
@@ -45,7 +46,7 @@ def published_on_disk(engine: str, table: Any, policy: Policy, method: str, opti
     if engine != "auto" or not is_path or in_parts_refusal(policy, method, options) is not None:
         return False
     try:
-        source = table_on_disk(table)
+        source = table_on_disk(table, policy.source)
     except InputError:  # the engine memory can read it, or says why not
         return False
     return source.size >= MANY_ROWS and source.count_rows() >= MANY_ROWS  # a row has a byte at least
@@ -55,15 +56,15 @@ def verified_on_disk(engine: str, release: str | Path, certificate: str | Path) 
     """Tell whether a release is verified out of core; several tables never are."""
     if engine != "auto":
         return engine == "disk"
-    if not _is_large(release):
+    if not _is_large(release, PLAIN):
         return False
     promised = load(certificate).certificate
     return promised.layout == ENTRY.name and not promised.guard
 
 
-def _is_large(path: str | Path) -> bool:
+def _is_large(path: str | Path, said: SourceSettings | None) -> bool:
     try:
-        table = table_on_disk(path)
+        table = table_on_disk(path, said)
         return table.size >= LARGE[PARQUET.name if table.folder else source_of(Path(path))]
     except InputError:  # the engine memory can read it, or says why not
         return False

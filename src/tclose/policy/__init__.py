@@ -4,6 +4,7 @@ from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_sett
 from tclose.policy.joint import JOINT_DISTANCES, Joint
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
 from tclose.policy.parts import DATE_UNITS, Bins, Builder, ByGroup, CostTable, Presence, Recursive
+from tclose.policy.source import SourceSettings
 
 __all__ = [
     "DATE_UNITS",
@@ -24,5 +25,6 @@ __all__ = [
     "Quasi",
     "Recursive",
     "Sensitive",
+    "SourceSettings",
     "implied_by_settings",
 ]

@@ -24,6 +24,7 @@ from tclose.policy.joint import contradictions as joint_contradictions
 from tclose.policy.parts import Bins, Builder, ByGroup, CostTable, Presence, Recursive
 from tclose.policy.paths import check_readable
 from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, spelled, whole
+from tclose.policy.source import SourceSettings, source_settings
 
 HOTTEST = 10  # times the mean loss of a class; swaps are all but random long before
 
@@ -217,6 +218,7 @@ class Policy:
     temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
     presence: Annotated[Presence | None, Setting(parts.presence)] = None
     joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
+    source: Annotated[SourceSettings | None, Setting(source_settings)] = None  # how the table's file is written
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -277,8 +279,11 @@ class Policy:
         return cls(**read)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the policy shaped as the TOML file is, ready for JSON; settings at their default are left out."""
-        plain: dict[str, Any] = _plain(self)
+        """Return the policy shaped as the TOML file is, ready for JSON; settings at their default are left out.
+
+        So is `source`: how the steward's file is written concerns no reader of a certificate.
+        """
+        plain: dict[str, Any] = _plain(replace(self, source=None))
         return plain
 
     @property

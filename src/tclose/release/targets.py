@@ -13,6 +13,7 @@ from tclose.release.folders import check_folder
 from tclose.release.formats import format_of
 from tclose.release.layouts import possible_marks, sibling
 from tclose.release.naming import check_names
+from tclose.table.sources.locations import files_of
 
 STANDARD_INPUT = Path("/dev/stdin")
 
@@ -56,4 +57,5 @@ def sources_of(*given: Any) -> list[Path]:
     """Return the files among tables and policies that are given, and those that policies name."""
     paths = [path for path in given if isinstance(path, str | Path)]
     named = (file for policy in given if isinstance(policy, Policy) for file in policy.files)
-    return [*(STANDARD_INPUT if str(path) == "-" else Path(path) for path in paths), *named]
+    files = (file for path in paths for file in ([STANDARD_INPUT] if str(path) == "-" else files_of(path)))
+    return [*files, *named]

@@ -84,7 +84,7 @@ class LargeTable:
             name=table_name(self.table),
         )
         paths = {name: Path(path) for name, path in others.items() if path is not None}
-        source = table_on_disk(self.table)
+        source = table_on_disk(self.table, self.policy.source)
         written = disk_release.anonymize(
             source, self.policy, out=self.out, others=paths, asked=asked, force=force, progress=progress
         )

@@ -110,7 +110,7 @@ def _in_memory(
     from tclose.engine.estimate import losses_with_estimates
 
     told(0.0, "reading")
-    kind, original = memory.read_for_release(as_frame(table, policy), policy)
+    kind, original = memory.read_for_release(as_frame(table, policy, drop=True), policy)
     search = None if seconds is None else bounding.BoundSearch.of(original, policy, seconds)
     split, judged = (0.9, 1.0) if files["report"] is None else (PAGE_SPLIT, PAGE_JUDGED)
     formed = split if search is None else (READ + split) / 2
