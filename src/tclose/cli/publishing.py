@@ -17,7 +17,9 @@ from tclose.errors import InputError
 @click.command(short_help="Publish a table so that it holds what its policy asks for.")
 @click.argument("table")
 @policy_file
-@click.option("--out", type=FILE, required=True, help="The release to write: .csv, .parquet or .arrow.")
+@click.option(
+    "--out", type=FILE, required=True, help="The release to write: .csv, .parquet, .arrow, .xlsx, .dta or .sav."
+)
 @click.option(
     "--method", default=steps.DEFAULT_METHOD, show_default=True, help="How rows are split; see `tclose methods`."
 )

@@ -30,7 +30,11 @@ def on_disk(engine: str, table: Any, policy: Policy | None = None) -> bool:
         if not is_path:
             raise InputError("the engine disk reads files, and a frame is in memory already: use the engine memory")
         return True
-    return is_path and _is_large(table, None if policy is None else policy.source) and (policy is None or refusal(policy) is None)
+    return (
+        is_path
+        and _is_large(table, None if policy is None else policy.source)
+        and (policy is None or refusal(policy) is None)
+    )
 
 
 def published_on_disk(engine: str, table: Any, policy: Policy, method: str, options: Mapping[str, Any]) -> bool:

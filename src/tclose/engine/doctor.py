@@ -18,6 +18,11 @@ EXTRAS = {
     "altair": "report",
     "vl-convert-python": "report",
     "sqlglot": "sql",
+    "fastexcel": "excel",
+    "xlsxwriter": "excel",
+    "pyreadstat": "stata",
+    "duckdb": "database",
+    "adbc-driver-postgresql": "database",
 }
 
 

@@ -34,6 +34,7 @@ from tclose.release.table_files import FinishedFile, TableFiles
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
+from tclose.table.sources.base import Labels
 from tclose.table.sources.folder import joined
 from tclose.types import Progress, Repeating, silent, stretch
 from tclose.words import counted, html_table, number
@@ -52,6 +53,7 @@ class PreparedRelease:
     seed: int
     leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
     bound: LowerBound | None = None  # on the detail lost, if asked for
+    labels: Labels | None = None  # that came with the table, of columns whose cells are published as they are
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -88,7 +90,7 @@ class PreparedRelease:
         give_back_memory()
         with pending({**paths, **tables.targets}, private={"record", "bound_proof"}, force=force) as files:
             frames = (GUARDS[NEWEST].guarded(frame) if guard_formulas else frame for frame in self.layout.frames)
-            finished = tables.write(files, frames)
+            finished = tables.write(files, frames, self.labels)
             written = self._confirmed(finished, guard_formulas, progress)
             contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
             contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}

@@ -39,7 +39,8 @@ def check_release_targets(
         check_folder(out)
         check_targets(more, sources, force=force)
         return
-    format_of(out)
+    hidden = {*policy.identifiers, policy.person}
+    format_of(out).check([name for name, _ in policy.columns() if name not in hidden])
     releases = [sibling(out, mark) for mark in marks]
     check_names(releases)
     check_targets([*releases, *more], sources, force=force)

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import SourceWarning
 from tclose.policy import Policy, SourceSettings
 from tclose.release.layouts.both import read_release
 from tclose.table import read
-from tclose.table.sources import read_plain, read_table
-from tclose.table.sources.reading import sentence_of
+from tclose.table.sources import checked, read_plain, read_table, told
+from tclose.table.sources.base import Labels
 
 
-def as_frame(table: Any, policy: Policy | None = None, *, drop: bool = False) -> Any:
-    """Return a table as it was given, or read it from its file as the policy's [source] says.
-
-    With `drop`, columns that the policy drops may be left out.
-    """
+def as_frame(table: Any, policy: Policy | None = None) -> Any:
+    """Return a table as it was given, or read it from its file as the policy's [source] says."""
     if not isinstance(table, str | Path):
         return table
-    if policy is None:
-        return read(table)
-    only = dict(policy.columns()) if drop and policy.others == "drop" else ()
-    return read(table, source=policy.source, missing=policy.missing, only=only)
+    return read(table) if policy is None else read(table, source=policy.source, missing=policy.missing)
+
+
+def as_labelled(table: Any, policy: Policy) -> tuple[Any, Labels | None]:
+    """Return a table for a release, and the labels of columns whose cells are published as they are.
+
+    Columns that the policy drops may be left out.
+    """
+    if not isinstance(table, str | Path):
+        return table, None
+    only = dict(policy.columns()) if policy.others == "drop" else ()
+    found = checked(read_table(table, only=only, source=policy.source, missing=policy.missing), policy.source)
+    return found.frame, found.labels.only([*policy.keep, *policy.unlinkable, *policy.sensitive])
 
 
 def as_drafted(table: Any) -> tuple[Any, SourceSettings | None, tuple[str, ...]]:
     """Return a table for a draft, how its file is written where that was detected, and what the steward must decide."""
     if not isinstance(table, str | Path):
         return table, None, ()
-    found = read_table(table)
-    if (sentence := sentence_of(found)) is not None:
-        warnings.warn(sentence, SourceWarning, 3)
+    found = told(read_table(table))
     return found.frame, found.found, found.questions
 
 

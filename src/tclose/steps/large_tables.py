@@ -11,7 +11,7 @@ from tclose.errors import InputError
 from tclose.partition import METHODS
 from tclose.partition.options import checked
 from tclose.policy import Policy
-from tclose.release.formats import ARROW
+from tclose.release.formats import AT_ONCE
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
 from tclose.table.batches import table_on_disk
@@ -36,7 +36,7 @@ class LargeTable:
         """Tell whether the table is published out of core; `auto` takes memory for what needs it."""
         from tclose.engine import choosing
 
-        if engine == "auto" and (self.whole or self.out.suffix.lower() in ARROW.suffixes):
+        if engine == "auto" and (self.whole or self.out.suffix.lower() in AT_ONCE):
             return False
         return choosing.published_on_disk(engine, self.table, self.policy, self.method, self.options)
 

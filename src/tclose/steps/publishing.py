@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from tclose.release.publication import Demonstration, Publication
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
-from tclose.steps.given import as_frame, check_report_libraries
+from tclose.steps.given import as_labelled, check_report_libraries
 from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
 from tclose.table import CodedTable
@@ -110,13 +111,15 @@ def _in_memory(
     from tclose.engine.estimate import losses_with_estimates
 
     told(0.0, "reading")
-    kind, original = memory.read_for_release(as_frame(table, policy, drop=True), policy)
+    frame, labels = as_labelled(table, policy)
+    kind, original = memory.read_for_release(frame, policy)
     search = None if seconds is None else bounding.BoundSearch.of(original, policy, seconds)
     split, judged = (0.9, 1.0) if files["report"] is None else (PAGE_SPLIT, PAGE_JUDGED)
     formed = split if search is None else (READ + split) / 2
     part = stretch(told, READ, formed)
     about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
     prepared = memory.prepare(original, policy, **about, progress=part, options=settings)
+    prepared = replace(prepared, labels=labels)
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(policy, method, settings)
@@ -124,7 +127,7 @@ def _in_memory(
     rigid = memory.rigidity_notes(original, policy)
     shown: dict[str, Any] = {"public": public, "notes": notes, "progress": told}
     page = None if files["report"] is None else partial(_page, original, lost, **shown)
-    del original, search  # without a page, the file is read back whole before it gets its name: make room
+    del frame, original, search  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
     written = prepared.write(
         out,

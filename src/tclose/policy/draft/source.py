@@ -17,7 +17,10 @@ def draft_source(found: SourceSettings | None, questions: Sequence[str]) -> str:
         return ""
     asked = [f"# Decide: {question}" for question in questions]
     said = {**given, **({} if questions else _closed(given))}
-    return "\n".join(["", "[source]", HEAD, *asked, *(f"{key(name)} = {toml(value)}" for name, value in said.items())]) + "\n"
+    return (
+        "\n".join(["", "[source]", HEAD, *asked, *(f"{key(name)} = {toml(value)}" for name, value in said.items())])
+        + "\n"
+    )
 
 
 def _closed(given: dict[str, object]) -> dict[str, object]:

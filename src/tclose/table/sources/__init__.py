@@ -18,7 +18,7 @@ from tclose.table.sources.folder import read_folder
 from tclose.table.sources.locations import Location
 from tclose.table.sources.reading import SOURCES, parse, read_data, sentence_of
 
-__all__ = ["SOURCES", "is_folder", "parse", "read", "read_bytes", "read_plain", "read_table"]
+__all__ = ["SOURCES", "checked", "is_folder", "parse", "read", "read_bytes", "read_plain", "read_table", "told"]
 
 
 def read(
@@ -40,12 +40,22 @@ def read(
     ...     read(Path(folder, "table.csv")).shape
     (2, 2)
     """
-    found = read_table(path, only=only, source=same_reading(source), missing=missing)
+    said = same_reading(source)
+    return checked(read_table(path, only=only, source=said, missing=missing), said).frame
+
+
+def checked(found: TableRead, said: SourceSettings | None) -> TableRead:
+    """Refuse a table that can be read in two ways; say how it was read where the policy does not."""
     for question in found.questions:
         raise InputError(question)
-    if source is None and (sentence := sentence_of(found)) is not None:
-        warnings.warn(sentence, SourceWarning, 2)
-    return found.frame
+    return told(found) if said is None else found
+
+
+def told(found: TableRead) -> TableRead:
+    """Say in one line how a table was read beyond plain CSV."""
+    if (sentence := sentence_of(found)) is not None:
+        warnings.warn(sentence, SourceWarning, 4)
+    return found
 
 
 def read_plain(path: str | Path) -> pl.DataFrame:

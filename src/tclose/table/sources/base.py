@@ -12,6 +12,7 @@ from tclose.errors import InputError
 from tclose.policy.source import SourceSettings
 from tclose.words import legible
 
+NOTHING = SourceSettings()
 MOST_COLUMNS = 50_000
 WHOLE = 2**53  # up to which floats hold every whole number
 
@@ -45,16 +46,22 @@ class Labels:
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)  # per column, from code to text
 
+    def only(self, names: Collection[str]) -> Labels | None:
+        """Return the labels of some columns; None where they have none."""
+        columns = {name: text for name, text in self.columns.items() if name in names}
+        values = {name: texts for name, texts in self.values.items() if name in names}
+        return Labels(columns, values) if columns or values else None
+
 
 @dataclass(frozen=True, eq=False)
 class TableRead:
     """A table as it was read, how its file is written beyond plain CSV, and what could not be decided."""
 
     frame: pl.DataFrame
-    found: SourceSettings = SourceSettings()
+    found: SourceSettings = NOTHING
     remarks: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
-    labels: Labels = Labels()
+    labels: Labels = field(default_factory=Labels)
 
 
 def check_width(columns: int) -> None:

@@ -104,9 +104,7 @@ def _check_characters(data: bytes, lines: int) -> None:
         except UnicodeDecodeError as error:
             row = lines + data.count(b"\n", 0, read + error.start)
             where = f"row {row:,}" if row else "the header"
-            raise NotUtf8(
-                f"the table is not UTF-8 text: the first bad byte is in {where}; save it as UTF-8"
-            ) from None
+            raise NotUtf8(f"the table is not UTF-8 text: the first bad byte is in {where}; save it as UTF-8") from None
         read = start + CHUNK - len(decoder.getstate()[0])
     if b"\0" in data:
         raise InputError("the table is not text: it holds NUL bytes; is it a spreadsheet or an archive?")

@@ -59,7 +59,9 @@ class BlockFormat:
             return
         found = notation.find(frame, missing_cells(()), None)
         if found.columns or found.question:
-            raise InputError(found.question or f"column '{found.columns[0]}' has other marks in its numbers: {USE_MEMORY}")
+            raise InputError(
+                found.question or f"column '{found.columns[0]}' has other marks in its numbers: {USE_MEMORY}"
+            )
 
 
 PLAIN = BlockFormat()

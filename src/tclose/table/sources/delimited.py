@@ -12,7 +12,9 @@ from tclose.table.sources.base import TableRead
 from tclose.table.sources.csv import NotUtf8, parse, separator_of
 from tclose.table.sources.encodings import narrow_encoding, to_utf_8, wide_encoding
 
-SEPARATOR_LINE = re.compile(rb"^(?:\xef\xbb\xbf)?\"?sep=([,;\t|])\"?\r?\n", re.IGNORECASE)  # which Excel writes and obeys
+SEPARATOR_LINE = re.compile(
+    rb"^(?:\xef\xbb\xbf)?\"?sep=([,;\t|])\"?\r?\n", re.IGNORECASE
+)  # which Excel writes and obeys
 DECLARE = '; save it as UTF-8, or say which encoding it has in [source] of the policy, as in encoding = "windows-1252"'
 
 

@@ -73,5 +73,10 @@ def _read_as(data: bytes, said: SourceSettings) -> TableRead:
 
 
 JSON_LINES = Source(
-    "JSON lines", (b'{"', b'{ "', b'\xef\xbb\xbf{"', b"{}"), parse, declared="json-lines", read_as=_read_as, spelled=True
+    "JSON lines",
+    (b'{"', b'{ "', b'\xef\xbb\xbf{"', b"{}"),
+    parse,
+    declared="json-lines",
+    read_as=_read_as,
+    spelled=True,
 )

@@ -183,8 +183,11 @@ def _checked(found: Found, said: SourceSettings | None) -> Found:
 
 def _conflict(columns: Fits) -> str:
     first, fits = columns[0]
-    other = next(suspect for suspect, allowed in columns if not set(allowed) & set(fits))  \
-        if any(not set(allowed) & set(fits) for _, allowed in columns) else columns[-1][0]
+    other = (
+        next(suspect for suspect, allowed in columns if not set(allowed) & set(fits))
+        if any(not set(allowed) & set(fits) for _, allowed in columns)
+        else columns[-1][0]
+    )
     return (
         f"columns '{first.name}' and '{other.name}' write numbers in different ways: write them in one way, or say "
         f"decimal and thousands {IN_SOURCE}"

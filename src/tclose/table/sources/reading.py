@@ -28,7 +28,7 @@ from tclose.table.sources.suspects import missing_cells
 SOURCES: tuple[Source, ...] = (
     PARQUET, ARROW_FILE, ARROW_STREAM, EXCEL, STATA, SPSS, SPSS_PORTABLE, SAS, SAS_TRANSPORT, JSON_LINES, CSV,
 )  # fmt: skip
-OTHER_FORMAT = "the policy says format = \"{said}\" in [source], but this is {found}"
+OTHER_FORMAT = 'the policy says format = "{said}" in [source], but this is {found}'
 
 
 def source_of(beginning: bytes) -> Source:
@@ -130,5 +130,3 @@ def sentence_of(read: TableRead) -> str | None:
     words = read.found.words
     said = [*([f"read as {words}"] if words else []), *read.remarks]
     return "; ".join(said) or None
-
-
