@@ -53,7 +53,7 @@ class SourceSettings:
     def words(self) -> str:
         """Say it in words, as in: Windows-1252, separator ;, decimal comma, dates dd.mm.yyyy."""
         said = [
-            _FORMATS.get(self.format or "", "CSV") if self.format or not self.encoding else "",
+            FORMAT_WORDS.get(self.format or "", "CSV") if self.format or not self.encoding else "",
             _NAMES.get(self.encoding, self.encoding) if self.encoding else "",
             f"separator {_MARKS.get(self.separator, self.separator)}" if self.separator else "",
             {",": "decimal comma", ".": "decimal point"}[self.decimal] if self.decimal else "",
@@ -65,10 +65,15 @@ class SourceSettings:
         return ", ".join(filter(None, said)) if self.to_dict() else ""
 
 
+FORMAT_WORDS = {
+    "excel": "an Excel workbook",
+    "stata": "a Stata file",
+    "spss": "an SPSS file",
+    "sas": "a SAS file",
+    "json-lines": "JSON lines",
+}
 PLAIN = SourceSettings(encoding=UTF_8, decimal=".", thousands="")  # as tclose itself writes tables
 _NAMES = {UTF_8: "UTF-8", UTF_16_LE: "UTF-16 LE", UTF_16_BE: "UTF-16 BE", WINDOWS_1252: "Windows-1252"}
-_FORMATS = {"excel": "an Excel workbook", "stata": "a Stata file", "spss": "an SPSS file", "sas": "a SAS file",
-            "json-lines": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}  # fmt: skip
 _MARKS = {"\t": "tab", "": "nothing", " ": "space", "'": "apostrophe", ".": "point", ",": "comma"}
 
 

@@ -82,10 +82,12 @@ def _same_cells(one: pl.DataFrame, other: pl.DataFrame) -> bool:
 
 def _comparable(column: pl.Series) -> pl.Series:
     cells = column.alias("")
+    if cells.null_count() == len(cells):
+        return cells.cast(pl.String, strict=False)
     if cells.dtype.is_numeric():
         return cells.cast(pl.Float64)
     if cells.dtype == pl.Date or isinstance(cells.dtype, pl.Datetime):
-        return cells.cast(pl.Datetime("ns"))
+        return cells.cast(pl.Datetime("us"))
     text = cells.cast(pl.String)
     return text.set(text == "", None)
 

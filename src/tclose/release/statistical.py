@@ -114,6 +114,8 @@ def _refusal(package: Package, cells: pl.Series) -> str | None:
         return "whole numbers beyond 2^53 would be rounded" if (cells.cast(pl.Float64).abs() > WHOLE).any() else None
     if kind.is_float():
         return None if cells.drop_nulls().is_finite().all() else "it has NaN or infinity"
+    if isinstance(kind, pl.Datetime) and not (cells.dt.truncate("1ms") == cells).all():
+        return "its moments are finer than a millisecond"
     fine = kind in (pl.Boolean, pl.Null, pl.Date) or (isinstance(kind, pl.Datetime) and kind.time_zone is None)
     return None if fine else f"it is of type {kind}"
 

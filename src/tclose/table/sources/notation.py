@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from tclose.errors import InputError
 from tclose.policy.source import SourceSettings
 from tclose.table.numbers import NUMBER
 from tclose.table.sources import suspects
@@ -21,6 +20,7 @@ MARKS = {".": r"\.", ",": ",", " ": "[ \u00a0\u2009\u202f]", "'": "['’]"}
 WHOLE = "(?:0|[1-9][0-9]*)"
 EXPONENT = "(?:[eE][+-]?[0-9]{1,3})?"
 IN_SOURCE = "in [source] of the policy"
+MOSTLY = 0.5  # of the different cells
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ def find(frame: pl.DataFrame, missing: Collection[str], said: SourceSettings | N
     if said is not None and said.decimal == "." and said.thousands == "":
         return Found()
     known = [notation for notation in OTHERS if _allowed(notation, said)]
-    columns, mixed = _by_fit(list(suspects.numbers(frame, missing, commas=commas)), known)
+    codes = said is None or said.thousands is None
+    columns, mixed = _by_fit(list(suspects.numbers(frame, missing, commas=commas)), known, codes=codes)
     if isinstance(mixed, str):
         return Found(question=mixed)
     possible = [n for n in known if all(n in fits for _, fits in columns)]
@@ -98,29 +99,35 @@ def find(frame: pl.DataFrame, missing: Collection[str], said: SourceSettings | N
 Fits = Sequence[tuple[Suspect, list[Notation]]]
 
 
-def _by_fit(found: list[Suspect], known: Sequence[Notation]) -> tuple[Fits, list[str] | str]:
-    """Return which notations each column allows, and remarks about columns that stay text, or a question about one."""
+def _by_fit(found: Sequence[Suspect], known: Sequence[Notation], *, codes: bool) -> tuple[Fits, list[str] | str]:
+    """Return which notations each column allows, and remarks about columns that stay text, or a question about one.
+
+    With `codes`, numbers with spaces may be codes.
+    """
     columns, remarks = [], []
     for suspect in found:
-        if PLAIN.fits(suspect.cells):
+        if PLAIN.fits(suspect.cells) or (codes and _only_codes(suspect.cells)):
             continue
-        fits = [notation for notation in known if notation.fits(suspect.cells)]
-        if fits and not _only_codes(suspect.cells):
+        if fits := [notation for notation in known if notation.fits(suspect.cells)]:
             columns.append((suspect, fits))
             continue
-        each = [suspect.cells.str.contains(notation.pattern) for notation in known]
-        plain = suspect.cells.str.contains(NUMBER)
-        other = pl.DataFrame([s.alias(str(i)) for i, s in enumerate(each)]).max_horizontal() & ~plain if each else plain
-        if not other.any() or fits:
-            continue
-        if (other | plain).all():
+        share = _share_of_numbers(suspect.cells, known)
+        if share == 1:
             return [], (
                 f"column '{suspect.name}' writes some numbers with a decimal comma and some in another way: "
                 "write them all in one way"
             )
-        if (other | plain).mean() > 0.5:  # type: ignore[operator]
+        if share > MOSTLY:
             remarks.append(f"column '{suspect.name}' stays text, since not all of its cells are numbers")
     return columns, remarks
+
+
+def _share_of_numbers(cells: pl.Series, known: Sequence[Notation]) -> float:
+    """Return which share of the cells are numbers in some notation; 0 where none has other marks than a plain one."""
+    plain, other = cells.str.contains(NUMBER), pl.repeat(False, len(cells), eager=True)
+    for notation in known:
+        other |= cells.str.contains(notation.pattern)
+    return float((other | plain).sum()) / len(cells) if (other & ~plain).any() else 0.0
 
 
 def _only_codes(cells: pl.Series) -> bool:
@@ -183,11 +190,7 @@ def _checked(found: Found, said: SourceSettings | None) -> Found:
 
 def _conflict(columns: Fits) -> str:
     first, fits = columns[0]
-    other = (
-        next(suspect for suspect, allowed in columns if not set(allowed) & set(fits))
-        if any(not set(allowed) & set(fits) for _, allowed in columns)
-        else columns[-1][0]
-    )
+    other = next((suspect for suspect, allowed in columns if not set(allowed) & set(fits)), columns[-1][0])
     return (
         f"columns '{first.name}' and '{other.name}' write numbers in different ways: write them in one way, or say "
         f"decimal and thousands {IN_SOURCE}"
@@ -206,9 +209,3 @@ def _which_points(name: str) -> str:
         f"the numbers of column '{name}' have points, as in 1.234, which may stand before decimals or between "
         f'thousands: say thousands = "" or thousands = "." {IN_SOURCE}'
     )
-
-
-def asked(question: str | None) -> None:
-    """Refuse a table that can be read in two ways."""
-    if question is not None:
-        raise InputError(question)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.policy.source import SourceSettings
+from tclose.policy.source import FORMAT_WORDS, SourceSettings
 from tclose.table.sources import dates, notation
 from tclose.table.sources.archives import unpacked
 from tclose.table.sources.base import Source, TableRead
@@ -28,6 +28,7 @@ from tclose.table.sources.suspects import missing_cells
 SOURCES: tuple[Source, ...] = (
     PARQUET, ARROW_FILE, ARROW_STREAM, EXCEL, STATA, SPSS, SPSS_PORTABLE, SAS, SAS_TRANSPORT, JSON_LINES, CSV,
 )  # fmt: skip
+CALLED = {"parquet": "a Parquet file", "arrow": "an Arrow file", **FORMAT_WORDS}
 OTHER_FORMAT = 'the policy says format = "{said}" in [source], but this is {found}'
 
 
@@ -99,7 +100,7 @@ def _called(source: Source, beginning: bytes) -> str:
     if source is CSV:
         refuse_named(beginning)
         return "text, as CSV is"
-    return ("an " if source.name[0] in "AES" and source.name != "SAS file" else "a ") + source.name
+    return CALLED[source.declared]
 
 
 def _has_commas(data: bytes, read: TableRead) -> bool:
