@@ -202,7 +202,7 @@ def test_json_lines() -> None:
         (b'{"a": 1}\n{"a": 2', "line 2 of the table is not a JSON object on one line"),
         (b'{"a": 1}\n[1]', "line 2 of the table is not a JSON object"),
         (b'{"a": 1, "a": 2}', "line 1 of the table is not a JSON object on one line"),
-        (b'{"a": [1]}', "column 'a' holds lists or objects"),
+        (b'{"a": [1]}', "column 'a' holds lists, objects or bytes"),
         (b'{"a": 1}\n{"a": "x"}', "column 'a' mixes kinds of values"),
         (b"{}", "the table has no columns"),
         (b'{"a": 99999999999999999999}', "column 'a' mixes kinds of values"),

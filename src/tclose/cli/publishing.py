@@ -12,6 +12,7 @@ from tclose.cli.options import FILE, HOLDS, as_json, force, method_options, poli
 from tclose.cli.progress import Bar
 from tclose.cli.terminal import Console, Text, echo, echo_json, echo_lines
 from tclose.errors import InputError
+from tclose.policy.paths import without_password
 
 
 @click.command(short_help="Publish a table so that it holds what its policy asks for.")
@@ -149,7 +150,9 @@ def init(table: str, out: Path | None, force: bool, as_json: bool) -> int:
     elif out is None:
         echo_lines(draft.policy)
     else:
-        echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {table} --policy {out}")
+        echo(
+            f"Wrote {out}. Read every guess, choose every t, then: tclose check {without_password(table)} --policy {out}"
+        )
     return HOLDS
 
 

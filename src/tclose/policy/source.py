@@ -15,7 +15,7 @@ from tclose.errors import PolicyError, did_you_mean
 from tclose.policy import settings
 from tclose.policy.settings import one_of
 
-FORMATS = ("csv", "json-lines", "excel", "stata", "spss", "sas", "parquet", "arrow")
+FORMATS = ("csv", "json-lines", "excel", "stata", "spss", "sas", "parquet", "arrow", "sqlite", "duckdb", "postgresql")
 SEPARATORS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ".", ",", " ", "'")  # a space stands for all spaces, an apostrophe for the typographic one, too
@@ -71,6 +71,9 @@ FORMAT_WORDS = {
     "spss": "an SPSS file",
     "sas": "a SAS file",
     "json-lines": "JSON lines",
+    "sqlite": "a table of SQLite",
+    "duckdb": "a table of DuckDB",
+    "postgresql": "a table of PostgreSQL",
 }
 PLAIN = SourceSettings(encoding=UTF_8, decimal=".", thousands="")  # as tclose itself writes tables
 _NAMES = {UTF_8: "UTF-8", UTF_16_LE: "UTF-16 LE", UTF_16_BE: "UTF-16 BE", WINDOWS_1252: "Windows-1252"}

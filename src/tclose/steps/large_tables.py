@@ -15,6 +15,7 @@ from tclose.release.formats import AT_ONCE
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
 from tclose.table.batches import table_on_disk
+from tclose.table.sources.locations import Location
 from tclose.types import Progress, stretch
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class LargeTable:
         """Publish the table in parts, if the engine does; `others` are files to write beside the release."""
         if master is not None and engine != "spark":
             raise InputError("only the engine spark has a master: leave --master out, or say --engine spark")
+        if engine == "spark" and isinstance(self.table, str | Path) and Location.of(self.table).scheme:
+            raise InputError("the engine spark reads Parquet files, not tables of databases: use the engine memory")
         on_disk = engine != "spark" and self.on_disk(engine)
         if resume and not on_disk:
             raise InputError("only a run of the engine disk can be continued: leave --resume out")

@@ -21,7 +21,7 @@ from tclose.table.sources.columnar import PARQUET
 from tclose.table.sources.csv import CSV
 from tclose.table.sources.csv_batches import PLAIN, BlockFormat, csv_batches
 from tclose.table.sources.folder import NO_PARQUET, check_alike, parts_of
-from tclose.table.sources.locations import Location
+from tclose.table.sources.locations import Location, check_scheme
 from tclose.table.sources.magic import LONGEST
 from tclose.table.sources.reading import named_source
 from tclose.table.sources.trial_process import ROWS
@@ -216,6 +216,7 @@ def table_on_disk(path: str | Path, said: SourceSettings | None = None) -> Table
     `said` is how the policy says that a CSV file is written.
     """
     check_name(path)
+    check_scheme(path)
     if str(path) == "-":
         raise InputError("standard input cannot be read in batches: name a file, or use the engine memory")
     if is_folder(path):

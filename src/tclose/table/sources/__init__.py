@@ -14,9 +14,10 @@ from tclose.errors import InputError, SourceWarning
 from tclose.policy.paths import check_name, check_readable
 from tclose.policy.source import PLAIN, SourceSettings, same_reading
 from tclose.table.sources.base import TableRead
+from tclose.table.sources.databases import read_database
 from tclose.table.sources.folder import read_folder
-from tclose.table.sources.locations import Location
-from tclose.table.sources.reading import SOURCES, parse, read_data, sentence_of
+from tclose.table.sources.locations import Location, check_scheme
+from tclose.table.sources.reading import SOURCES, parse, read_data, sentence_of, spelled
 
 __all__ = ["SOURCES", "checked", "is_folder", "parse", "read", "read_bytes", "read_plain", "read_table", "told"]
 
@@ -71,10 +72,13 @@ def read_table(
     missing: Collection[str] = (),
 ) -> TableRead:
     """Read a table, and say how it was read and what could not be decided."""
-    if is_folder(path):
+    check_scheme(path)
+    location = Location.of(path)
+    if location.scheme is not None:
+        found = spelled(read_database(location, source), source, missing)
+    elif is_folder(path):
         found = TableRead(read_folder(Path(path), read_bytes, only))
     else:
-        location = Location.of(path)
         data = read_bytes(path if location.path is None else location.path)
         found = read_data(data, source, only=only, missing=missing, part=location.part)
     if found.frame.height == 0:

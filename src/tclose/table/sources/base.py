@@ -14,6 +14,7 @@ from tclose.words import legible
 
 NOTHING = SourceSettings()
 MOST_COLUMNS = 50_000
+LARGEST = 2**63
 WHOLE = 2**53  # up to which floats hold every whole number
 
 
@@ -84,6 +85,20 @@ def check_names(names: list[str | None]) -> list[str]:
             )
         first[name] = number
     return list(first)
+
+
+def column_of(name: str, cells: list[Any]) -> pl.Series:
+    """Return a column of Python values; numbers of both kinds are floats, and any other mixture is refused."""
+    kinds = {type(cell) for cell in cells} - {type(None)}
+    if not name.strip():
+        raise InputError("a column of the table has no name")
+    if kinds & {dict, list, bytes}:
+        raise InputError(f"column '{legible(name)}' holds lists, objects or bytes: make it text, a number or a date")
+    if kinds <= {str} or kinds == {bool}:
+        return pl.Series(name, cells, dtype=pl.Boolean if kinds == {bool} else pl.String)
+    if kinds <= {int, float} and all(abs(cell) < LARGEST for cell in cells if isinstance(cell, int)):
+        return pl.Series(name, cells, dtype=pl.Float64 if float in kinds else pl.Int64, strict=False)
+    raise InputError(f"column '{legible(name)}' mixes kinds of values: make them all text, or all numbers")
 
 
 def tidied(frame: pl.DataFrame) -> pl.DataFrame:

@@ -10,10 +10,7 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy.source import SourceSettings
-from tclose.table.sources.base import Source, TableRead, check_width
-from tclose.words import legible
-
-LARGEST = 2**63
+from tclose.table.sources.base import Source, TableRead, check_width, column_of
 
 
 def parse(data: bytes, repeated: Collection[str] = ()) -> pl.DataFrame:
@@ -34,7 +31,7 @@ def parse(data: bytes, repeated: Collection[str] = ()) -> pl.DataFrame:
                 cells.append(None)
     if not columns:
         raise InputError("the table has no columns: the objects in its lines are empty")
-    return pl.DataFrame([_column(name, cells) for name, cells in columns.items()])
+    return pl.DataFrame([column_of(name, cells) for name, cells in columns.items()])
 
 
 def _object(line: bytes, number: int) -> dict[str, Any]:
@@ -52,20 +49,6 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a key stands twice")
     return found
-
-
-def _column(name: str, cells: list[Any]) -> pl.Series:
-    """Return a column of one type; numbers of both kinds are floats, and any other mixture is refused."""
-    kinds = {type(cell) for cell in cells} - {type(None)}
-    if not name.strip():
-        raise InputError("a column of the table has no name")
-    if kinds & {dict, list}:
-        raise InputError(f"column '{legible(name)}' holds lists or objects: make it text, a number or a date")
-    if kinds <= {str} or kinds == {bool}:
-        return pl.Series(name, cells, dtype=pl.Boolean if kinds == {bool} else pl.String)
-    if kinds <= {int, float} and all(abs(cell) < LARGEST for cell in cells if isinstance(cell, int)):
-        return pl.Series(name, cells, dtype=pl.Float64 if float in kinds else pl.Int64, strict=False)
-    raise InputError(f"column '{legible(name)}' mixes kinds of values: make them all text, or all numbers")
 
 
 def _read_as(data: bytes, said: SourceSettings) -> TableRead:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
+from tclose.errors import InputError
+
 SCHEMES = ("sqlite", "duckdb", "postgresql", "postgres")
 URL = re.compile(rf"^({'|'.join(SCHEMES)}):/{{1,3}}", re.IGNORECASE)  # a Path makes one slash of several
 
@@ -36,13 +38,26 @@ class Location:
         return cls(Path(name), part or None) if _exists(name) else cls(Path(given))
 
 
+def check_scheme(given: str | Path) -> None:
+    """Refuse a URL of another kind, without repeating it: it may hold a password."""
+    if (
+        (found := re.match(r"^([A-Za-z][\w+.-]+):/", str(given)))
+        and not URL.match(str(given))
+        and not _exists(str(given))
+    ):
+        raise InputError(
+            f"tables are read from files, and from sqlite:///, duckdb:/// and postgresql:// databases, not from {found[1]}:"
+        )
+
+
 def _database(text: str, scheme: str) -> Location:
     url, mark, part = text.rpartition("#")
     url, part = (url, unquote(part)) if mark else (text, "")
     if scheme in ("postgres", "postgresql"):
         return Location(None, part or None, "postgresql", url)
-    path = re.sub(r"^\w+:/{1,3}", "", url) if not url.lower().startswith(f"{scheme}:////") else url[len(scheme) + 4 :]
-    return Location(Path(unquote(path)), part or None, scheme)
+    name = Path(unquote(re.sub(r"^\w+:/*", "", url)))
+    absolute = url.lower().startswith(f"{scheme}:////") or (not _exists(str(name)) and _exists(f"/{name}"))
+    return Location(Path("/") / name if absolute else name, part or None, scheme)
 
 
 def _exists(name: str) -> bool:

@@ -86,7 +86,7 @@ def read_data(
         read = source.read_as(data, settings)
     else:
         return TableRead(parse(data, only=only))
-    return _spelled(read, said, missing_cells(missing), commas=source is not CSV or _has_commas(data, read))
+    return spelled(read, said, missing, commas=source is not CSV or _has_commas(data, read))
 
 
 def _with_part(said: SourceSettings, source: Source, part: str | None) -> SourceSettings:
@@ -108,8 +108,11 @@ def _has_commas(data: bytes, read: TableRead) -> bool:
     return read.found.separator is not None or read.found.encoding is not None or b'"' in data
 
 
-def _spelled(read: TableRead, said: SourceSettings | None, missing: Collection[str], *, commas: bool) -> TableRead:
+def spelled(
+    read: TableRead, said: SourceSettings | None, missing: Collection[str], *, commas: bool = True
+) -> TableRead:
     """Turn numbers and dates in other notations into those of tclose."""
+    missing = missing_cells(missing)
     when = dates.find(read.frame, missing, said)
     frame = when.read(read.frame)
     numbers = notation.find(frame, missing, said, commas=commas)
