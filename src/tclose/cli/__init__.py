@@ -37,7 +37,8 @@ def main() -> None:
     with contained(steps.discard_unfinished):
         forgive_stderr()  # which is another stream now
         status = run(sys.argv[1:])
-    if any(thread.daemon for thread in threading.enumerate()):  # a solver that nobody waits for any more
+    prints = "duckdb" in sys.modules  # which prints about itself while Python ends
+    if prints or any(thread.daemon for thread in threading.enumerate()):  # a solver that nobody waits for any more
         end_at_once(status)
     sys.exit(status)
 

@@ -44,7 +44,7 @@ def read_database(location: Location, said: SourceSettings | None) -> TableRead:
     reader = {"sqlite": _sqlite, "duckdb": _duckdb, "postgresql": _postgresql}[str(location.scheme)]
     frame, name = reader(location, table)
     check_names(list(frame.columns))
-    return TableRead(frame, SourceSettings(format=location.scheme, table=None if location.part else name))
+    return TableRead(frame, SourceSettings() if table else SourceSettings(format=location.scheme, table=name))
 
 
 def _chosen(tables: Sequence[str], asked: str | None) -> str:
