@@ -18,7 +18,7 @@ from tclose.table.sources import read_table
 
 Run = Callable[..., Any]
 HEADER = ["Patientennummer", "Nachname", "Geburtsdatum", "PLZ", "Geschlecht", "Größe in m", "Cholesterin (mg/dl)"]
-FAMILY = "Müller Schäfer Jäger Köhler Weiß Groß Büttner Schröder".split()
+FAMILY = ["Müller", "Schäfer", "Jäger", "Köhler", "Weiß", "Groß", "Büttner", "Schröder"]
 
 
 def patients(rows: int = 200) -> list[list[Any]]:

@@ -255,7 +255,7 @@ def test_a_file_whose_name_has_a_hash(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="only a workbook has sheets"):
         tclose.read(f"{tmp_path}/t.csv#b")
-    with pytest.raises(InputError, match="there is no file .*no.xlsx#b"):
+    with pytest.raises(InputError, match=r"there is no file .*no\.xlsx#b"):
         tclose.read(f"{tmp_path}/no.xlsx#b")
 
 

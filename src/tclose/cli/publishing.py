@@ -150,9 +150,8 @@ def init(table: str, out: Path | None, force: bool, as_json: bool) -> int:
     elif out is None:
         echo_lines(draft.policy)
     else:
-        echo(
-            f"Wrote {out}. Read every guess, choose every t, then: tclose check {without_password(table)} --policy {out}"
-        )
+        shown = without_password(table)
+        echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {shown} --policy {out}")
     return HOLDS
 
 

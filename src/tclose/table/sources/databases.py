@@ -25,6 +25,19 @@ MOST_NAMED = 20
 NAME = re.compile(r"[^@/\\:]+")  # or it is a part of a URL, with a password perhaps, in which # was not written as %23
 NO_TABLE = "what follows # is no name of a table: write a # in a password as %23"
 DAMAGED = "the table cannot be read from the database: the file is damaged, locked or no such database"
+TABLES = (
+    "SELECT table_schema::text, table_name::text FROM information_schema.tables "
+    "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
+)
+COLUMNS = (
+    "SELECT column_name::text, data_type::text FROM information_schema.columns "
+    "WHERE table_schema = {schema} AND table_name = {table} ORDER BY ordinal_position"
+)
+PLAIN_TYPES = frozenset(  # others, as numeric and uuid, come as text, which says the same
+    ("smallint", "integer", "bigint", "real", "double precision", "boolean", "date", "timestamp without time zone",
+     "text", "character varying")
+)  # fmt: skip
+BROKEN = (pl.exceptions.PolarsError, OSError)
 REASONS = (  # what PostgreSQL's client says, and what is said here
     ("password", "the password is missing or wrong: set PGPASSWORD, or use a .pgpass file"),
     ("no pg_hba.conf entry", "the server does not let this user in from here"),
@@ -109,40 +122,28 @@ def _postgresql(location: Location, table: str | None) -> tuple[pl.DataFrame, st
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
-        raise MissingExtra("adbc-driver-postgresql and pyarrow", "database", "a table of PostgreSQL") from None
+        raise MissingExtra("adbc-driver-postgresql", "database", "a table of PostgreSQL") from None
     url = re.sub(r"^\w+:/{1,2}", "postgresql://", location.url)
-    connection = _safely(lambda: dbapi.connect(url), dbapi.Error)
-    with connection, connection.cursor() as cursor:
-        asked = (
-            "SELECT table_schema, table_name FROM information_schema.tables "
-            "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
-        )
-        listed = _safely(lambda: (cursor.execute(asked), cursor.fetchall())[1], dbapi.Error)
+    with _safely(lambda: dbapi.connect(url), dbapi.Error) as connection, connection.cursor() as cursor:
+
+        def asked(query: str) -> pl.DataFrame:
+            stream = _safely(lambda: (cursor.execute(query), cursor.fetch_arrow())[1], dbapi.Error)
+            return _safely(lambda: pl.DataFrame(stream), (*BROKEN, dbapi.Error))  # type: ignore[no-any-return]
+
+        listed = asked(TABLES).rows()
         tables = {each if schema == "public" else f"{schema}.{each}": (schema, each) for schema, each in listed}
         name = _chosen(list(tables), table.removeprefix("public.") if table else None)
-        query = f"SELECT * FROM {'.'.join(map(_quoted, tables[name]))}"
-        return _without_wrapping(
-            _safely(lambda: (cursor.execute(query), cursor.fetch_arrow_table())[1], dbapi.Error)
-        ), name
+        schema, own = tables[name]
+        columns = asked(COLUMNS.format(schema=_text(schema), table=_text(own))).rows()
+        shown = ", ".join(_quoted(column) + ("" if kind in PLAIN_TYPES else "::text") for column, kind in columns)
+        return asked(f"SELECT {shown} FROM {_quoted(schema)}.{_quoted(own)}"), name
 
 
-def _without_wrapping(table: Any) -> pl.DataFrame:
-    """Return an Arrow table as a frame; what has a type of PostgreSQL's own, as numeric has, comes as its text."""
-    columns = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        storage = getattr(column.type, "storage_type", None)
-        plain = column if storage is None else _joined([chunk.storage for chunk in column.chunks], storage)
-        columns[name] = pl.Series(name, plain)
-    return pl.DataFrame(list(columns.values()))
+def _text(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
 
 
-def _joined(chunks: Sequence[Any], kind: Any) -> Any:
-    import pyarrow
-
-    return pyarrow.chunked_array(chunks, type=kind)
-
-
-def _safely(work: Callable[[], Any], refused: type[Exception]) -> Any:
+def _safely(work: Callable[[], Any], refused: type[Exception] | tuple[type[Exception], ...]) -> Any:
     """Do some work with a client; its own words are searched for the reason, and go no further."""
     try:
         return work()

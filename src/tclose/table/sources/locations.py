@@ -45,9 +45,7 @@ def check_scheme(given: str | Path) -> None:
         and not URL.match(str(given))
         and not _exists(str(given))
     ):
-        raise InputError(
-            f"tables are read from files, and from sqlite:///, duckdb:/// and postgresql:// databases, not from {found[1]}:"
-        )
+        raise InputError(f"tables are read from files, sqlite:///, duckdb:/// and postgresql://, not from {found[1]}:")
 
 
 def _database(text: str, scheme: str) -> Location:
