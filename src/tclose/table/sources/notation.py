@@ -79,13 +79,18 @@ def replaced(frame: pl.DataFrame, columns: Mapping[str, pl.Series]) -> pl.DataFr
     return pl.DataFrame([columns.get(each.name, each).alias(each.name) for each in frame.iter_columns()])
 
 
-def find(frame: pl.DataFrame, missing: Collection[str], said: SourceSettings | None, *, commas: bool = True) -> Found:
-    """Find the notation of a table's numbers; what the policy says is not looked for."""
+def find(
+    frame: pl.DataFrame,
+    missing: Collection[str],
+    said: SourceSettings | None,
+    marks: Sequence[str] = suspects.MARKS,
+) -> Found:
+    """Find the notation of a table's numbers; what the policy says is not looked for, and only `marks` can occur."""
     if said is not None and said.decimal == "." and said.thousands == "":
         return Found()
     known = [notation for notation in OTHERS if _allowed(notation, said)]
     codes = said is None or said.thousands is None
-    columns, mixed = _by_fit(list(suspects.numbers(frame, missing, commas=commas)), known, codes=codes)
+    columns, mixed = _by_fit(list(suspects.numbers(frame, missing, marks)), known, codes=codes)
     if isinstance(mixed, str):
         return Found(question=mixed)
     possible = [n for n in known if all(n in fits for _, fits in columns)]

@@ -6,7 +6,7 @@ say is plain, and a table that is not so is refused with the key that is missing
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -23,7 +23,7 @@ from tclose.table.sources.excel import EXCEL
 from tclose.table.sources.json_lines import JSON_LINES
 from tclose.table.sources.magic import GZIP, LONGEST, ZSTANDARD, refuse_named
 from tclose.table.sources.statistical import SAS, SAS_TRANSPORT, SPSS, SPSS_PORTABLE, STATA
-from tclose.table.sources.suspects import missing_cells
+from tclose.table.sources.suspects import MARKS, marks_in, missing_cells
 
 SOURCES: tuple[Source, ...] = (
     PARQUET, ARROW_FILE, ARROW_STREAM, EXCEL, STATA, SPSS, SPSS_PORTABLE, SAS, SAS_TRANSPORT, JSON_LINES, CSV,
@@ -86,7 +86,8 @@ def read_data(
         read = source.read_as(data, settings)
     else:
         return TableRead(parse(data, only=only))
-    return spelled(read, said, missing, commas=source is not CSV or _has_commas(data, read))
+    found = marks_in(data, commas=_has_commas(data, read)) if source is CSV and read.found.encoding is None else MARKS
+    return spelled(read, said, missing, found)
 
 
 def _with_part(said: SourceSettings, source: Source, part: str | None) -> SourceSettings:
@@ -104,18 +105,18 @@ def _called(source: Source, beginning: bytes) -> str:
 
 
 def _has_commas(data: bytes, read: TableRead) -> bool:
-    """Tell whether cells may hold commas: in plain CSV, only quotes let them."""
-    return read.found.separator is not None or read.found.encoding is not None or b'"' in data
+    """Tell whether cells may hold commas: where these separate them, only quotes let them."""
+    return read.found.separator is not None or b'"' in data
 
 
 def spelled(
-    read: TableRead, said: SourceSettings | None, missing: Collection[str], *, commas: bool = True
+    read: TableRead, said: SourceSettings | None, missing: Collection[str], marks: Sequence[str] = MARKS
 ) -> TableRead:
     """Turn numbers and dates in other notations into those of tclose."""
     missing = missing_cells(missing)
     when = dates.find(read.frame, missing, said)
     frame = when.read(read.frame)
-    numbers = notation.find(frame, missing, said, commas=commas)
+    numbers = notation.find(frame, missing, said, marks)
     other = bool(numbers.columns)
     found = replace(
         read.found,

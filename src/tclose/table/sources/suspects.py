@@ -6,7 +6,8 @@ a plain table costs next to nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -14,11 +15,11 @@ import polars as pl
 from tclose.policy.draft.profile import MISSING
 
 SAMPLE = 256
-DIGIT_FIRST = r"^-?[0-9]"
+DIGIT_FIRST = re.compile(r"-?[0-9]")
 MARKED = r"^-?[0-9]+(?:[.,'’ \u00a0\u2009\u202f][0-9]+)*(?:[eE][+-]?[0-9]+)?$"
 MARKS = [",", "'", "’", " ", "\u00a0", "\u2009", "\u202f"]
-DATE_LIKE = r"^[0-9]{1,4}([./-])[0-9]{1,2}[./-][0-9]{1,4}(?:[T ][0-9]{1,2}:[0-9]{2}.*)?$"
-ISO = r"^[0-9]{4}-"
+DATE_LIKE = re.compile(r"(?![0-9]{4}-)[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}(?:[T ][0-9]{1,2}:[0-9]{2}.*)?$")
+EIGHT_DIGITS = re.compile("[0-9]{8}$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,25 +44,33 @@ def missing_cells(given: Collection[str]) -> set[str]:
     return {*MISSING, *given}
 
 
-def numbers(frame: pl.DataFrame, missing: Collection[str], *, commas: bool) -> Iterator[Suspect]:
-    """Yield the columns that may hold numbers with other marks; without `commas`, no cell can hold one."""
-    marks = MARKS if commas else MARKS[1:]
+def marks_in(data: bytes, *, commas: bool) -> list[str]:
+    """Return the marks that a file has; without `commas`, no cell can hold one."""
+    possible = [mark for mark in MARKS if mark.isascii() or not data.isascii()]
+    return [mark for mark in possible if (commas or mark != ",") and mark.encode() in data]
+
+
+def numbers(frame: pl.DataFrame, missing: Collection[str], marks: Sequence[str]) -> Iterator[Suspect]:
+    """Yield the columns that may hold numbers with other marks, of which only some occur in the file."""
     for column in texts(frame):
-        cells = column.alias("")
-        sample = _sample(cells, missing)
-        if not sample.str.contains(DIGIT_FIRST).any():
+        sample = _sample(column, missing)
+        if not any(map(DIGIT_FIRST.match, sample)):
             continue
-        pointed = bool(sample.str.contains(".", literal=True).any())
-        if cells.str.contains_any(marks).any() or (pointed and cells.str.contains(r"\.[0-9]+\.").any()):
+        cells = column.alias("")
+        pointed = any("." in cell for cell in sample)
+        if _marked(cells, marks) or (pointed and cells.str.contains(r"\.[0-9]+\.").any()):
             yield Suspect(column.name, _present(cells.unique(), missing).sort())
+
+
+def _marked(cells: pl.Series, marks: Sequence[str]) -> bool:
+    return any(bool(cells.str.contains(mark, literal=True).any()) for mark in marks)
 
 
 def pointed(frame: pl.DataFrame, missing: Collection[str], known: Collection[str]) -> Iterator[Suspect]:
     """Yield the other columns whose numbers have points: whether these are decimal points, the whole file tells."""
     for column in texts(frame):
-        cells = column.alias("")
-        if column.name not in known and _sample(cells, missing).str.contains(DIGIT_FIRST).any():
-            present = _present(cells.unique(), missing)
+        if column.name not in known and any(map(DIGIT_FIRST.match, _sample(column, missing))):
+            present = _present(column.alias("").unique(), missing)
             if present.str.contains(".", literal=True).any() and present.str.contains(MARKED).all():
                 yield Suspect(column.name, present.sort())
 
@@ -69,14 +78,14 @@ def pointed(frame: pl.DataFrame, missing: Collection[str], known: Collection[str
 def dates(frame: pl.DataFrame, missing: Collection[str], *, digits: bool = False) -> Iterator[Suspect]:
     """Yield the columns that may hold dates which are not ISO dates; with `digits`, also columns of eight digits."""
     for column in texts(frame):
-        cells = column.alias("")
-        sample = _sample(cells, missing)
-        like = sample.str.contains(DATE_LIKE) & ~sample.str.contains(ISO)
-        if like.any() or (digits and sample.str.contains("^[0-9]{8}$").any()):
-            yield Suspect(column.name, _present(cells.unique(), missing).sort())
+        sample = _sample(column, missing)
+        if any(map(DATE_LIKE.match, sample)) or (digits and any(map(EIGHT_DIGITS.match, sample))):
+            yield Suspect(column.name, _present(column.alias("").unique(), missing).sort())
 
 
-def _sample(cells: pl.Series, missing: Collection[str]) -> pl.Series:
+def _sample(column: pl.Series, missing: Collection[str]) -> list[str]:
     """Return the first cells that have a value."""
-    sample = _present(cells[:SAMPLE], missing)
-    return sample if len(sample) or len(cells) <= SAMPLE else _present(cells, missing)[:SAMPLE]
+    sample = [cell for cell in column[:SAMPLE].to_list() if cell is not None and cell not in missing]
+    if sample or len(column) <= SAMPLE:
+        return sample
+    return _present(column.alias(""), missing)[:SAMPLE].to_list()
