@@ -184,6 +184,12 @@ def test_times_are_kept_and_wrong_days_stay_text() -> None:
     assert read.frame["c"].to_list() == ["24.12.45", "1.1.50"]
 
 
+def test_a_column_that_is_nearly_dates_is_named() -> None:
+    read = found(csv(x=["w"] * 3, day=["31.12.2023", "2024-01-01 00:00:00", "unknown"]))
+    assert read.frame["day"].to_list() == ["31.12.2023", "2024-01-01 00:00:00", "unknown"]
+    assert "column 'day' stays text, since not all of its cells are dates" in (sentence_of(read) or "")
+
+
 def test_one_column_tells_the_order_of_days_and_months_for_another() -> None:
     read = found(csv(a=["01/02/2024", "03/04/2024"], b=["25/12/2024", "01/01/2024"]))
     assert read.frame["a"].to_list() == ["2024-02-01", "2024-04-03"]

@@ -122,6 +122,7 @@ def test_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "RATIO", 20)
     bomb = b"0" * (1 << 22)
     assert "taken for a bomb" in refusal(gzip.compress(bomb))
+    assert "taken for a bomb" in refusal(workbook(A=[["a"], *([f"{row:09}" * 100] for row in range(2000))]))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("t.csv", bomb)
@@ -146,6 +147,7 @@ def test_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"7z\xbc\xaf\x27\x1c\0", "this is an archive of another kind"),
         (gzip.compress(b"RDX3\nX\n\0\0"), "this is a file of R"),
         (b'[{"a": 1}]', "this is a JSON list"),
+        (b'{\n  "a": 1\n}', "this is JSON over several lines"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "the Excel workbook cannot be read"),
         (zipped("xl/workbook.xml"), "the Excel workbook cannot be read"),
         (b"<stata_dta><header>", "looks like a file of Stata but cannot be read"),

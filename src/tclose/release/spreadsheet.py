@@ -53,6 +53,8 @@ def _refusal(cells: pl.Series) -> str | None:
         return "a cell holds a control character" if text.str.contains(CONTROL).any() else None
     if kind.is_integer():
         return "whole numbers beyond 2^53 would be rounded" if (cells.cast(pl.Float64).abs() > WHOLE).any() else None
+    if kind.is_decimal():
+        return None if (cells.cast(pl.Float64).cast(kind) == cells).all() else "its decimals would be rounded"
     if kind.is_float():
         return None if cells.drop_nulls().is_finite().all() else "it has NaN or infinity"
     if kind == pl.Date or (isinstance(kind, pl.Datetime) and kind.time_zone is None):

@@ -112,6 +112,8 @@ def _refusal(package: Package, cells: pl.Series) -> str | None:
         return "a cell holds a NUL character" if text.str.contains("\0", literal=True).any() else None
     if kind.is_integer():
         return "whole numbers beyond 2^53 would be rounded" if (cells.cast(pl.Float64).abs() > WHOLE).any() else None
+    if kind.is_decimal():
+        return None if (cells.cast(pl.Float64).cast(kind) == cells).all() else "its decimals would be rounded"
     if kind.is_float():
         return None if cells.drop_nulls().is_finite().all() else "it has NaN or infinity"
     if isinstance(kind, pl.Datetime) and not (cells.dt.truncate("1ms") == cells).all():
@@ -174,4 +176,5 @@ def _with_codes(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
 def _held(column: pl.Series) -> pl.Series:
     if column.dtype in (pl.Categorical, pl.Enum, pl.Boolean, pl.Null):
         return column.cast(pl.String)
-    return column.cast(pl.Float64) if column.dtype.is_integer() and column.dtype != pl.Int32 else column
+    other = column.dtype.is_decimal() or (column.dtype.is_integer() and column.dtype != pl.Int32)
+    return column.cast(pl.Float64) if other else column

@@ -34,13 +34,18 @@ def is_packed(beginning: bytes) -> bool:
 
 
 def _whole(pieces: Iterator[bytes], size: int) -> bytes:
-    most, found, length = min(max(SMALL, RATIO * size), MOST), [], 0
+    most, found, length = _most(size), [], 0
     for piece in pieces:
         found.append(piece)
         length += len(piece)
         if length > most:
             raise InputError(BOMB.format(times=RATIO))
     return b"".join(found)
+
+
+def _most(size: int) -> int:
+    """Return how many bytes may come out of an archive of a size."""
+    return min(max(SMALL, RATIO * size), MOST)
 
 
 def _gzip(data: bytes) -> Iterator[bytes]:
@@ -101,6 +106,8 @@ def _member(data: bytes) -> bytes:
         archive = zipfile.ZipFile(io.BytesIO(data))
         names = archive.namelist()
         if _is_workbook(names):
+            if sum(info.file_size for info in archive.infolist()) > _most(len(data)):
+                raise InputError(BOMB.format(times=RATIO))
             return data
         files = [info for info in archive.infolist() if not info.is_dir() and not _is_clutter(info.filename)]
         if len(files) != 1:

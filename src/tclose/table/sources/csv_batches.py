@@ -51,7 +51,9 @@ class BlockFormat:
             )
         if dates.find(found.frame, missing_cells(()), None).columns:
             raise InputError(USE_MEMORY)
-        return cls(looked_at=True)
+        written = cls(looked_at=True)
+        written.check(found.frame)
+        return written
 
     def check(self, frame: pl.DataFrame) -> None:
         """Refuse a block whose numbers are not written as tclose writes them: none may become text unseen."""

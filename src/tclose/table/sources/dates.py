@@ -6,16 +6,17 @@ steward can tell, and is asked.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from tclose.policy.source import DATES, SourceSettings
 from tclose.table.sources import suspects
-from tclose.table.sources.notation import IN_SOURCE, replaced
+from tclose.table.sources.notation import IN_SOURCE, MOSTLY, replaced
 from tclose.table.sources.suspects import Suspect
 
+ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ]|$)"
 DIGITS_ONLY = "yyyymmdd"
 TIME = r"(?:[T ]([0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?))?"
 PARTS = {"yyyy": "[0-9]{4}", "mm": "[0-9]{1,2}", "dd": "[0-9]{1,2}"}
@@ -61,6 +62,7 @@ class FoundDates:
 
     columns: tuple[tuple[str, DateFormat], ...] = ()
     question: str | None = None
+    remarks: tuple[str, ...] = ()  # about columns that stay text
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -83,12 +85,20 @@ def find(frame: pl.DataFrame, missing: Collection[str], said: SourceSettings | N
     if not known:
         return FoundDates()
     digits = said is not None and DIGITS_ONLY in said.dates
-    fitting = [
-        (suspect, fits)
-        for suspect in suspects.dates(frame, missing, digits=digits)
-        if len(suspect.cells) and (fits := [form for form in known if form.fits(suspect.cells)])
-    ]
-    return _decided(fitting)
+    fitting, remarks = [], []
+    for suspect in suspects.dates(frame, missing, digits=digits):
+        if fits := [form for form in known if form.fits(suspect.cells)]:
+            fitting.append((suspect, fits))
+        elif _share_of_dates(suspect.cells, known) > MOSTLY:
+            remarks.append(f"column '{suspect.name}' stays text, since not all of its cells are dates of one format")
+    return replace(_decided(fitting), remarks=tuple(remarks))
+
+
+def _share_of_dates(cells: pl.Series, known: Sequence[DateFormat]) -> float:
+    found = cells.str.contains(ISO)
+    for form in known:
+        found |= form.read(cells).is_not_null()
+    return float(found.sum()) / max(len(cells), 1)
 
 
 def _decided(fitting: list[tuple[Suspect, list[DateFormat]]]) -> FoundDates:

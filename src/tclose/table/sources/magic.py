@@ -36,6 +36,8 @@ def refuse_named(beginning: bytes) -> None:
         raise InputError("this is an XML file: save the table as CSV or as an Excel workbook (.xlsx)")
     if text.startswith((b'[{"', b"[\n", b"[\r\n", b"[ {", b"[]")):
         raise InputError("this is a JSON list: write one object per line (JSON lines, .jsonl)")
+    if text.startswith((b"{\n", b"{\r\n")):
+        raise InputError("this is JSON over several lines: write one object per line (JSON lines, .jsonl)")
 
 
 def missing_reader(what: str, extra: str) -> MissingExtra:

@@ -126,7 +126,11 @@ def spelled(
     )
     questions = tuple(filter(None, (when.question, numbers.question)))
     return replace(
-        read, frame=numbers.read(frame), found=found, remarks=(*read.remarks, *numbers.remarks), questions=questions
+        read,
+        frame=numbers.read(frame),
+        found=found,
+        remarks=(*read.remarks, *when.remarks, *numbers.remarks),
+        questions=questions,
     )
 
 
