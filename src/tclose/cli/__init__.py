@@ -26,7 +26,7 @@ from tclose.cli.reproducing import reproduce
 from tclose.cli.signing import keygen, sign
 from tclose.cli.studying import attack, compare, methods
 from tclose.cli.terminal import echo_error, end_at_once, forgive_stderr, protect_streams
-from tclose.errors import LeakWarning, TcloseError
+from tclose.errors import LeakWarning, SourceWarning, TcloseError
 
 INTERRUPTED, BUG = 130, 70
 
@@ -39,7 +39,8 @@ def main() -> None:
     with contained(steps.discard_unfinished):
         forgive_stderr()  # which is another stream now
         status = run(sys.argv[1:])
-    if any(thread.daemon for thread in threading.enumerate()):  # a solver that nobody waits for any more
+    prints = "duckdb" in sys.modules  # which prints about itself while Python ends
+    if prints or any(thread.daemon for thread in threading.enumerate()):  # a solver that nobody waits for any more
         end_at_once(status)
     sys.exit(status)
 
@@ -53,7 +54,8 @@ def _show_lost(lost: Any) -> None:
 def run(arguments: list[str]) -> int:
     """Run one command; return the exit status."""
     warnings.showwarning = show.show_warning
-    warnings.simplefilter("always", LeakWarning)
+    for shown in (LeakWarning, SourceWarning):
+        warnings.simplefilter("always", shown)
     try:
         steps.check_clock()
         return int(cli.main(arguments or ["--help"], prog_name="tclose", standalone_mode=False) or HOLDS)

@@ -23,8 +23,9 @@ from tclose.cli.terminal import echo_json, echo_lines
 def check(table: str, engine: steps.Engine, as_json: bool, **given: Any) -> int:
     """Say whether TABLE holds what a policy asks for, and which class fails by how much.
 
-    TABLE is a CSV, Parquet or Arrow file, or a folder of Parquet files, which is read as one table; - is standard
-    input. It is judged as it is: nothing is changed. The exit status is 0 if everything holds and 1 if not.
+    TABLE is a CSV, Excel, Stata, SPSS, SAS, JSON lines, Parquet or Arrow file, a folder of Parquet files, or a table of
+    a database (postgresql://USER@HOST/DB#TABLE); - is standard input. It is judged as it is: nothing is changed. The
+    exit status is 0 if everything holds and 1 if not.
     """
     policy, ignore_others = policy_of(**given)
     with Bar() as bar:

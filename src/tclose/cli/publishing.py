@@ -15,12 +15,15 @@ from tclose.cli.signing import endorsement_of, endorsement_options
 from tclose.cli.terminal import Console, Text, echo, echo_json, echo_lines
 from tclose.errors import InputError
 from tclose.policy import PROFILES, ProfileName
+from tclose.policy.paths import without_password
 
 
 @click.command(short_help="Publish a table so that it holds what its policy asks for.")
 @click.argument("table")
 @policy_file
-@click.option("--out", type=FILE, required=True, help="The release to write: .csv, .parquet or .arrow.")
+@click.option(
+    "--out", type=FILE, required=True, help="The release to write: .csv, .parquet, .arrow, .xlsx, .dta or .sav."
+)
 @click.option(
     "--method", default=steps.DEFAULT_METHOD, show_default=True, help="How rows are split; see `tclose methods`."
 )
@@ -181,7 +184,8 @@ def init(table: str, out: Path | None, force: bool, as_json: bool) -> int:
     elif out is None:
         echo_lines(draft.policy)
     else:
-        echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {table} --policy {out}")
+        shown = without_password(table)
+        echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {shown} --policy {out}")
     return HOLDS
 
 

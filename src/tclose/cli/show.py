@@ -11,7 +11,7 @@ import click
 
 from tclose import steps
 from tclose.cli.terminal import Console, Table, Text, echo_error, echo_lines, stacked
-from tclose.errors import TcloseError
+from tclose.errors import SourceWarning, TcloseError
 from tclose.words import (
     NT_MEANING,
     counted,
@@ -307,8 +307,8 @@ def show_verification(verification: Verification) -> None:
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as one line on stderr."""
-    echo_error(f"warning: {message}")
+    """Print a warning as one line on stderr; how a file was read is no warning but a note."""
+    echo_error(f"note: {message}" if isinstance(message, SourceWarning) else f"warning: {message}")
 
 
 def show_error(error: TcloseError, *, show_values: bool) -> None:

@@ -12,6 +12,7 @@ from tclose.engine.disk_attack import refusal as attack_refusal
 from tclose.engine.in_parts.refusing import refusal as in_parts_refusal
 from tclose.errors import InputError
 from tclose.policy import Policy
+from tclose.policy.source import PLAIN, SourceSettings
 from tclose.release.certificate import load
 from tclose.release.layouts.one_table import ENTRY
 from tclose.table.batches import source_of, table_on_disk
@@ -32,11 +33,18 @@ def on_disk(engine: str, table: Any, policy: Policy | None = None) -> bool:
         if not is_path:
             raise InputError(ONLY_FILES)
         return True
-    return is_path and _is_large(table) and (policy is None or refusal(policy) is None)
+    return (
+        is_path
+        and _is_large(table, None if policy is None else policy.source)
+        and (policy is None or refusal(policy) is None)
+    )
 
 
 def attacked_on_disk(engine: str, tables: Sequence[Any], policy: Policy, asked: Asked) -> bool:
-    """Tell whether a release is attacked out of core: where `auto` may choose, if one of the files is large."""
+    """Tell whether a release is attacked out of core: where `auto` may choose, if one of the files is large.
+
+    The first of the tables is the original.
+    """
     if engine == "memory":
         return False
     are_paths = all(isinstance(table, str | Path) for table in tables)
@@ -48,7 +56,8 @@ def attacked_on_disk(engine: str, tables: Sequence[Any], policy: Policy, asked: 
         return True
     if not are_paths or attack_refusal(policy, asked) is not None:
         return False
-    shares = [_share_of_large(table) for table in tables]
+    original, *releases = tables
+    shares = [_share_of_large(original, policy.source), *(_share_of_large(release) for release in releases)]
     return None not in shares and any(share >= 1 for share in shares if share is not None)
 
 
@@ -65,7 +74,7 @@ def published_on_disk(engine: str, table: Any, policy: Policy, method: str, opti
     if engine != "auto" or not is_path or in_parts_refusal(policy, method, options) is not None:
         return False
     try:
-        source = table_on_disk(table)
+        source = table_on_disk(table, policy.source)
     except InputError:  # the engine memory can read it, or says why not
         return False
     return source.size >= MANY_ROWS and source.count_rows() >= MANY_ROWS  # a row has a byte at least
@@ -75,22 +84,22 @@ def verified_on_disk(engine: str, release: str | Path, certificate: str | Path) 
     """Tell whether a release is verified out of core; several tables never are."""
     if engine != "auto":
         return engine == "disk"
-    if not _is_large(release):
+    if not _is_large(release, PLAIN):
         return False
     promised = load(certificate).certificate
     text = promised.release_format == "text"
     return promised.layout == ENTRY.name and not promised.guard and text and promised.pseudonyms is None
 
 
-def _is_large(path: str | Path) -> bool:
-    share = _share_of_large(path)
+def _is_large(path: str | Path, said: SourceSettings | None) -> bool:
+    share = _share_of_large(path, said)
     return share is not None and share >= 1
 
 
-def _share_of_large(path: str | Path) -> float | None:
+def _share_of_large(path: str | Path, said: SourceSettings | None = None) -> float | None:
     """Return the size of a table as a share of one that is large; None where it is not read out of core."""
     try:
-        table = table_on_disk(path)
+        table = table_on_disk(path, said)
         return table.size / LARGE[PARQUET.name if table.folder else source_of(Path(path))]
     except InputError:  # the engine memory can read it, or says why not
         return None

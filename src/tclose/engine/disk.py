@@ -17,6 +17,7 @@ import polars as pl
 
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
+from tclose.policy.source import PLAIN
 from tclose.privacy.counted import judge_counted, needs_all_classes
 from tclose.privacy.group_counts import counted_by_person
 from tclose.privacy.judge import check_groups
@@ -43,7 +44,7 @@ def check(path: str | Path, policy: Policy, *, ignore_others: bool = False, prog
     """Say whether a table on disk holds what a policy asks for, as `memory.check` does."""
     if (why := refusal(policy)) is not None:
         raise InputError(why)
-    return check_table(table_on_disk(path), policy, ignore_others=ignore_others, progress=progress)
+    return check_table(table_on_disk(path, policy.source), policy, ignore_others=ignore_others, progress=progress)
 
 
 def check_table(table: TableOnDisk, policy: Policy, *, ignore_others: bool, progress: Progress) -> CheckResult:
@@ -66,7 +67,7 @@ def verify(
     """Judge a release of one table again and compare with its certificate, as `verify` in memory does."""
     told = Repeating(progress)
     if not is_folder(release):
-        table_on_disk(release)  # refuses what cannot be read in batches
+        table_on_disk(release, PLAIN)  # refuses what cannot be read in batches
     judge = partial(_verified, beat=told.beat)
     asked: dict[str, Any] = {"digest": digest, "population": None, "demands": demands}
     return verify_with(judge, release, certificate, **asked, progress=told)

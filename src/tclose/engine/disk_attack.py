@@ -75,7 +75,7 @@ def attack(
     if (why := refusal(policy, Asked())) is not None:
         raise InputError(why)
     releases = [table_on_disk(path) for path in (release, second) if path is not None]
-    return attack_tables(table_on_disk(original), releases, policy, progress)
+    return attack_tables(table_on_disk(original, policy.source), releases, policy, progress)
 
 
 def attack_tables(

@@ -19,6 +19,11 @@ EXTRAS = {
     "vl-convert-python": "report",
     "sqlglot": "sql",
     "cryptography": "sign",
+    "fastexcel": "excel",
+    "xlsxwriter": "excel",
+    "pyreadstat": "stata",
+    "duckdb": "database",
+    "adbc-driver-postgresql": "database",
 }
 
 

@@ -6,6 +6,7 @@ from tclose.policy.joint import JOINT_DISTANCES, Joint
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
 from tclose.policy.parts import DATE_UNITS, Bins, Builder, ByGroup, CostTable, Presence, Recursive
 from tclose.policy.pseudonym import Pseudonym
+from tclose.policy.source import SourceSettings
 
 __all__ = [
     "DATE_UNITS",
@@ -31,5 +32,6 @@ __all__ = [
     "Recursive",
     "Sensitive",
     "SignOff",
+    "SourceSettings",
     "implied_by_settings",
 ]

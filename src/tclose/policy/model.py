@@ -28,6 +28,7 @@ from tclose.policy.parts import Bins, Builder, ByGroup, CostTable, Presence, Rec
 from tclose.policy.paths import check_readable
 from tclose.policy.pseudonym import Pseudonym, located, mistakes_of_pseudonyms, pseudonyms
 from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, spelled, whole
+from tclose.policy.source import SourceSettings, source_settings
 
 HOTTEST = 10  # times the mean loss of a class; swaps are all but random long before
 
@@ -223,6 +224,7 @@ class Policy:
     joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
     context: Annotated[Context | None, Setting(read_context)] = field(default=None, repr=False)  # for a page alone
     pseudonym: Annotated[Mapping[str, Pseudonym] | None, Setting(pseudonyms)] = None
+    source: Annotated[SourceSettings | None, Setting(source_settings)] = None  # how the table's file is written
 
     def __post_init__(self) -> None:
         _normalise(self)
@@ -293,9 +295,10 @@ class Policy:
     def to_dict(self) -> dict[str, Any]:
         """Return the policy shaped as the TOML file is, ready for JSON; settings at their default are left out.
 
-        `[context]` is left out, too: it is for the page that asks for it, and for nothing else.
+        `[context]` is left out, too: it is for the page that asks for it, and for nothing else. So is `source`: how the
+        steward's file is written concerns no reader of a certificate.
         """
-        plain: dict[str, Any] = _plain(self)
+        plain: dict[str, Any] = _plain(replace(self, source=None))
         plain.pop("context", None)
         return plain
 

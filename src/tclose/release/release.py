@@ -37,6 +37,7 @@ from tclose.release.typed_columns import TypedColumns
 from tclose.table import CodedTable, encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
+from tclose.table.sources.base import Labels
 from tclose.table.sources.folder import joined
 from tclose.types import Progress, Repeating, silent, stretch
 from tclose.words import counted, html_table, number
@@ -58,6 +59,7 @@ class PreparedRelease:
     seed: int
     leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
     bound: LowerBound | None = None  # on the detail lost, if asked for
+    labels: Labels | None = None  # that came with the table, of columns whose cells are published as they are
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -103,7 +105,7 @@ class PreparedRelease:
         with pending({**paths, **tables.targets}, private={"record", "bound_proof"}, force=force) as files:
             spelled = self.layout.frames if columns is None else (columns.written(tables.kind),)
             frames = (GUARDS[NEWEST].guarded(frame) if guard_formulas else frame for frame in spelled)
-            finished = tables.write(files, frames)
+            finished = tables.write(files, frames, self.labels)
             written = self._confirmed(finished, guard_formulas, progress, columns)
             written = replace(written, certificate=endorsement.endorsed(written.certificate, self.seed))
             contents = {**endorsement.contents(written.certificate, self._record())}

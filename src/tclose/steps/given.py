@@ -6,17 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import InputError
-from tclose.policy import Policy
+from tclose.policy import Policy, SourceSettings
 from tclose.release.layouts.both import read_release
 from tclose.table import CodedTable, read
+from tclose.table.sources import checked, read_plain, read_table, told
+from tclose.table.sources.base import Labels
 
 
 def as_frame(table: Any, policy: Policy | None = None) -> Any:
-    """Return a table as it was given, or read it from its file; columns that the policy drops may be left out."""
+    """Return a table as it was given, or read it from its file as the policy's [source] says."""
     if not isinstance(table, str | Path):
         return table
-    dropping = policy is not None and policy.others == "drop"
-    return read(table, only=_columns(policy) if policy is not None and dropping else ())
+    return read(table) if policy is None else read(table, source=policy.source, missing=policy.missing)
+
+
+def as_labelled(table: Any, policy: Policy) -> tuple[Any, Labels | None]:
+    """Return a table for a release, and the labels of columns whose cells are published as they are.
+
+    Columns that the policy drops may be left out.
+    """
+    if not isinstance(table, str | Path):
+        return table, None
+    only = _columns(policy) if policy.others == "drop" else ()
+    found = checked(read_table(table, only=only, source=policy.source, missing=policy.missing), policy.source)
+    return found.frame, found.labels.only([*policy.keep, *policy.unlinkable, *policy.sensitive])
 
 
 def _columns(policy: Policy) -> set[str]:
@@ -25,9 +38,21 @@ def _columns(policy: Policy) -> set[str]:
     return {name for name, _ in policy.columns()} | (set() if weight is None else {weight})
 
 
+def as_drafted(table: Any) -> tuple[Any, SourceSettings | None, tuple[str, ...]]:
+    """Return a table for a draft, how its file is written where that was detected, and what the steward must decide."""
+    if not isinstance(table, str | Path):
+        return table, None, ()
+    found = told(read_table(table))
+    return found.frame, found.found, found.questions
+
+
 def as_release(release: Any, policy: Policy) -> Any:
     """Return a release as it was given, or read it from its file, and the counts of exact values if it has any."""
-    return read_release(release) if policy.both and isinstance(release, str | Path) else as_frame(release)
+    return read_release(release) if policy.both and isinstance(release, str | Path) else _as_published(release)
+
+
+def _as_published(release: Any) -> Any:
+    return read_plain(release) if isinstance(release, str | Path) else release
 
 
 def check_report_libraries() -> None:

@@ -42,7 +42,7 @@ def check(
     progress(0.0, "reading")
     if choosing.on_disk(engine, table, policy):
         return disk.check(table, policy, ignore_others=ignore_others, progress=progress)
-    return memory.check(as_frame(table), policy, ignore_others=ignore_others, progress=progress)
+    return memory.check(as_frame(table, policy), policy, ignore_others=ignore_others, progress=progress)
 
 
 def sql(policy: PolicyLike, *, table: str, dialect: str) -> str:
@@ -58,7 +58,9 @@ def explain(
 
     policy = Policy.of(policy)
     progress(0.0, "reading")
-    return memory.explain(as_frame(table), policy, attribute=attribute, class_number=class_number, progress=progress)
+    return memory.explain(
+        as_frame(table, policy), policy, attribute=attribute, class_number=class_number, progress=progress
+    )
 
 
 def verify(
@@ -106,7 +108,8 @@ def bound(
     asked = Policy.of(policy)
     if certificate is not None:
         check_targets([Path(certificate)], sources_of(table, policy, asked), force=force)
-    found = memory.bound(as_frame(table), asked, seconds=SECONDS if seconds is None else seconds, progress=progress)
+    frame = as_frame(table, asked)
+    found = memory.bound(frame, asked, seconds=SECONDS if seconds is None else seconds, progress=progress)
     if certificate is not None:
         found.save(certificate, force=force)
     return found
@@ -119,4 +122,4 @@ def verify_bound(
     from tclose.engine import memory
 
     asked, loaded = Policy.of(policy), ProofFile.load(proof)
-    return memory.verify_bound(as_frame(table), asked, loaded, progress=progress)
+    return memory.verify_bound(as_frame(table, asked), asked, loaded, progress=progress)

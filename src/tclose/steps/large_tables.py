@@ -12,10 +12,11 @@ from tclose.partition import METHODS
 from tclose.partition.options import checked
 from tclose.policy import Policy
 from tclose.release.endorsement import NOTHING_ADDED, Endorsement
-from tclose.release.formats import ARROW
+from tclose.release.formats import AT_ONCE
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
 from tclose.table.batches import table_on_disk
+from tclose.table.sources.locations import Location
 from tclose.types import Progress, stretch
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class LargeTable:
         """Tell whether the table is published out of core; `auto` takes memory for what needs it."""
         from tclose.engine import choosing
 
-        if engine == "auto" and (self.whole or self.out.suffix.lower() in ARROW.suffixes):
+        if engine == "auto" and (self.whole or self.out.suffix.lower() in AT_ONCE):
             return False
         return choosing.published_on_disk(engine, self.table, self.policy, self.method, self.options)
 
@@ -57,6 +58,8 @@ class LargeTable:
         """Publish the table in parts, if the engine does; `others` are files to write beside the release."""
         if master is not None and engine != "spark":
             raise InputError("only the engine spark has a master: leave --master out, or say --engine spark")
+        if engine == "spark" and isinstance(self.table, str | Path) and Location.of(self.table).scheme:
+            raise InputError("the engine spark reads Parquet files, not tables of databases: use the engine memory")
         on_disk = engine != "spark" and self.on_disk(engine)
         if resume and not on_disk:
             raise InputError("only a run of the engine disk can be continued: leave --resume out")
@@ -87,7 +90,7 @@ class LargeTable:
             endorsement=self.endorsement,
         )
         paths = {name: Path(path) for name, path in others.items() if path is not None}
-        source = table_on_disk(self.table)
+        source = table_on_disk(self.table, self.policy.source)
         written = disk_release.anonymize(
             source, self.policy, out=self.out, others=paths, asked=asked, force=force, progress=progress
         )

@@ -12,9 +12,10 @@ from tclose.partition.options import from_texts
 from tclose.policy.draft import Draft, person_of
 from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
+from tclose.policy.draft.source import draft_source
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.targets import sources_of
-from tclose.steps.given import as_frame
+from tclose.steps.given import as_drafted
 from tclose.table import to_polars
 from tclose.table.profile import profiles, with_persons
 from tclose.types import Progress, silent
@@ -30,13 +31,14 @@ def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> D
     """
     if out is not None:
         check_targets([Path(out)], sources_of(table), force=force)
-    frame = to_polars(as_frame(table))
+    given, source, questions = as_drafted(table)
+    frame = to_polars(given)
     described = profiles(frame)
     person = person_of(guess_roles(described))
     if person is not None:
         described = with_persons(frame, described, person)
     guesses = guess_roles(described)
-    draft = Draft(draft_policy(described), tuple(guesses), person_of(guesses))
+    draft = Draft(draft_policy(described) + draft_source(source, questions), tuple(guesses), person_of(guesses))
     if out is not None:
         _write(Path(out), draft.policy, force=force)
     return draft

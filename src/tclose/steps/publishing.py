@@ -27,7 +27,7 @@ from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
 from tclose.release.typed_columns import check_columns
-from tclose.steps.given import as_frame, check_population, check_profile, check_report_libraries
+from tclose.steps.given import as_labelled, check_population, check_profile, check_report_libraries
 from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
 from tclose.table import CodedTable
@@ -140,7 +140,8 @@ def _in_memory(
     from tclose.engine.estimate import losses_with_estimates
 
     told(0.0, "reading")
-    kind, original = memory.read_for_release(as_frame(table, policy), policy)
+    frame, labels = as_labelled(table, policy)
+    kind, original = memory.read_for_release(frame, policy)
     check_population(profile, original)
     search = None if seconds is None else bounding.BoundSearch.of(original, policy, seconds)
     split, judged = (0.9, 1.0) if files["report"] is None else (PAGE_SPLIT, PAGE_JUDGED)
@@ -148,6 +149,7 @@ def _in_memory(
     part = stretch(told, READ, formed)
     about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
     prepared = memory.prepare(original, policy, **about, progress=part, options=settings)
+    prepared = replace(prepared, labels=labels)
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(policy, method, settings)
@@ -156,7 +158,7 @@ def _in_memory(
     filled: list[FilledProfile] = []
     shown: dict[str, Any] = {"public": public, "profile": profile, "notes": notes, "filled": filled, "progress": told}
     page = None if files["report"] is None else partial(_page, original, lost, **shown)
-    del original, search  # without a page, the file is read back whole before it gets its name: make room
+    del frame, original, search  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
     written = prepared.write(
         out,

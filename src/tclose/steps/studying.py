@@ -63,7 +63,7 @@ def attack(
 
     return memory.attack(
         published(release),
-        original=as_frame(original),
+        original=as_frame(original, policy),
         policy=policy,
         second=None if second is None else published(second),
         register=None if register is None else as_frame(register),
@@ -97,7 +97,7 @@ def detail(
 
     policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
-    release, original = as_release(release, policy), as_frame(original)
+    release, original = as_release(release, policy), as_frame(original, policy)
     measuring = stretch(report, 0.0, 1.0 if target is None else 0.5)
     figures = memory.detail(release, original=original, policy=policy, progress=measuring)
     if target is None:
@@ -137,7 +137,7 @@ def compare(
         check_report_libraries()
         check_targets([Path(out)], sources_of(table, policy, asked), force=force)
     found = tradeoff(
-        as_frame(table),
+        as_frame(table, asked),
         asked,
         methods=methods,
         levels=(LEVELS if levels is None else levels) if out is not None else (),
