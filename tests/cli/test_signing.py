@@ -19,7 +19,7 @@ import pytest
 
 pytest.importorskip("cryptography", reason="signing is not installed: pip install 'tclose[sign]'")
 
-from tclose import steps
+from tclose import steps, verify
 from tclose.cli import run
 from tclose.release.certificate import digest_of
 from tclose.release.envelope import Envelope
@@ -115,6 +115,16 @@ def test_without_keys_signatures_are_not_checked(tclose: Run) -> None:
     assert "The certificate carries 2 signatures, not checked: give --signer PUB." in outcome.out
     assert json.loads(tclose(*VERIFY, "c.dsse.json", "--json").out)["signatures"] == {"checked": False, "signatures": 2}
     assert "ignature" not in tclose(*VERIFY, "c.json").out
+
+
+def test_in_python() -> None:
+    keys = ["steward.pub", "officer.pub", "stranger.pub"]
+    found = verify("r.csv", "c.json", signers=keys[:2])
+    assert found.holds
+    assert found.signatures is not None
+    assert found.signatures.distinct == 2
+    assert not verify("r.csv", "c.json", signers=keys).holds
+    assert verify("r.csv", "c.json", signers=keys, required=2).holds
 
 
 def test_the_envelope_is_dsse_with_an_in_toto_statement() -> None:
