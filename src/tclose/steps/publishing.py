@@ -22,7 +22,7 @@ from tclose.release.publication import Demonstration, Publication
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
-from tclose.release.typed_columns import check_columns
+from tclose.release.typed_columns import check_release_format
 from tclose.steps.given import as_frame, check_report_libraries
 from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
@@ -74,8 +74,7 @@ def anonymize(
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
-    if release_format == "columns":
-        check_columns(method, asked)
+    check_release_format(release_format, method, asked)
     sources = sources_of(table, policy, asked)
     extra = (certificate, record, report, bound_proof)
     folder = part_rows or (1 if engine == "spark" else None)  # which always writes one
