@@ -105,10 +105,30 @@ def test_means_are_told_by_name(tmp_path: Path) -> None:
     policy = {"quasi": {"age": {"publish": "mean"}}, "sensitive": {"pay": {"t": 0.5}}, "k": 2}
     made = tclose.anonymize(raw, policy, method="mondrian")
     made.write(tmp_path / "r.csv", certificate=tmp_path / "c.json")
+    assert tclose.load(tmp_path / "r.csv", means=["age"]).mean("age").expected == 35.25
     loaded = tclose.load(tmp_path / "r.csv", tmp_path / "c.json", means=["age"])
     assert loaded.mean("age").expected == 35.25
     with pytest.raises(InputError, match="class means"):
         loaded.regression("pay", ["age"])
+
+
+def test_kept_columns_and_look_alikes_need_no_certificate(tmp_path: Path) -> None:
+    """Classes differ in what is kept; `bp` and `bp_low` are sensitive columns, and no ends of a range."""
+    raw = pl.DataFrame({"age": [20, 30] * 4, "sex": ["f", "f", "m", "m"] * 2, "bp": [1, 2] * 4, "bp_low": [3, 4] * 4})
+    sensitive = {"bp": {"t": 0.5}, "bp_low": {"t": 0.5}}
+    made = tclose.anonymize(raw, {"quasi": ["age"], "keep": ["sex"], "sensitive": sensitive, "k": 4}, method="mondrian")
+    for name in ("r.csv", "r.parquet"):
+        made.write(tmp_path / name, release_format="columns")
+        loaded = tclose.load(tmp_path / name)
+        assert loaded.frame.columns == ["age", "sex", "bp", "bp_low", "class", "class_size"]
+        assert loaded.mean("bp").expected == 1.5
+        assert loaded.class_sizes.tolist() == [4] * 8
+
+
+def test_numbers_that_no_float_holds_are_not_loaded(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text(f'age,pay\n"[1, 2]",{"1" * 30}\n"[1, 2]",2\n')
+    with pytest.raises(InputError, match=r"cannot be loaded: column 'pay' has a whole number beyond 64 bits$"):
+        tclose.load(tmp_path / "r.csv")
 
 
 def test_withheld_rows_weigh(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tclose import InputError, Policy, Quasi
 from tclose.recode.forms import clear_forms, guessed_form
 from tclose.recode.spelling import LabelCell, MeanCell, RangeCell, SetCell, published
-from tclose.recode.typed import check_typed_names, typed_table
+from tclose.recode.typed import check_kept, check_typed_names, typed_table
 from tclose.recode.typed_values import plain
 from tclose.recode.untyped import text_table
 from tclose.table.classes import Classes, classes_of
@@ -150,7 +150,7 @@ def test_numbers_that_no_type_holds_are_refused(values: list[str], spec: dict[st
 def test_kept_cells_that_would_become_equal_are_refused() -> None:
     rows, forms = release(["1", "2"], [0, 0])
     with pytest.raises(InputError, match="spells one value in several ways"):
-        typed_table(rows.with_columns(kept=pl.Series(["5", "5.0"])), policy(), forms)
+        check_kept(two := rows.with_columns(kept=pl.Series(["5", "5.0"])), typed_table(two, policy(), forms), policy())
 
 
 def test_other_columns_have_types() -> None:

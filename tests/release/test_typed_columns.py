@@ -167,6 +167,15 @@ def test_a_release_of_several_tables_is_not_written_as_columns(tmp_path: Path) -
         release.write(tmp_path / "r.csv", release_format="columns")
 
 
+def test_a_format_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+    unknown: Any = "Columns"
+    with pytest.raises(InputError, match="text or columns, not as 'Columns'"):
+        made(tmp_path).write(tmp_path / "r.csv", release_format=unknown)
+    with pytest.raises(InputError, match="text or columns"):
+        steps.anonymize(table(), policy(tmp_path), out=tmp_path / "r.csv", release_format=unknown)
+    assert not (tmp_path / "r.csv").exists()
+
+
 @pytest.mark.parametrize("engine", ["disk", "spark"])
 def test_other_engines_refuse_typed_columns(tmp_path: Path, engine: Any) -> None:
     table().write_csv(tmp_path / "t.csv")

@@ -160,6 +160,9 @@ def parsed_lists(column: pl.Series) -> pl.Series:
     if column.dtype == TEXTS:
         return column
     different = column.unique(maintain_order=True)
-    lists = pl.Series([json.loads(text) for text in different], dtype=TEXTS)
+    try:
+        lists = pl.Series([json.loads(text) for text in different], dtype=TEXTS)
+    except (TypeError, ValueError):
+        raise InputError(f"column '{column.name}' holds something else than lists") from None
     places = column.replace_strict(different, np.arange(len(different)), return_dtype=pl.Int64)
     return lists.gather(places)

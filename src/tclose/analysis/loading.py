@@ -16,9 +16,8 @@ from tclose.policy import Policy
 from tclose.recode.forms import guessed_form
 from tclose.recode.spelling import Form, RangeCell, SetCell, readings
 from tclose.recode.typed import CLASS, CLASS_SIZE, LABEL, LOW, MEAN, SUFFIXES, typed_table
-from tclose.recode.typed_values import typed
+from tclose.recode.typed_values import USE_TEXT, typed
 from tclose.recode.untyped import suffixes_of, text_table
-from tclose.release.certificate import Certificate
 from tclose.release.certificate import load as load_certificate
 from tclose.release.finding import files_of
 from tclose.table import read
@@ -58,7 +57,7 @@ def load(
     """
     if as_ not in ("polars", "pandas"):
         raise InputError(f"a release is loaded as a polars or a pandas frame, not as '{as_}'")
-    frame, roles = _from_file(release) if certificate is None else _certified(release, certificate)
+    frame, roles = _from_file(release, means) if certificate is None else _certified(release, certificate)
     unknown = [name for name in means if name not in frame.columns]
     if unknown:
         raise InputError(f"the release has no column '{unknown[0]}'")
@@ -79,31 +78,32 @@ def _certified(release: str | Path, certificate: str | Path) -> tuple[pl.DataFra
     problems = files.problems()
     if frame is None or problems:
         raise InputError(problems[0])
-    return frame, _Roles(promised.policy, promised.release_format == "columns", _withheld(promised))
+    columns = promised.release_format == "columns"
+    if columns:
+        text_table(frame, promised.policy)  # refuses cells that do not fit together
+    return frame, _Roles(promised.policy, columns, promised.withheld if isinstance(promised.withheld, int) else 0)
 
 
-def _withheld(promised: Certificate) -> int:
-    return promised.withheld if isinstance(promised.withheld, int) else 0
-
-
-def _from_file(release: str | Path) -> tuple[pl.DataFrame, _Roles]:
+def _from_file(release: str | Path, means: Collection[str]) -> tuple[pl.DataFrame, _Roles]:
     """Read a release without a certificate, and recognise its quasi-identifiers."""
     frame = read(release)
     columns = {CLASS, CLASS_SIZE} <= {*frame.columns}
-    quasi = _typed_names(frame) if columns else [each.name for each in frame.iter_columns() if _is_generalised(each)]
+    generalised = (each.name for each in frame.iter_columns() if each.name in means or _is_generalised(each))
+    quasi = _typed_names(frame) if columns else list(generalised)
     if not quasi:
         raise InputError("no column of the release looks like a quasi-identifier: give its certificate")
     return frame, _Roles(Policy.from_dict({"quasi": quasi, "k": 2}), columns)
 
 
 def _typed_names(frame: pl.DataFrame) -> list[str]:
-    """Return the names that the quasi-identifiers of typed columns had."""
-    names = [
-        column.name if _is_list(column) else column.name.removesuffix(LOW).removesuffix(MEAN)
-        for column in frame.iter_columns()
-        if _is_list(column) or column.name.endswith((LOW, MEAN))
-    ]
-    return [name for name in names if suffixes_of(frame.columns, name)]
+    """Return the names that the quasi-identifiers of typed columns had, in the order of the columns."""
+    names = []
+    for column in frame.iter_columns():
+        suffix = next((suffix for suffix in (LOW, MEAN) if column.name.endswith(suffix)), "")
+        name = column.name.removesuffix(suffix)
+        if _is_list(column) if not suffix else suffix in (suffixes_of(frame.columns, name) or ()):
+            names.append(name)
+    return names
 
 
 def _is_list(column: pl.Series) -> bool:
@@ -132,21 +132,20 @@ def _typed_text(frame: pl.DataFrame, roles: _Roles, means: Collection[str]) -> p
             raise InputError(f"the release has no column '{name}'")
         texts = frame[name].alias("").cast(pl.String).drop_nulls().unique().to_list()
         forms[name] = guessed_form(texts, mean=name in means)
-    return typed_table(frame, roles.policy, forms)
+    try:
+        return typed_table(frame, roles.policy, forms)
+    except InputError as error:
+        raise InputError(f"the release cannot be loaded: {error.sentence.removesuffix(f': {USE_TEXT}')}") from None
 
 
 def _typed_file(frame: pl.DataFrame, roles: _Roles) -> pl.DataFrame:
-    """Type the columns of a file that may hold text only; its cells must fit together."""
-    text_table(frame, roles.policy)
+    """Type the columns of a file that may hold text only."""
     lists = {name for name in roles.policy.quasi if "" in (suffixes_of(frame.columns, name) or ())}
-    texts = {name + LABEL for name in lists}
-    return pl.DataFrame(
-        {
-            column.name: parsed_lists(column)
-            if column.name in lists
-            else column
-            if column.name in texts
-            else typed(column, roles.policy.missing)
-            for column in frame.iter_columns()
-        }
-    )
+    labels = {name + LABEL for name in lists}
+    columns = {}
+    for column in frame.iter_columns():
+        if column.name in lists:
+            columns[column.name] = parsed_lists(column)
+        else:
+            columns[column.name] = column if column.name in labels else typed(column, roles.policy.missing)
+    return pl.DataFrame(columns)

@@ -76,7 +76,7 @@ def typed_table(
         if column.name in policy.quasi:
             columns |= _quasi(column, policy, forms[column.name], lists)
         else:
-            columns[column.name] = _as_it_is(column, policy)
+            columns[column.name] = typed(column, policy.missing)
     classes = classes_of(published[list(policy.visible)])
     labels = classes.labels_by_row()
     columns[CLASS] = pl.Series(labels + 1, dtype=pl.Int64)
@@ -84,12 +84,11 @@ def typed_table(
     return pl.DataFrame(columns)
 
 
-def _as_it_is(column: pl.Series, policy: Policy) -> pl.Series:
-    """Type a column that is published as it is; kept cells that form two classes must not become equal."""
-    cells = typed(column, policy.missing)
-    if column.name in policy.keep and cells.n_unique() < column.n_unique():
-        raise InputError(f"column '{column.name}' spells one value in several ways: {USE_TEXT}")
-    return cells
+def check_kept(published: pl.DataFrame, made: pl.DataFrame, policy: Policy) -> None:
+    """Refuse kept cells that are different as text and equal as values: a reader would see fewer classes."""
+    for name in policy.keep:
+        if made[name].n_unique() < published[name].n_unique():
+            raise InputError(f"column '{name}' spells one value in several ways: {USE_TEXT}")
 
 
 @dataclass(frozen=True)

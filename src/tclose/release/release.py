@@ -100,7 +100,7 @@ class PreparedRelease:
         tables = TableFiles.of(Path(path), self.layout.marks, part_rows)
         check_targets([*paths.values(), *tables.files], force=force)
         self._warn_of_leftovers(Path(path))
-        columns = None if release_format == "text" else TypedColumns.of(self.layout, self.policy)
+        columns = TypedColumns.of(release_format, self.layout, self.policy)
         give_back_memory()
         with pending({**paths, **tables.targets}, private={"record", "bound_proof"}, force=force) as files:
             spelled = self.layout.frames if columns is None else (columns.written(tables.kind),)

@@ -26,7 +26,7 @@ from tclose.release.publication import Demonstration, Publication
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
-from tclose.release.typed_columns import check_columns
+from tclose.release.typed_columns import check_release_format
 from tclose.steps.given import as_labelled, check_population, check_profile, check_report_libraries
 from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
@@ -88,8 +88,7 @@ def anonymize(
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
-    if release_format == "columns":
-        check_columns(method, asked)
+    check_release_format(release_format, method, asked)
     check_keys(asked)
     sources = [*sources_of(table, policy, asked), *endorsement.sources]
     signed, described = endorsement.files(certificate), description_files(Path(out), describe)
