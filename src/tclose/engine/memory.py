@@ -35,6 +35,7 @@ from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import created, tool
 from tclose.release.presence import Population, check_presence, presence_findings
 from tclose.release.published import ReleaseInput
+from tclose.release.record import Notes, RecordedSeed
 from tclose.release.release import PreparedRelease, Release
 from tclose.release.scenes import ANONYMIZER, Adversary
 from tclose.table import CodedTable, encode, encode_quietly, to_polars
@@ -270,7 +271,8 @@ def prepare(
         table=name,
         loss=policy.chosen_loss if lowers_loss(method, settings) else None,
     )
-    return PreparedRelease(layout, about, policy, kind, random_seed, leaks)
+    notes = Notes.of(given.table, settings)
+    return PreparedRelease(layout, about, policy, kind, random_seed, leaks, notes=notes)
 
 
 def population_of(table: CodedTable, policy: Policy, method: str | None = None) -> Population | None:
@@ -292,7 +294,9 @@ def _laid_out(given: ReleaseInput, method: str, settings: Mapping[str, Any]) -> 
 
 
 def given_seed(seed: int) -> int:
-    """Take a seed that somebody chose, with a warning."""
+    """Take a seed that somebody chose, with a warning; one of a record was not chosen."""
+    if isinstance(seed, RecordedSeed):
+        return seed
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise PolicyError("a seed is a whole number of at least 0")
     warnings.warn(

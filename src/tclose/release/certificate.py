@@ -226,6 +226,27 @@ class Origin:
         return _given({"files": [*self.files] or None, "table": self.table, "created": self.created, "tool": self.tool})
 
 
+@dataclass(frozen=True)
+class Batch:
+    """The rows that a release adds to the one before: anyone who has both can count them."""
+
+    number: int  # of additions so far
+    rows: int
+    joined: int  # classes of the release before
+    formed: int  # new classes
+    classes_formed: int
+
+    @classmethod
+    def from_dict(cls, given: Any) -> Batch | None:
+        """Read what a certificate says; None where it says nothing."""
+        if given is None:
+            return None
+        figures = [given[name] for name in cls.__match_args__]
+        if any(isinstance(figure, bool) or not isinstance(figure, int) or figure < 0 for figure in figures):
+            raise ValueError("not a batch")
+        return cls(*figures)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
     """The policy, what was found, what it cost, and the fingerprints of the release's files."""
@@ -252,6 +273,8 @@ class Certificate:
     temper: Tempering | None = None  # of a release whose rows were swapped at random
     presence: PresenceClaim | None = None  # of a release for which δ-presence was asked
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
+    previous: tuple[str, ...] = ()  # fingerprints of the certificates of earlier releases of the same source
+    batch: Batch | None = None  # the rows that were added to the release before
     format: int = NEWEST
 
     @property
@@ -317,6 +340,8 @@ class Certificate:
         content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
         content |= _given({"presence": None if self.presence is None else self.presence.to_dict()})
         content |= {} if self.bound is None else self.bound.to_dict()
+        content |= {"previous": list(self.previous)} if self.previous else {}
+        content |= _given({"batch": None if self.batch is None else dict(vars(self.batch))})
         content |= {"measures": self.measures, **self.claims.to_dict()}
         entries = [file.entry for file in self.files]
         content |= entries_json(entries, self.format, several=self.layout not in ONE_TABLE)
@@ -354,6 +379,8 @@ class Certificate:
             temper=Tempering.from_dict(content.get("temper")),
             presence=PresenceClaim.from_dict(content.get("presence")),
             bound=BoundClaim.from_dict(content),
+            previous=_previous(content),
+            batch=Batch.from_dict(content.get("batch")),
             format=number,
         )
 
@@ -440,6 +467,14 @@ def _layout(content: Mapping[str, Any]) -> LayoutName:
     if not several:
         return "one table"
     return "both" if content["policy"].get("both") else "projections"
+
+
+def _previous(content: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fingerprints of earlier certificates; older certificates name none."""
+    previous = content.get("previous", [])
+    if not isinstance(previous, list) or not all(isinstance(digest, str) for digest in previous):
+        raise ValueError("not a list of fingerprints")
+    return tuple(previous)
 
 
 def _loss(content: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,6 +29,7 @@ from tclose.release.layouts.projections import marks_of
 from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
 from tclose.release.naming import file_name
+from tclose.release.record import Notes, confirm_replay, record_bytes
 from tclose.release.table_files import FinishedFile, TableFiles
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars
@@ -52,6 +52,7 @@ class PreparedRelease:
     seed: int
     leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
     bound: LowerBound | None = None  # on the detail lost, if asked for
+    notes: Notes = field(default_factory=Notes)  # for the record, if one is written
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -90,7 +91,9 @@ class PreparedRelease:
             frames = (GUARDS[NEWEST].guarded(frame) if guard_formulas else frame for frame in self.layout.frames)
             finished = tables.write(files, frames)
             written = self._confirmed(finished, guard_formulas, progress)
-            contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
+            contents = {"certificate": written.certificate.to_bytes()}
+            if "record" in files:
+                contents["record"] = self._record(written, contents["certificate"], paths.get("certificate"), part_rows)
             contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
             contents |= {} if page is None else _page(page, written)
             for what in contents.keys() & files.keys() - {"report"}:
@@ -117,15 +120,25 @@ class PreparedRelease:
             raise not_judged_as_written(error) from None
         release = Release(self, tuple(table.result for table in judged))
         names = [WrittenFile(file_name(name), frame.height, digest) for table in read for name, digest, frame in table]
+        confirm_replay(self.seed, [file.sha256 for file in names], self.about.version)
         certificate = self.layout.certificate(self.about, release.results, names)
         certificate = with_sizes(certificate, [each.table.classes.sizes for each in judged], self.policy.k)
         exposed = exposed_rows(judged, self.policy)
         certified = replace(certificate, guard=NEWEST if guard_formulas else 0)
         return WrittenRelease(release, certified, judged, exposed)
 
-    def _record(self) -> bytes:
-        notes = {"seed": self.seed, "method": self.about.method, "version": self.about.version}
-        return (json.dumps(notes) + "\n").encode()
+    def _record(self, written: WrittenRelease, certificate: bytes, path: Path | None, part_rows: int | None) -> bytes:
+        certified, one_table = written.certificate, self.layout.marks == ("",) and self.layout.comparable
+        about = {**vars(self.about), "judged_by": self.about.settings, "part_rows": part_rows}
+        return record_bytes(
+            self.notes,
+            self.policy,
+            seed=self.seed,
+            about={**about, "guard_formulas": certified.guard_formulas},
+            files=[WrittenFile(file.name, file.rows or 0, file.sha256 or "") for file in certified.files],
+            certificate=(None if path is None else file_name(path), certificate),
+            table=written.judged[0].table if one_table else None,
+        )
 
     def _warn_of_leftovers(self, path: Path) -> None:
         """Warn about a projection that an earlier release, of more tables, left beside this one."""

@@ -23,6 +23,7 @@ from tclose.release.publication import Demonstration, Publication
 from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
+from tclose.steps.applying import Applied, apply
 from tclose.steps.judging import (
     ENGINES,
     PUBLISHING_ENGINES,
@@ -59,6 +60,7 @@ __all__ = [
     "PROOF_STAYS",
     "PUBLISHING_ENGINES",
     "RELEASE",
+    "Applied",
     "Attacks",
     "BoundVerification",
     "CheckResult",
@@ -82,6 +84,7 @@ __all__ = [
     "Trial",
     "Verification",
     "anonymize",
+    "apply",
     "attack",
     "bound",
     "check",
