@@ -22,13 +22,14 @@ from tclose.engine.memory import given_seed
 from tclose.engine.new_rows import NewRows, Released, labels_by_text
 from tclose.errors import Infeasible
 from tclose.partition import DEFAULT_METHOD
+from tclose.partition.balancing import balanced
 from tclose.partition.joining import GroupJudge, accepted, joined, trimmed
 from tclose.partition.split import split
 from tclose.policy import Policy
 from tclose.policy.derived import scaled
 from tclose.privacy.feasibility import Publishable
 from tclose.recode.frame import ordered, recoded
-from tclose.release.differences import all_hold
+from tclose.release.differences import all_hold, differences
 from tclose.table import CodedTable, encode_quietly
 from tclose.table.classes import Classes, classes_of
 from tclose.types import Ints, Repeating, stretch
@@ -107,15 +108,23 @@ class Joining:
     def _chosen(self) -> Ints:
         """Leave out the new rows that would move the distribution too far from a class of the release."""
         self.told(0.05, "comparing with the release")
-        codes = [column.codes for column in self._table(np.arange(len(self.new))).sensitive.values()]
-        order = np.lexsort([column[len(self.released.frame) :] for column in reversed(codes)]) if codes else None
-        rows = np.arange(len(self.new)) if order is None else order
+        everything, old = self._table(np.arange(len(self.new))), len(self.released.frame)
+        groups = list(differences(self.labels, self.released.batches, newest=int(self.released.batches.max())))
+        published = Classes(np.concatenate([g.rows for g in groups]), np.concatenate([g.sizes for g in groups]))
+        rows = balanced(everything, self.released.policy, published, np.arange(old, len(everything)), self.told.beat)
+        kinds = GroupJudge(everything, self.released.policy).kinds[old:]
+        first, later = (
+            part[np.argsort(kinds[part], kind="stable")].tolist()
+            for part in (rows - old, np.setdiff1d(np.arange(len(self.new)), rows - old))
+        )
 
         def hold(chosen: list[int]) -> bool:
             table = self._table(np.array(chosen, dtype=np.int64))
             return all_hold(table, self.released.policy, self.labels, self.released.batches)
 
-        return np.sort(np.array(accepted(rows.tolist(), hold, TRIES), dtype=np.int64))
+        kept = accepted(first, hold, TRIES)
+        more = accepted(later, lambda part: hold([*kept, *part]), TRIES // 2)
+        return np.sort(np.array([*kept, *more], dtype=np.int64))
 
     def _joined(self, rows: Ints, judge: GroupJudge) -> list[Group]:
         """Let classes take rows that fit their cells, those first that fit the fewest rows."""

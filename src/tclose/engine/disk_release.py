@@ -21,7 +21,7 @@ import polars as pl
 from tclose.engine.compiling import announced
 from tclose.engine.disk import counted
 from tclose.engine.in_parts.buckets import FinishedBucket, buckets_for, by_bucket, finished_bucket
-from tclose.engine.in_parts.finishing import ReleaseInParts, Totals, judging_policy, record_of
+from tclose.engine.in_parts.finishing import ReleaseInParts, Totals, judging_policy
 from tclose.engine.in_parts.learning import Learned, Learning
 from tclose.engine.in_parts.planning import PartPlan, PieceCounts, whole_of_part
 from tclose.engine.in_parts.refusing import check_in_parts
@@ -37,7 +37,9 @@ from tclose.privacy.counted import JudgedCounts, judge_counted
 from tclose.privacy.group_counts import counted_by_person
 from tclose.privacy.judge import check_groups
 from tclose.release.files import Pending, give_back_memory, pending, publish, sha256
-from tclose.release.naming import created
+from tclose.release.layouts import WrittenFile
+from tclose.release.naming import created, file_name
+from tclose.release.record import Notes, confirm_replay, record_bytes
 from tclose.release.release import not_judged_as_written
 from tclose.table import CountedTable
 from tclose.table.batches import TableOnDisk, changed
@@ -60,6 +62,7 @@ class Asked:
     seed: int | None
     resume: bool
     name: str | None  # of the table, for the certificate
+    table_sha256: str | None = None  # of a table of one file, for the record
 
 
 def anonymize(
@@ -85,7 +88,10 @@ def anonymize(
         files.lie_in(work.path)
         run = _Run(source, policy, asked, seed, work, told)
         release = run.published(files, begun)
-        contents = {"certificate": release.certificate.to_bytes(), "record": record_of(seed)}
+        contents = {"certificate": release.certificate.to_bytes()}
+        if "record" in others:
+            contents["record"] = _record(release, policy, asked, seed, others.get("certificate"))
+        confirm_replay(seed, [str(file.sha256) for file in release.certificate.files], version("tclose"))
         for what in contents.keys() & others.keys():
             held[what].write(partial(_put, contents[what]))
         publish(held[what] for what in (*others, "release"))
@@ -308,6 +314,21 @@ def _request(source: TableOnDisk, policy: Policy, asked: Asked) -> dict[str, Any
         "part_rows": asked.part_rows,
         "version": version("tclose"),
     }
+
+
+def _record(release: ReleaseInParts, policy: Policy, asked: Asked, seed: int, path: Path | None) -> bytes:
+    """Return the record; it lists no classes, of which a large table has too many."""
+    certificate = release.certificate
+    about = {name: getattr(certificate, name) for name in ("method", "version", "table", "withheld", "guard_formulas")}
+    return record_bytes(
+        Notes(options={METHODS[DEFAULT_METHOD].option: asked.effort}, engine="disk", table_sha256=asked.table_sha256),
+        policy,
+        seed=seed,
+        about={**about, "part_rows": asked.part_rows, "judged_by": certificate.settings},
+        files=[WrittenFile(file.name, file.rows or 0, str(file.sha256)) for file in certificate.files],
+        certificate=(None if path is None else file_name(path), certificate.to_bytes()),
+        table=None,
+    )
 
 
 def _drawn() -> int:

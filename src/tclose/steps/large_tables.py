@@ -14,6 +14,7 @@ from tclose.policy import Policy
 from tclose.release.formats import ARROW
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
+from tclose.release.record import file_digest
 from tclose.table.batches import table_on_disk
 from tclose.types import Progress, stretch
 
@@ -82,6 +83,7 @@ class LargeTable:
             seed=None if seed is None else memory.given_seed(seed),
             resume=resume,
             name=table_name(self.table),
+            table_sha256=None if others.get("record") is None else file_digest(self.table),
         )
         paths = {name: Path(path) for name, path in others.items() if path is not None}
         source = table_on_disk(self.table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,14 @@ from tclose.release.files import check_new
 from tclose.release.layouts import check_both
 from tclose.release.naming import table_name
 from tclose.release.publication import Demonstration, Publication
+from tclose.release.record import file_digest
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
 from tclose.steps.given import as_frame, check_report_libraries
 from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
+from tclose.steps.replaying import Replay
 from tclose.table import CodedTable
 from tclose.types import Progress, Repeating, silent, stretch
 
@@ -51,6 +54,7 @@ def anonymize(
     engine: PublishingEngine = "memory",
     master: str | None = None,
     resume: bool = False,
+    replay: str | Path | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Publication:
@@ -63,14 +67,20 @@ def anonymize(
     `disk`. That engine reads a file in batches and splits it in parts, so that it need not fit into memory; `auto`
     chooses it for files of a million rows or more. With `resume`, it continues a run that was killed.
     The engine `spark` does the same on the cluster `master`, and always writes a folder.
+    `replay` is the record of a release, which is repeated byte for byte, or refused.
     """
     from tclose.engine import bounding
 
     asked, told = Policy.of(policy), Repeating(progress)
+    if replay is not None:
+        given = {"options": options, "seed": seed, "engine": engine, "part_rows": part_rows}
+        again = Replay.of(replay, table, asked, Path(out), {**given, "guard_formulas": guard_formulas})
+        method, options, seed, part_rows = again.method, again.options, again.seed, again.part_rows
+        engine, guard_formulas = again.engine, again.guard_formulas
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
-    sources = sources_of(table, policy, asked)
+    sources = [*sources_of(table, policy, asked), *([] if replay is None else [Path(replay)])]
     extra = (certificate, record, report, bound_proof)
     folder = part_rows or (1 if engine == "spark" else None)  # which always writes one
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=folder)
@@ -118,6 +128,8 @@ def _in_memory(
     about: dict[str, Any] = {"kind": kind, "method": method, "seed": seed, "name": table_name(table)}
     prepared = memory.prepare(original, policy, **about, progress=part, options=settings)
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
+    if files["record"] is not None:
+        prepared = replace(prepared, notes=replace(prepared.notes, table_sha256=file_digest(table)))
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(policy, method, settings)
     notes: list[str] = [] if unused is None else [unused]
