@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tclose import Infeasible, LeakWarning, Policy, explain, verify
@@ -92,6 +92,8 @@ def test_every_release_and_every_difference_holds(
         for number, size in enumerate(sizes[1:], start=1):
             new = table(size, rng, first=1000 * number, missing=missing)
             outcome = applied(folder, number, new) if last == number - 1 else None
+            event("published" if outcome and outcome.out else "waiting")
+            event("joined" if outcome and outcome.joined else "no joined")
             if outcome is None or outcome.out is None:
                 assert not (folder / f"r{number}.csv").exists()
                 return

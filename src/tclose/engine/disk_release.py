@@ -37,7 +37,6 @@ from tclose.privacy.counted import JudgedCounts, judge_counted
 from tclose.privacy.group_counts import counted_by_person
 from tclose.privacy.judge import check_groups
 from tclose.release.files import Pending, give_back_memory, pending, publish, sha256
-from tclose.release.layouts import WrittenFile
 from tclose.release.naming import created, file_name
 from tclose.release.record import Notes, confirm_replay, record_bytes
 from tclose.release.release import not_judged_as_written
@@ -325,8 +324,8 @@ def _record(release: ReleaseInParts, policy: Policy, asked: Asked, seed: int, pa
         policy,
         seed=seed,
         about={**about, "part_rows": asked.part_rows, "judged_by": certificate.settings},
-        files=[WrittenFile(file.name, file.rows or 0, str(file.sha256)) for file in certificate.files],
-        certificate=(None if path is None else file_name(path), certificate.to_bytes()),
+        certificate=certificate,
+        certificate_file=None if path is None else file_name(path),
         table=None,
     )
 

@@ -37,7 +37,7 @@ from tclose.release.presence import Population, check_presence, presence_finding
 from tclose.release.published import ReleaseInput
 from tclose.release.record import Notes, RecordedSeed
 from tclose.release.release import PreparedRelease, Release
-from tclose.release.scenes import ANONYMIZER, Adversary
+from tclose.release.scenes import ANONYMIZER, Adversary, twins
 from tclose.table import CodedTable, encode, encode_quietly, to_polars
 from tclose.table.coded import check_columns
 from tclose.table.frames import kind_of, with_one_spelling
@@ -359,7 +359,7 @@ def attack_beside(
     k_anonymous = _k_anonymous(adversary, method, stretch(progress, 0.0, MADE))
     scene = adversary.published(seen)
     if second is not None:
-        scene = scene.with_second(adversary.published(second))
+        scene = scene.with_second(adversary.published(second), twins(seen.published, second.published))
     scenes = {RAW: adversary.raw(), K_ANONYMOUS: adversary.published(k_anonymous), RELEASE: scene}
     import tclose.measure.exchange  # noqa: F401  (loads its kernels, and those of weave)
 

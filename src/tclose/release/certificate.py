@@ -273,7 +273,7 @@ class Certificate:
     temper: Tempering | None = None  # of a release whose rows were swapped at random
     presence: PresenceClaim | None = None  # of a release for which δ-presence was asked
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
-    previous: tuple[str, ...] = ()  # fingerprints of the certificates of earlier releases of the same source
+    previous: tuple[str, ...] = ()  # digests of the certificates of earlier releases of the same source
     batch: Batch | None = None  # the rows that were added to the release before
     format: int = NEWEST
 
@@ -470,7 +470,7 @@ def _layout(content: Mapping[str, Any]) -> LayoutName:
 
 
 def _previous(content: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the fingerprints of earlier certificates; older certificates name none."""
+    """Return the digests of earlier certificates; older certificates name none."""
     previous = content.get("previous", [])
     if not isinstance(previous, list) or not all(isinstance(digest, str) for digest in previous):
         raise ValueError("not a list of fingerprints")

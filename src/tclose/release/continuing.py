@@ -32,7 +32,7 @@ ANEW = "publish it anew, with --record"
 class ContinuedTable(OneTable):
     """One table, whose certificate names the one before it."""
 
-    previous: str  # fingerprint of the certificate before
+    previous: str  # digest of the certificate before
     batch: Batch
 
     def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
@@ -101,6 +101,6 @@ def prepared(
         table=content["table"]["name"],
         loss=None,
     )
-    layout = ContinuedTable(table, record.certificate_sha256, batch)
+    layout = ContinuedTable(table, record.certificate_digest, batch)
     notes = replace(record.notes, batches=batches)
     return PreparedRelease(layout, about, policy, "polars", seed, notes=notes)

@@ -22,7 +22,8 @@ from tclose.distance import Counts
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Builder, CostTable, Policy
 from tclose.policy.settings import exact, spelled
-from tclose.release.layouts.base import WrittenFile
+from tclose.release.certificate import Certificate, CertifiedFile
+from tclose.release.files import sha256
 from tclose.table import CodedTable, Hierarchy
 from tclose.table.costs import Costs
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
@@ -117,15 +118,15 @@ class Record:
         return _policy(self._given("judged_by", Mapping))
 
     @property
-    def files(self) -> list[WrittenFile]:
+    def files(self) -> list[CertifiedFile]:
         """The files of the release: name, rows and fingerprint."""
         entries = self._given("release", list)
-        return [WrittenFile(entry.get("name"), int(entry["rows"]), str(entry["sha256"])) for entry in entries]
+        return [CertifiedFile(entry.get("name"), int(entry["rows"]), str(entry["sha256"])) for entry in entries]
 
     @property
-    def certificate_sha256(self) -> str:
-        """The fingerprint of the certificate."""
-        return str(self._given("certificate", Mapping)["sha256"])
+    def certificate_digest(self) -> str:
+        """The digest that stands in the certificate."""
+        return str(self._given("certificate", Mapping)["digest"])
 
     @property
     def notes(self) -> Notes:
@@ -159,7 +160,7 @@ def load_record(path: str | Path) -> Record:
             raise ValueError("format")
         record = Record(number, seed, str(content["method"]), str(content["version"]), content)
         if number == FORMAT:
-            _ = record.notes, record.policy, record.judged_by, record.files, record.certificate_sha256
+            _ = record.notes, record.policy, record.judged_by, record.files, record.certificate_digest
         return record
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, PolicyError):
         _refuse(path)
@@ -186,7 +187,7 @@ class RecordedSeed(int):
     def of(cls, record: Record) -> RecordedSeed:
         """Take the seed of a record."""
         seed = cls(record.seed)
-        seed.expected = () if record.format == 1 else tuple(file.sha256 for file in record.files)
+        seed.expected = () if record.format == 1 else tuple(str(file.sha256) for file in record.files)
         seed.version = record.version
         return seed
 
@@ -248,8 +249,8 @@ def record_bytes(
     *,
     seed: int,
     about: Mapping[str, Any],
-    files: Sequence[WrittenFile],
-    certificate: tuple[str | None, bytes],
+    certificate: Certificate,
+    certificate_file: str | None,
     table: CodedTable | None,
 ) -> bytes:
     """Return the bytes of a record; `table` is the release as it was judged, where it is one table with classes.
@@ -257,7 +258,7 @@ def record_bytes(
     `about` holds the method, the version, how readers judge, how the files were written, and the table's name.
     """
     asked = notes.policy if notes.policy is not None else written_down(policy).to_dict()
-    name, data = certificate
+    proof = {"name": certificate_file, "sha256": sha256(certificate.to_bytes()), "digest": certificate.digest}
     content = {
         "format": FORMAT,
         "seed": int(seed),
@@ -267,8 +268,8 @@ def record_bytes(
         "policy": asked,
         "policy_sha256": policy_digest(asked),
         "table": {"name": about["table"], "sha256": notes.table_sha256},
-        "release": [{"name": file.name, "rows": file.rows, "sha256": file.sha256} for file in files],
-        "certificate": {"name": name, "sha256": hashlib.sha256(data).hexdigest()},
+        "release": [{"name": f.name, "rows": f.rows, "sha256": f.sha256} for f in certificate.files],
+        "certificate": proof,
         "withheld": about["withheld"],
         "columns": {
             "kinds": notes.kinds,

@@ -93,7 +93,7 @@ class PreparedRelease:
             written = self._confirmed(finished, guard_formulas, progress)
             contents = {"certificate": written.certificate.to_bytes()}
             if "record" in files:
-                contents["record"] = self._record(written, contents["certificate"], paths.get("certificate"), part_rows)
+                contents["record"] = self._record(written, paths.get("certificate"), part_rows)
             contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
             contents |= {} if page is None else _page(page, written)
             for what in contents.keys() & files.keys() - {"report"}:
@@ -127,7 +127,7 @@ class PreparedRelease:
         certified = replace(certificate, guard=NEWEST if guard_formulas else 0)
         return WrittenRelease(release, certified, judged, exposed)
 
-    def _record(self, written: WrittenRelease, certificate: bytes, path: Path | None, part_rows: int | None) -> bytes:
+    def _record(self, written: WrittenRelease, path: Path | None, part_rows: int | None) -> bytes:
         certified, one_table = written.certificate, self.layout.marks == ("",) and self.layout.comparable
         about = {**vars(self.about), "judged_by": self.about.settings, "part_rows": part_rows}
         return record_bytes(
@@ -135,8 +135,8 @@ class PreparedRelease:
             self.policy,
             seed=self.seed,
             about={**about, "guard_formulas": certified.guard_formulas},
-            files=[WrittenFile(file.name, file.rows or 0, file.sha256 or "") for file in certified.files],
-            certificate=(None if path is None else file_name(path), certificate),
+            certificate=certified,
+            certificate_file=None if path is None else file_name(path),
             table=written.judged[0].table if one_table else None,
         )
 
