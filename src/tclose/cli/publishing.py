@@ -34,6 +34,7 @@ from tclose.errors import InputError
 @click.option("--certificate", type=FILE, help="Write the certificate here: what was proved about the release.")
 @click.option("--record", type=FILE, help="Write what --replay and apply need here, readable by you alone.")
 @click.option("--replay", type=FILE, metavar="RECORD", help="Repeat the release that this record is of, byte for byte.")
+@click.option("--room", default="0", metavar="SHARE", help="Leave this share of every t to rows that apply adds later.")
 @click.option("--report", type=FILE, help="Write an HTML page about the release here.")
 @click.option("--public", is_flag=True, help="Leave out of the page everything about the original table.")
 @click.option(
@@ -75,6 +76,7 @@ def anonymize(
     certificate: Path | None,
     record: Path | None,
     replay: Path | None,
+    room: str,
     report: Path | None,
     public: bool,
     guard_formulas: bool,
@@ -109,6 +111,7 @@ def anonymize(
             certificate=certificate,
             record=record,
             replay=replay,
+            room=room,
             report=report,
             public=public,
             guard_formulas=guard_formulas,

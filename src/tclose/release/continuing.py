@@ -93,7 +93,7 @@ def prepared(
     about = About(
         version=version,
         method=record.method,
-        settings=content["judged_by"],
+        settings=policy.to_dict(),
         withheld=int(content.get("withheld", 0)),
         counted="rows",
         tool=tool(),

@@ -21,6 +21,7 @@ import polars as pl
 from tclose.distance import Counts
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Builder, CostTable, Policy
+from tclose.policy.derived import with_levels
 from tclose.policy.settings import exact, spelled
 from tclose.release.certificate import Certificate, CertifiedFile
 from tclose.release.files import sha256
@@ -47,6 +48,11 @@ class Notes:
     table_sha256: str | None = None  # of the file of the original table
     batches: Ints | None = None  # the batch that each published row came with, counted from 0; None for one batch
     policy: Mapping[str, Any] | None = None  # as it was asked for, if it is known without its files
+    room: Fraction = Fraction(0)  # the share of every t that the first release left unused for later batches
+
+    def with_room(self, asked: Policy, room: Fraction) -> Notes:
+        """Note what was asked for, of which every t was lowered by a share."""
+        return replace(self, policy=written_down(asked).to_dict(), room=room) if room else self
 
     @classmethod
     def of(cls, table: CodedTable, options: Mapping[str, Any]) -> Notes:
@@ -114,8 +120,14 @@ class Record:
 
     @property
     def judged_by(self) -> Policy:
-        """The policy by which a reader judges the release."""
-        return _policy(self._given("judged_by", Mapping))
+        """The policy by which a reader judges the release; a first release may hold a smaller t, for later batches."""
+        levels = {name: spec.t for name, spec in self.policy.required.items() if spec.t is not None}
+        return with_levels(_policy(self._given("judged_by", Mapping)), levels)
+
+    @property
+    def room(self) -> Fraction:
+        """The share of every t that the first release left unused."""
+        return exact(self.content.get("room", 0))
 
     @property
     def files(self) -> list[CertifiedFile]:
@@ -142,6 +154,7 @@ class Record:
             table_sha256=table.get("sha256") if isinstance(table, Mapping) else None,
             batches=_unrolled(self._given("batches", list)),
             policy=self._given("policy", Mapping),
+            room=self.room,
         )
 
     def _given(self, name: str, kind: Any) -> Any:
@@ -265,6 +278,7 @@ def record_bytes(
         **{key: about[key] for key in ("method", "version", "part_rows", "guard_formulas", "judged_by")},
         "options": notes.options,
         "engine": notes.engine,
+        "room": spelled(notes.room),
         "policy": asked,
         "policy_sha256": policy_digest(asked),
         "table": {"name": about["table"], "sha256": notes.table_sha256},

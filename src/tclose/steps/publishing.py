@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tclose.measure.attack import Attacks
 from tclose.measure.lost import LostDetail
 from tclose.partition import DEFAULT_METHOD, check_suited, method_and_options
 from tclose.policy import Policy, PolicyLike
+from tclose.policy.derived import scaled
 from tclose.policy.paths import check_name
 from tclose.release.beside import Beside
 from tclose.release.files import check_new
@@ -26,7 +28,7 @@ from tclose.release.targets import check_release_targets, sources_of
 from tclose.steps.given import as_frame, check_report_libraries
 from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
-from tclose.steps.replaying import Replay
+from tclose.steps.replaying import Replay, checked_room
 from tclose.table import CodedTable
 from tclose.types import Progress, Repeating, silent, stretch
 
@@ -55,6 +57,7 @@ def anonymize(
     master: str | None = None,
     resume: bool = False,
     replay: str | Path | None = None,
+    room: float | str | Fraction = 0,
     force: bool = False,
     progress: Progress = silent,
 ) -> Publication:
@@ -67,16 +70,17 @@ def anonymize(
     `disk`. That engine reads a file in batches and splits it in parts, so that it need not fit into memory; `auto`
     chooses it for files of a million rows or more. With `resume`, it continues a run that was killed.
     The engine `spark` does the same on the cluster `master`, and always writes a folder.
-    `replay` is the record of a release, which is repeated byte for byte, or refused.
+    `replay` is the record of a release, which is repeated byte for byte, or refused. `room` is the share of every t
+    that the classes leave unused, so that batches which `apply` adds later may move the table's distribution.
     """
     from tclose.engine import bounding
 
-    asked, told = Policy.of(policy), Repeating(progress)
+    asked, told, room = Policy.of(policy), Repeating(progress), checked_room(room)
     if replay is not None:
         given = {"options": options, "seed": seed, "engine": engine, "part_rows": part_rows}
-        again = Replay.of(replay, table, asked, Path(out), {**given, "guard_formulas": guard_formulas})
+        again = Replay.of(replay, table, asked, Path(out), {**given, "guard_formulas": guard_formulas, "room": room})
         method, options, seed, part_rows = again.method, again.options, again.seed, again.part_rows
-        engine, guard_formulas = again.engine, again.guard_formulas
+        engine, guard_formulas, room = again.engine, again.guard_formulas, again.room
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
@@ -86,6 +90,7 @@ def anonymize(
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=folder)
     settings = {**preset, **(options or {})}
     whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
+    whole["room for new rows"] = room > 0
     large = LargeTable(table, asked, Path(out), method, settings, [what for what, needed in whole.items() if needed])
     beside = {"certificate": certificate, "record": record}
     common: dict[str, Any] = {"seed": seed, "part_rows": part_rows, "force": force}
@@ -95,7 +100,7 @@ def anonymize(
         check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
     files = {**beside, "report": report, "bound_proof": bound_proof}
-    writing = {**common, "public": public, "guard_formulas": guard_formulas}
+    writing = {**common, "public": public, "guard_formulas": guard_formulas, "room": room}
     return _in_memory(table, asked, Path(out), files, method, settings, seconds, **writing, told=told)
 
 
@@ -112,6 +117,7 @@ def _in_memory(
     public: bool,
     guard_formulas: bool,
     part_rows: int | None,
+    room: Fraction,
     force: bool,
     told: Repeating,
 ) -> Publication:
@@ -120,6 +126,7 @@ def _in_memory(
     from tclose.engine.estimate import losses_with_estimates
 
     told(0.0, "reading")
+    asked, policy = policy, scaled(policy, 1 - room) if room else policy
     kind, original = memory.read_for_release(as_frame(table, policy), policy)
     search = None if seconds is None else bounding.BoundSearch.of(original, policy, seconds)
     split, judged = (0.9, 1.0) if files["report"] is None else (PAGE_SPLIT, PAGE_JUDGED)
@@ -129,7 +136,8 @@ def _in_memory(
     prepared = memory.prepare(original, policy, **about, progress=part, options=settings)
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
     if files["record"] is not None:
-        prepared = replace(prepared, notes=replace(prepared.notes, table_sha256=file_digest(table)))
+        notes_of_record = replace(prepared.notes, table_sha256=file_digest(table)).with_room(asked, room)
+        prepared = replace(prepared, notes=notes_of_record)
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(policy, method, settings)
     notes: list[str] = [] if unused is None else [unused]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from tclose.errors import InputError
 from tclose.policy import Policy
+from tclose.policy.settings import exact
 from tclose.release.record import (
     Record,
     RecordedSeed,
@@ -19,7 +21,7 @@ from tclose.release.record import (
 )
 from tclose.steps.judging import PublishingEngine
 
-GIVEN = "--replay takes the method, its options, the seed, the engine, --part-rows and --guard-formulas from the record"
+GIVEN = "--replay takes the method, its options, the seed, --room, --part-rows and --guard-formulas from the record"
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Replay:
     engine: PublishingEngine
     part_rows: int | None
     guard_formulas: bool
+    room: Fraction = Fraction(0)
 
     @classmethod
     def of(cls, path: str | Path, table: Any, policy: Policy, out: Path, asked: Mapping[str, Any]) -> Replay:
@@ -45,12 +48,13 @@ class Replay:
         seed = RecordedSeed.of(record)
         if record.format == 1:
             rest = {name: asked[name] for name in ("options", "engine", "part_rows", "guard_formulas")}
-            return cls(method=record.method, seed=seed, **rest)
-        if asked["options"] or asked["part_rows"] is not None or asked["guard_formulas"]:
+            return cls(method=record.method, seed=seed, room=asked["room"], **rest)
+        if asked["options"] or asked["part_rows"] is not None or asked["guard_formulas"] or asked["room"]:
             raise InputError(GIVEN)
         _check(record, table, policy, out)
         engine: PublishingEngine = "disk" if record.engine == "disk" else "memory"
-        return cls(record.method, record.options, seed, engine, record.part_rows, record.guard_formulas)
+        made = (record.method, record.options, seed, engine, record.part_rows, record.guard_formulas)
+        return cls(*made, record.room)
 
 
 def _check(record: Record, table: Any, policy: Policy, out: Path) -> None:
@@ -70,3 +74,14 @@ def _check(record: Record, table: Any, policy: Policy, out: Path) -> None:
     name = record.files[0].name
     if record.part_rows is None and name is not None and Path(name).suffix.lower() != out.suffix.lower():
         raise InputError(f"the release was written as {Path(name).suffix}, so name --out a file of this ending")
+
+
+def checked_room(room: Any) -> Fraction:
+    """Read the share of every t that is left unused."""
+    try:
+        share = exact(room)
+    except (ValueError, ArithmeticError, TypeError):
+        share = Fraction(-1)
+    if not 0 <= share < 1:
+        raise InputError("the room for new rows is a share of every t: from 0 to less than 1")
+    return share
