@@ -85,6 +85,11 @@ class Joining:
         """The class of every row of the release."""
         return self.classes.labels_by_row()
 
+    @property
+    def _least(self) -> int:
+        """The smallest group that is worth a search: the release has no smaller class, and was made of more rows."""
+        return int(self.classes.sizes.min())
+
     def run(self) -> Joined:
         """Choose rows, let them join, form classes, and keep the groups that hold together."""
         rows = self._chosen() if len(self.new) else np.zeros(0, dtype=np.int64)
@@ -138,7 +143,7 @@ class Joining:
             return links.fit(kinds, np.full(len(kinds), number))[links.row_of[rows]]
 
         place = np.arange(len(rows)) + old
-        taken = joined(fitting, order, place, judge, self.told.beat)
+        taken = joined(fitting, order, place, judge, self._least, self.told.beat)
         return [self._into(number, rows[group - old]) for number, group in taken.items()]
 
     def _into(self, number: int, rows: Ints) -> Group:
@@ -156,7 +161,9 @@ class Joining:
         old, place = len(self.released.frame), np.searchsorted(chosen, rest)
         kept = classes_of(self.new.cells[rest][list(self.released.policy.keep)]) if self.released.policy.keep else None
         parts = [place] if kept is None else [place[kept.members(number)] for number in range(len(kept))]
-        admitted = [found for part in parts if (found := trimmed(part + old, judge, self.told.beat)) is not None]
+        admitted = [
+            found for part in parts if (found := trimmed(part + old, judge, self._least, self.told.beat)) is not None
+        ]
         if not admitted:
             return []
         behind = np.sort(np.concatenate(admitted))

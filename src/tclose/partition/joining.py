@@ -16,13 +16,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from tclose.policy import Policy
+from tclose.policy import MODELS, Policy
 from tclose.privacy.judge import CountsOfRows, distance_of, verdicts
 from tclose.table import CodedTable
 from tclose.table.classes import Classes
 from tclose.types import Beat, Bools, Floats, Ints
 
-SHARE = 8  # one eighth of a group's rows is left out at a time
+SHARE = 6  # one sixth of a group's rows is left out at a time
 MOST_KINDS = 32  # of rows that are tried
 REFUSED = 10.0  # what a model that refuses a group adds to its distance
 BALANCE = 0.01  # how much the squared differences of shares count beside distances
@@ -53,9 +53,15 @@ class GroupJudge:
             shares, sizes = reference / reference.sum(), counts.per_entry(counts.sizes)
             own = counts.counts / sizes
             total += BALANCE * np.add.reduceat(own * own - 2 * own * shares[counts.codes], counts.starts)
-        for verdict in verdicts(self.table, classes, self.policy, without=("t",)):
+        for verdict in verdicts(self.table, classes, self.policy, without=("t",)) if self._more_than_t else ():
             total += REFUSED * ~verdict.judgement.admitted
         return total
+
+    @cached_property
+    def _more_than_t(self) -> bool:
+        """Whether some model besides k and t is asked for."""
+        specs = self.policy.sensitive.values()
+        return any(getattr(spec, model) is not None for spec in specs for model in MODELS if model != "t")
 
     @cached_property
     def kinds(self) -> Ints:
@@ -69,13 +75,14 @@ def _classes(groups: Sequence[Ints]) -> Classes:
     return Classes(np.concatenate(groups), np.array([len(group) for group in groups]))
 
 
-def trimmed(rows: Ints, judge: GroupJudge, beat: Beat) -> Ints | None:
-    """Leave rows out until the rest is admitted as one group; None where fewer than k would be left."""
-    least = max(judge.policy.k, 1)
-    while len(rows) >= least:
+def trimmed(rows: Ints, judge: GroupJudge, least: int, beat: Beat) -> Ints | None:
+    """Leave rows out until the rest is admitted as one group; None where fewer than `least` would be left."""
+    while len(rows):
         beat()
         if judge.admitted([rows])[0]:
             return rows
+        if len(rows) <= least:
+            return None
         rows = np.delete(rows, _worst(rows, judge))
     return None
 
@@ -94,18 +101,19 @@ def _worst(rows: Ints, judge: GroupJudge) -> Ints:
 
 
 def joined(
-    fitting: Callable[[int], Bools], classes: Sequence[int], rows: Ints, judge: GroupJudge, beat: Beat
+    fitting: Callable[[int], Bools], classes: Sequence[int], rows: Ints, judge: GroupJudge, least: int, beat: Beat
 ) -> dict[int, Ints]:
     """Return the rows that join each class: of `rows` those that fit it and no earlier one took, if they are admitted.
 
-    `fitting` tells which of `rows` fit a class. Classes come in the order in which they choose.
+    `fitting` tells which of `rows` fit a class. Classes come in the order in which they choose. Nobody searches for
+    groups of fewer than `least` rows.
     """
     free, taken = np.ones(len(rows), dtype=bool), {}
     for number in classes:
         candidates = np.flatnonzero(free & fitting(number))
         if len(candidates) < max(judge.policy.k, 1):
             continue
-        group = trimmed(rows[candidates], judge, beat)
+        group = trimmed(rows[candidates], judge, least, beat)
         if group is not None:
             taken[number] = group
             free &= ~np.isin(rows, group)
