@@ -201,3 +201,14 @@ def test_formulas_stay_guarded(tclose: Run, folder: Path) -> None:
     assert rows_of("r2.csv") >= rows_of("r1.csv")
     assert ",=flu" not in Path("r2.csv").read_text()
     assert tclose("verify", "r2.csv", "--certificate", "c2.json").status == 0
+
+
+def test_subtracting_the_releases_reveals_no_more(released: Run, folder: Path) -> None:
+    assert released(*APPLY).status == 0
+    (folder / "all.csv").write_text(table(80, 1) + "".join(table(40, 2).splitlines(keepends=True)[1:]))
+    outcome = released("attack", "r1.csv", "r2.csv", "--original", "all.csv", "--policy", "p.toml", "--json")
+    assert outcome.status == 0, outcome.err
+    found = {attack["name"]: attack["release"] for attack in json.loads(outcome.out)["attacks"]}
+    assert found["differencing"]["rows"] == 0
+    assert found["differencing"]["figure"] >= 3
+    assert found["intersection"]["figure"] == 1

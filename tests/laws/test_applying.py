@@ -70,7 +70,7 @@ def applied(folder: Path, number: int, rows: pl.DataFrame) -> Applied:
 @pytest.mark.parametrize("keep", [(), ("sex",)])
 @given(model=st.sampled_from(MODELS), k=st.integers(2, 4), seed=st.integers(0, 2**20), sizes=st.tuples(
     st.integers(20, 60), st.integers(1, 40), st.integers(1, 30)))  # fmt: skip
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_every_release_and_every_difference_holds(
     keep: tuple[str, ...], model: dict[str, Any], k: int, seed: int, sizes: tuple[int, ...]
 ) -> None:
