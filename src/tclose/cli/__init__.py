@@ -14,6 +14,7 @@ import click
 
 from tclose import steps
 from tclose.cli import show
+from tclose.cli.applying import apply
 from tclose.cli.bounding import bound
 from tclose.cli.endings import Ended, clean_up_when_ended
 from tclose.cli.health import doctor
@@ -90,7 +91,22 @@ def cli() -> None:
     """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
 
-for command in (anonymize, attack, bound, check, compare, demo, doctor, explain, init, methods, reproduce, sql, verify):
+for command in (
+    anonymize,
+    apply,
+    attack,
+    bound,
+    check,
+    compare,
+    demo,
+    doctor,
+    explain,
+    init,
+    methods,
+    reproduce,
+    sql,
+    verify,
+):
     cli.add_command(command)
 for command in (keygen, sign):
     cli.add_command(command)

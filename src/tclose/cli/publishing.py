@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from tclose import steps
 from tclose.cli import show
@@ -37,7 +38,9 @@ from tclose.policy.paths import without_password
     help="For tests: the same seed gives the same bytes. Anyone who guesses it can repeat the split.",
 )
 @click.option("--certificate", type=FILE, help="Write the certificate here: what was proved about the release.")
-@click.option("--record", type=FILE, help="Write the seed here, readable by you alone.")
+@click.option("--record", type=FILE, help="Write what --replay and apply need here, readable by you alone.")
+@click.option("--replay", type=FILE, metavar="RECORD", help="Repeat the release that this record is of, byte for byte.")
+@click.option("--room", default="0", metavar="SHARE", help="Leave this share of every t to rows that apply adds later.")
 @click.option("--report", type=FILE, help="Write an HTML page about the release here.")
 @click.option("--public", is_flag=True, help="Leave out of the page everything about the original table.")
 @click.option(
@@ -98,6 +101,8 @@ def anonymize(
     seed: int | None,
     certificate: Path | None,
     record: Path | None,
+    replay: Path | None,
+    room: str,
     report: Path | None,
     public: bool,
     profile: ProfileName | None,
@@ -127,6 +132,8 @@ def anonymize(
         raise click.UsageError("--profile is about the page that --report writes")
     if bound_seconds is not None and not bound and bound_proof is None:
         raise click.UsageError("--bound-seconds is about the bound that --bound searches for")
+    if replay is not None and _says("method", "engine", "effort", "base", "tables"):
+        raise click.UsageError("--replay takes how the release is made from the record: leave such options out")
     options = method_options(method, given, effort=effort, tables=tables, base=base)
     endorsement = endorsement_of(**endorsed)
     with Bar() as bar:
@@ -136,6 +143,8 @@ def anonymize(
             out=out,
             certificate=certificate,
             record=record,
+            replay=replay,
+            room=room,
             report=report,
             public=public,
             profile=profile,
@@ -166,6 +175,12 @@ def anonymize(
     except OSError as error:
         raise InputError(f"the release is complete, but the answer cannot be written: {error.strerror}") from None
     return HOLDS
+
+
+def _says(*names: str) -> bool:
+    """Tell whether one of these options stands on the command line."""
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) is ParameterSource.COMMANDLINE for name in names)
 
 
 @click.command(short_help="Draft a policy for a table.")

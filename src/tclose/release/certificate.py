@@ -236,6 +236,27 @@ class Origin:
         return _given(named)
 
 
+@dataclass(frozen=True)
+class Batch:
+    """The rows that a release adds to the one before: anyone who has both can count them."""
+
+    number: int  # of additions so far
+    rows: int
+    joined: int  # classes of the release before
+    formed: int  # new classes
+    classes_formed: int
+
+    @classmethod
+    def from_dict(cls, given: Any) -> Batch | None:
+        """Read what a certificate says; None where it says nothing."""
+        if given is None:
+            return None
+        figures = [given[name] for name in cls.__match_args__]
+        if any(isinstance(figure, bool) or not isinstance(figure, int) or figure < 0 for figure in figures):
+            raise ValueError("not a batch")
+        return cls(*figures)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
     """The policy, what was found, what it cost, and the fingerprints of the release's files."""
@@ -265,6 +286,7 @@ class Certificate:
     pseudonyms: PseudonymClaims | None = None  # by column, of a release that has some
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
     steward: StewardClaims = field(default_factory=StewardClaims)  # what no release shows: the steward's word
+    batch: Batch | None = None  # the rows that were added to the release before
     format: int = NEWEST
 
     @property
@@ -333,6 +355,7 @@ class Certificate:
         content |= {} if self.pseudonyms is None else {"pseudonyms": claims_json(self.pseudonyms)}
         content |= {} if self.bound is None else self.bound.to_dict()
         content |= self.steward.to_dict()
+        content |= _given({"batch": None if self.batch is None else dict(vars(self.batch))})
         content |= {"measures": self.measures, **self.claims.to_dict()}
         entries = [file.entry for file in self.files]
         content |= entries_json(entries, self.format, several=self.layout not in ONE_TABLE)
@@ -374,6 +397,7 @@ class Certificate:
             pseudonyms=read_claims(content.get("pseudonyms")),
             bound=BoundClaim.from_dict(content),
             steward=StewardClaims.from_dict(content),
+            batch=Batch.from_dict(content.get("batch")),
             format=number,
         )
 

@@ -36,6 +36,7 @@ DESCRIPTIONS = (
     "base",
     "withheld",
     "loss",
+    "batch",
 )  # of how it was made
 OF_SIZES = tuple(measure for measure in MEASURES if measure.of_sizes)
 COMPARED = (*(measure.name for measure in OF_SIZES), "class_sizes", "reconstruction_error")
@@ -51,6 +52,7 @@ WORDS = {
     "base": "the base method",
     "loss": "the loss that was lowered",
     "withheld": "the number of withheld rows",
+    "batch": "the rows that were added to the release before",
     "policy.suppress": "the share of rows that may be withheld",
     "counted": "that persons were counted",
     "temper.share": "how much rows were swapped at random (temper)",

@@ -79,8 +79,8 @@ class Endorsement:
         if self.keys is not None:
             source = None if self.committed is None else self.committed.unchanged()
             kept = Commitments(self.keys.of_seed(seed), source)
-        added = StewardClaims(self.valid_until, self.previous, kept)
-        return certificate if added == StewardClaims() else replace(certificate, steward=added)
+        previous = (*certificate.steward.previous, *self.previous)  # a release that was continued names the one before
+        return replace(certificate, steward=StewardClaims(self.valid_until, previous, kept))
 
     def contents(self, certificate: Certificate, record: bytes) -> Mapping[str, bytes]:
         """Return the bytes of the certificate, of the record and, if somebody signs, of the envelope."""

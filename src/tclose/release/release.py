@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -32,6 +31,7 @@ from tclose.release.layouts.projections import marks_of
 from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
 from tclose.release.naming import file_name
+from tclose.release.record import Notes, confirm_replay, record_bytes
 from tclose.release.table_files import FinishedFile, TableFiles
 from tclose.release.typed_columns import TypedColumns
 from tclose.table import CodedTable, encode_quietly, to_polars
@@ -60,6 +60,7 @@ class PreparedRelease:
     leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
     bound: LowerBound | None = None  # on the detail lost, if asked for
     labels: Labels | None = None  # that came with the table, of columns whose cells are published as they are
+    notes: Notes = field(default_factory=Notes)  # for the record, if one is written
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -108,7 +109,8 @@ class PreparedRelease:
             finished = tables.write(files, frames, self.labels)
             written = self._confirmed(finished, guard_formulas, progress, columns)
             written = replace(written, certificate=endorsement.endorsed(written.certificate, self.seed))
-            contents = {**endorsement.contents(written.certificate, self._record())}
+            record_of = partial(self._record, written, paths.get("certificate"), part_rows)
+            contents = {**endorsement.contents(written.certificate, record_of() if "record" in files else b"")}
             contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
             written_files = {file_name(file.name): file.path for table in finished for file in table}
             described = partial(descriptions, describe, Path(path), written.certificate, written_files)
@@ -143,6 +145,7 @@ class PreparedRelease:
             raise not_judged_as_written(error) from None
         release = Release(self, tuple(table.result for table in judged))
         names = [WrittenFile(file_name(name), frame.height, digest) for table in read for name, digest, frame in table]
+        confirm_replay(self.seed, [file.sha256 for file in names], self.about.version)
         certificate = self.layout.certificate(self.about, release.results, names)
         certificate = with_sizes(certificate, [each.table.classes.sizes for each in judged], self.policy.k)
         exposed = exposed_rows(judged, self.policy)
@@ -150,9 +153,18 @@ class PreparedRelease:
         certified = replace(certificate, guard=NEWEST if guard_formulas else 0, release_format=spelled)
         return WrittenRelease(release, certified, judged, exposed)
 
-    def _record(self) -> bytes:
-        notes = {"seed": self.seed, "method": self.about.method, "version": self.about.version}
-        return (json.dumps(notes) + "\n").encode()
+    def _record(self, written: WrittenRelease, path: Path | None, part_rows: int | None) -> bytes:
+        certified, one_table = written.certificate, self.layout.marks == ("",) and self.layout.comparable
+        about = {**vars(self.about), "judged_by": self.about.settings, "part_rows": part_rows}
+        return record_bytes(
+            self.notes,
+            self.policy,
+            seed=self.seed,
+            about={**about, "guard_formulas": certified.guard_formulas},
+            certificate=certified,
+            certificate_file=None if path is None else file_name(path),
+            table=written.judged[0].table if one_table else None,
+        )
 
     def _warn_of_leftovers(self, path: Path) -> None:
         """Warn about a projection that an earlier release, of more tables, left beside this one."""

@@ -84,6 +84,17 @@ def crowd_of(policy: Policy) -> int:
     return max(policy.k, 2)
 
 
+def twins(first: CodedTable, second: CodedTable) -> Ints:
+    """Return, of each class of the second release, the class of the first that shows the same cells, or -1."""
+    shown = ((table.visible[table.classes.rows[table.classes.starts]], table.policy) for table in (first, second))
+    texts = [
+        list(zip(*(rows[name].alias("").cast(pl.String).fill_null("") for name in policy.visible), strict=True))
+        for rows, policy in shown
+    ]
+    number_of = {cells: number for number, cells in enumerate(texts[0])}
+    return np.array([number_of.get(cells, -1) for cells in texts[1]], dtype=np.int64)
+
+
 def numbered_cells(table: CodedTable, name: str) -> Ints:
     """Give numbers to the different cells of a column; a missing cell has a number, too."""
     values = table.values(name)

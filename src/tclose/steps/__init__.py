@@ -27,6 +27,7 @@ from tclose.release.publication import Demonstration, Publication
 from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
+from tclose.steps.applying import Applied, apply
 from tclose.steps.judging import (
     ENGINES,
     PUBLISHING_ENGINES,
@@ -68,6 +69,7 @@ __all__ = [
     "PUBLISHING_ENGINES",
     "RELEASE",
     "RELEASE_FORMATS",
+    "Applied",
     "Attacks",
     "BoundVerification",
     "CheckResult",
@@ -95,6 +97,7 @@ __all__ = [
     "Trial",
     "Verification",
     "anonymize",
+    "apply",
     "attack",
     "bound",
     "check",

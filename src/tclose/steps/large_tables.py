@@ -15,6 +15,7 @@ from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.formats import AT_ONCE
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
+from tclose.release.record import file_digest
 from tclose.table.batches import table_on_disk
 from tclose.table.sources.locations import Location
 from tclose.types import Progress, stretch
@@ -88,6 +89,7 @@ class LargeTable:
             resume=resume,
             name=table_name(self.table),
             endorsement=self.endorsement,
+            table_sha256=None if others.get("record") is None else file_digest(self.table),
         )
         paths = {name: Path(path) for name, path in others.items() if path is not None}
         source = table_on_disk(self.table, self.policy.source)

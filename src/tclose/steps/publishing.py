@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from tclose.measure.attack import Attacks
 from tclose.measure.lost import LostDetail
 from tclose.partition import DEFAULT_METHOD, check_suited, method_and_options
 from tclose.policy import Policy, PolicyLike, ProfileName
+from tclose.policy.derived import scaled
 from tclose.policy.paths import check_name
 from tclose.release.beside import Beside
 from tclose.release.certificate import ReleaseFormat
@@ -23,6 +25,7 @@ from tclose.release.layouts import check_both
 from tclose.release.naming import created, table_name
 from tclose.release.pseudonymity import check_keys
 from tclose.release.publication import Demonstration, Publication
+from tclose.release.record import file_digest
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
@@ -30,6 +33,7 @@ from tclose.release.typed_columns import check_release_format
 from tclose.steps.given import as_labelled, check_population, check_profile, check_report_libraries
 from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
+from tclose.steps.replaying import Replay, checked_room
 from tclose.table import CodedTable
 from tclose.types import Progress, Repeating, silent, stretch
 
@@ -64,6 +68,8 @@ def anonymize(
     resume: bool = False,
     endorsement: Endorsement = NOTHING_ADDED,
     release_format: ReleaseFormat = "text",
+    replay: str | Path | None = None,
+    room: float | str | Fraction = 0,
     force: bool = False,
     progress: Progress = silent,
 ) -> Publication:
@@ -80,17 +86,24 @@ def anonymize(
     the steward adds to the certificate, and who signs it.
     With the release format `columns`, cells are typed: `age_low`, `age_high` and `age_mid` in place of `[20, 35]`.
     `describe` names formats of descriptions that are written beside the release (`tclose.release.describing`).
+    `replay` is the record of a release, which is repeated byte for byte, or refused. `room` is the share of every t
+    that the classes leave unused, so that batches which `apply` adds later may move the table's distribution.
     """
     from tclose.engine import bounding
 
-    asked, told = Policy.of(policy), Repeating(progress)
+    asked, told, room = Policy.of(policy), Repeating(progress), checked_room(room)
     check_profile(profile, report)
+    if replay is not None:
+        given = {"options": options, "seed": seed, "engine": engine, "part_rows": part_rows}
+        again = Replay.of(replay, table, asked, Path(out), {**given, "guard_formulas": guard_formulas, "room": room})
+        method, options, seed, part_rows = again.method, again.options, again.seed, again.part_rows
+        engine, guard_formulas, room = again.engine, again.guard_formulas, again.room
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
     check_release_format(release_format, method, asked)
     check_keys(asked)
-    sources = [*sources_of(table, policy, asked), *endorsement.sources]
+    sources = [*sources_of(table, policy, asked), *endorsement.sources, *([] if replay is None else [Path(replay)])]
     signed, described = endorsement.files(certificate), description_files(Path(out), describe)
     extra = (certificate, record, report, bound_proof, *signed.values(), *described.values())
     folder = part_rows or (1 if engine == "spark" else None)  # which always writes one
@@ -98,6 +111,7 @@ def anonymize(
     settings = {**preset, **(options or {})}
     whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
     whole |= {"typed columns": release_format == "columns", "a description": bool(describe)}
+    whole["room for new rows"] = room > 0
     endorsement = endorsement.begun(table, record=record is not None, created=created(), beat=told.beat)
     in_memory = [what for what, needed in whole.items() if needed]
     large = LargeTable(table, asked, Path(out), method, settings, in_memory, endorsement)
@@ -109,7 +123,7 @@ def anonymize(
         check_report_libraries()
     seconds = bounding.seconds_for(method, bound_seconds) if bound or bound_proof is not None else None
     files = {**beside, "report": report, "bound_proof": bound_proof}
-    writing = {**common, "public": public, "profile": profile, "guard_formulas": guard_formulas}
+    writing = {**common, "public": public, "profile": profile, "guard_formulas": guard_formulas, "room": room}
     writing |= {"endorsement": endorsement, "release_format": release_format, "describe": describe}
     return _in_memory(table, asked, Path(out), files, method, settings, seconds, **writing, told=told)
 
@@ -131,6 +145,7 @@ def _in_memory(
     endorsement: Endorsement,
     release_format: ReleaseFormat,
     describe: Sequence[str],
+    room: Fraction,
     force: bool,
     told: Repeating,
 ) -> Publication:
@@ -139,6 +154,7 @@ def _in_memory(
     from tclose.engine.estimate import losses_with_estimates
 
     told(0.0, "reading")
+    asked, policy = policy, scaled(policy, 1 - room) if room else policy
     frame, labels = as_labelled(table, policy)
     kind, original = memory.read_for_release(frame, policy)
     check_population(profile, original)
@@ -150,6 +166,9 @@ def _in_memory(
     prepared = memory.prepare(original, policy, **about, progress=part, options=settings)
     prepared = replace(prepared, labels=labels)
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
+    if files["record"] is not None:
+        notes_of_record = replace(prepared.notes, table_sha256=file_digest(table)).with_room(asked, room)
+        prepared = replace(prepared, notes=notes_of_record)
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(policy, method, settings)
     notes: list[str] = [] if unused is None else [unused]

@@ -93,6 +93,7 @@ class Scene:
     people: Ints  # how many of the register fit each class
     own: Links | None = None  # the original rows as a register; None for the raw table itself
     second: Scene | None = None  # another release of the same table
+    twins: Ints | None = None  # of each class of the second release: the class here that shows the same cells, or -1
     published: Callable[[], PublishedRows] | None = None  # beside the original rows; None for the raw table itself
     presence: PresenceCounts | None = None  # where the population is known
     persons: Ints | None = None  # of every row, where pseudonyms show them
@@ -100,9 +101,9 @@ class Scene:
     group_rows: Ints | None = None  # of each group, out of core; None where `labels` are those of single rows
     linked_groups: Callable[[], Iterator[SomeClasses]] | None = None  # groups that show values together, out of core
 
-    def with_second(self, second: Scene) -> Scene:
-        """Return the same table with another release of it."""
-        return replace(self, second=second)
+    def with_second(self, second: Scene, twins: Ints | None = None) -> Scene:
+        """Return the same table with another release of it, and the classes that both show."""
+        return replace(self, second=second, twins=twins)
 
     @property
     def linked(self) -> RowsOfPersons | None:
