@@ -31,6 +31,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "papers",
     "partition",
     "policy/test_draft_of_real_tables.py",
+    "sklearn",
     "spark",
     "sql",
     "compare",

@@ -129,6 +129,7 @@ class PublishedTable:
     start: str | None = None  # where the classes come from, if the method considers those of other methods, too
     presence: PresenceClaim | None = None  # what was asked for and reached of δ-presence
     counts: pl.DataFrame | None = None  # of the exact values of columns that are both quasi-identifier and sensitive
+    rows: Ints | None = None  # where each row stood in the table as it was read: never published
 
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
@@ -148,7 +149,8 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     confirming, losses = Judge(given.own_policy, given.persons(order), presence), losses_of(given, partition)
     claim = None if presence is None else presence.claim
     counts = counts_of(rows, given.table, given.policy) if given.policy.both else None
-    return PublishedTable(frame, confirming, measures, losses, loss, tempering, split.start, claim, counts)
+    rows_read = given.table.rows[order]
+    return PublishedTable(frame, confirming, measures, losses, loss, tempering, split.start, claim, counts, rows_read)
 
 
 def with_presence(given: ReleaseInput, labels: Ints) -> Ints:
