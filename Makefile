@@ -5,12 +5,14 @@ READY := .venv/.ready
 MORE_EXAMPLES := $(addprefix tests/,laws measure partition privacy recode table)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast soak wheel-test lint format bench fuzz clean
+.PHONY: help demo test test-fast test-integrations soak wheel-test docs lint format bench fuzz clean
 
 help:
 	@echo "make demo        an invented hospital table: checked, published, verified"
 	@echo "make test        every test"
 	@echo "make test-fast   every test that is not marked slow, under a minute"
+	@echo "make test-integrations   tclose with dbt, Great Expectations and Jupyter, in an environment of their own"
+	@echo "make docs        the documentation as a site, in site/"
 	@echo "make soak        long tests: wide tables, planted bugs, six folders with fifty times as many examples"
 	@echo "make wheel-test  the wheel, installed without extras on every Python that is here"
 	@echo "make lint        ruff and mypy"
@@ -50,6 +52,15 @@ test: $(READY) .venv/.browser .venv/.spark
 test-fast: $(READY)
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not soak"
 
+.integrations-venv/.ready: tests/integrations/requirements.txt pyproject.toml
+	@echo "setting up .integrations-venv with dbt, Great Expectations and Jupyter ..."
+	@$(PYTHON) -m venv .integrations-venv
+	@.integrations-venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[sql]' --requirement tests/integrations/requirements.txt
+	@touch $@
+
+test-integrations: $(READY) .integrations-venv/.ready
+	@$(BIN)/python -m pytest tests/integrations tests/sql/test_great_expectations.py
+
 soak: $(READY) .venv/.browser .venv/.spark
 	@$(BIN)/python -m pytest -n auto -m soak
 	@TCLOSE_EXAMPLES=50 $(BIN)/python -m pytest -n auto -m "not soak" $(MORE_EXAMPLES)
@@ -87,4 +98,4 @@ fuzz: $(READY)
 	@$(BIN)/python bench/fuzz
 
 clean:
-	rm -rf fuzz-finds .venv .bench-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tclose-demo
+	rm -rf fuzz-finds site .venv .bench-venv .integrations-venv .docs-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tclose-demo

@@ -38,6 +38,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "report",
     "typing",
     "examples",
+    "integrations",
     "engine/test_attack.py",
     "engine/test_code_folder.py",
     "engine/test_disk.py",

@@ -37,6 +37,8 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
     "report": {*NUMERICS, "partition", "recode", "measure", "release", "compare"},
     "spark": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
     "sklearn": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
+    "integrations": {*NUMERICS, "partition", "recode", "measure", "release", "engine", "sql"},
+    "pandas": {*BASE, "integrations"},
     "examples": {*BASE, "table"},
     "steps": {*NUMERICS, "partition", "recode", "measure", "release", "sql"},
     "cli": {*BASE, "policy", "steps"},
@@ -46,7 +48,7 @@ IN_FUNCTIONS = {  # further edges, taken only when somebody asks
     "compare": {"report"},
     "steps": {"engine", "compare", "report", "examples", "spark"},
 }
-SEES_FRAMES = {"table", "recode", "release", "engine", "spark", "sklearn", "cli", "examples"}
+SEES_FRAMES = {"table", "recode", "release", "engine", "spark", "sklearn", "integrations", "cli", "examples"}
 BUILT_ON = {"parts": {"weave"}}  # what is no method, but brings one to tables of another size
 FRAMES = {"polars", "narwhals", "pandas", "pyarrow"}
 HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn", "sqlglot"}

@@ -17,7 +17,7 @@ from tclose.release.certificate import Certificate, Claims, Origin
 from tclose.release.comparing import claim_problems, count_problems, in_words, measure_problems
 from tclose.table import CodedTable, encode
 from tclose.types import Progress, stretch
-from tclose.words import counted
+from tclose.words import counted, html_table
 
 NO_IDENTITY = "quasi-identifiers are published exactly: who is in the table is not hidden, only what is sensitive"
 
@@ -64,6 +64,12 @@ class Verification:
         if self.origin is not None:
             answer |= {"certificate": self.origin.to_dict()}
         return {"holds": self.holds, "problems": list(self.problems), **answer}
+
+    def _repr_html_(self) -> str:
+        verdict = "is the one that was certified, and it meets its policy" if self.holds else "is not what is certified"
+        rows = [("problem", problem) for problem in self.problems]
+        rows += [("not verifiable from the release alone", what) for what in self.not_verifiable_in_words]
+        return html_table(f"The release {verdict}.", ("", "what"), rows)
 
 
 def examined(
