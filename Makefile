@@ -61,6 +61,18 @@ test-fast: $(READY)
 test-integrations: $(READY) .integrations-venv/.ready
 	@$(BIN)/python -m pytest tests/integrations tests/sql/test_great_expectations.py
 
+.docs-venv/.ready: docs/requirements.txt pyproject.toml
+	@echo "setting up .docs-venv with Sphinx ..."
+	@$(PYTHON) -m venv .docs-venv
+	@.docs-venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[learn]' --requirement docs/requirements.txt
+	@touch $@
+
+docs: $(READY) .docs-venv/.ready
+	@rm -rf site
+	@.docs-venv/bin/python -m sphinx --quiet --fail-on-warning --keep-going --doctree-dir .docs-venv/doctrees -c docs . site
+	@$(BIN)/python -m pytest tests/docs
+	@echo "the site is in site/index.html"
+
 soak: $(READY) .venv/.browser .venv/.spark
 	@$(BIN)/python -m pytest -n auto -m soak
 	@TCLOSE_EXAMPLES=50 $(BIN)/python -m pytest -n auto -m "not soak" $(MORE_EXAMPLES)

@@ -35,6 +35,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "spark",
     "sql",
     "compare",
+    "docs",
     "report",
     "typing",
     "examples",
