@@ -14,7 +14,7 @@ help:
 	@echo "make test-integrations   tclose with dbt, Great Expectations and Jupyter, in an environment of their own"
 	@echo "make docs        the documentation as a site, in site/"
 	@echo "make soak        long tests: wide tables, planted bugs, six folders with fifty times as many examples"
-	@echo "make wheel-test  the wheel, installed without extras on every Python that is here"
+	@echo "make wheel-test  the wheel, installed without extras on every Python that is here, and with the lowest versions"
 	@echo "make lint        ruff and mypy"
 	@echo "make bench       speed and memory, as ratios against peers"
 	@echo "make fuzz        10,000 damaged files through the command line, under 10 minutes"

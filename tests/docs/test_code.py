@@ -1,4 +1,4 @@
-"""The code in README.md and docs/*.md runs: Python, shell commands with the output that is shown, TOML, and the CI recipe.
+"""The code in README.md and docs/*.md runs: Python, commands with the output that is shown, policies, the CI recipe.
 
 Blocks of one page run in their order, in one folder that has patients.csv, policy.toml and diagnosis.csv (that of the
 tutorial is empty). A block that is not meant to run has a comment before it: `<!-- not run: the reason -->`.

@@ -193,7 +193,7 @@ def test_new_rows_of_another_kind_are_refused() -> None:
     anonymizer, _ = fitted()
     with pytest.raises(tclose.InputError, match="'age' is not all numbers"):
         anonymizer.transform(TABLE.with_columns(age=pl.lit("old")))
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="feature"):
         anonymizer.transform(TABLE.drop("zip"))
 
 
