@@ -31,12 +31,15 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "papers",
     "partition",
     "policy/test_draft_of_real_tables.py",
+    "sklearn",
     "spark",
     "sql",
     "compare",
+    "docs",
     "report",
     "typing",
     "examples",
+    "integrations",
     "engine/test_attack.py",
     "engine/test_code_folder.py",
     "engine/test_disk.py",
@@ -94,6 +97,7 @@ SOAK = (  # tests that only `make soak` runs, beside parameters marked so; `make
     "test_planted_bugs_are_found[os.abort()]",
     "test_nhanes_is_where_the_papers_method_loses[0.05-0.1-0.253-0.953-clustering1]",
     "test_compare_says_so_once",
+    "test_the_script_makes_images",
     *(f"test_no_partition_of_thousands_loses_less[{first}]" for first in range(1_000, 6_400, 400)),
 )
 STARTS_PROCESSES = {"process", "misbehaving", "misbehave"}  # fixtures

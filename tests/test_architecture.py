@@ -37,6 +37,9 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
     "compare": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
     "report": {*NUMERICS, "partition", "recode", "measure", "release", "compare"},
     "spark": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
+    "sklearn": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
+    "integrations": {*NUMERICS, "partition", "recode", "measure", "release", "engine", "sql"},
+    "pandas": {*BASE, "integrations"},
     "examples": {*BASE, "table"},
     "steps": {*NUMERICS, "partition", "recode", "measure", "release", "sql"},
     "cli": {*BASE, "policy", "steps"},
@@ -46,7 +49,9 @@ IN_FUNCTIONS = {  # further edges, taken only when somebody asks
     "compare": {"report"},
     "steps": {"engine", "compare", "report", "examples", "spark"},
 }
-SEES_FRAMES = {"table", "recode", "release", "analysis", "engine", "spark", "cli", "examples"}
+SEES_FRAMES = {
+    "table", "recode", "release", "analysis", "engine", "spark", "sklearn", "integrations", "cli", "examples",
+}  # fmt: skip
 BUILT_ON = {"parts": {"weave"}}  # what is no method, but brings one to tables of another size
 FRAMES = {"polars", "narwhals", "pandas", "pyarrow"}
 HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn", "sqlglot", "cryptography"}

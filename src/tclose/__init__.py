@@ -19,6 +19,8 @@ from tclose.errors import (
     TcloseError,
     Unsuited,
 )
+from tclose.integrations.namespace import register
+from tclose.integrations.notebook import NotebookProgress
 from tclose.measure.attack import Attacks
 from tclose.policy import Policy, Quasi, Sensitive
 from tclose.privacy.results import AttributeFinding, CheckResult, Explanation, ModelFinding
@@ -33,6 +35,7 @@ from tclose.table import read
 from tclose.types import Progress
 
 __version__ = version("tclose")
+register()
 
 __all__ = [
     "Attacks",
@@ -52,6 +55,7 @@ __all__ = [
     "LowerBound",
     "MissingExtra",
     "ModelFinding",
+    "NotebookProgress",
     "Policy",
     "PolicyError",
     "Progress",

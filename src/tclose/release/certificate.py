@@ -32,7 +32,7 @@ from tclose.release.signatures import unwrapped
 from tclose.release.steward import StewardClaims
 from tclose.release.tempering import Tempering
 from tclose.table.sources import read_bytes
-from tclose.words import legible
+from tclose.words import html_table, legible, required
 
 SECONDS = re.compile(r"T(\d\d:\d\d):\d\dZ$")  # at the end of a time, which people read to the minute
 LayoutName = Literal["one table", "both", "projections", "anatomy", "permutation"]
@@ -404,6 +404,20 @@ class Certificate:
     def to_bytes(self) -> bytes:
         """Return the file's bytes."""
         return (json.dumps({**self.to_dict(), "digest": self.digest}, indent=2, ensure_ascii=False) + "\n").encode()
+
+    def _repr_html_(self) -> str:
+        rows = [
+            tuple(
+                map(
+                    legible,
+                    (str(claim.attribute or ""), str(claim.model), required(claim.required), str(claim.reached)),
+                )
+            )
+            for claim in self.claims.models
+        ]
+        size = f"{self.claims.rows} rows in {self.claims.classes} classes, {self.withheld} withheld"
+        caption = f"Certificate of a release by {legible(str(self.method))}: {size}. Digest: {self.digest}"
+        return html_table(caption, ("attribute", "model", "required", "reached"), rows)
 
     def save(self, path: str | Path, *, force: bool = True) -> None:
         """Write the certificate; without `force`, an existing file is refused."""

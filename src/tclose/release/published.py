@@ -140,6 +140,7 @@ class PublishedTable:
     presence: PresenceClaim | None = None  # what was asked for and reached of δ-presence
     forms: Mapping[str, Form | None] = field(default_factory=dict)  # of cells; none where they can be read in two ways
     counts: pl.DataFrame | None = None  # of the exact values of columns that are both quasi-identifier and sensitive
+    rows: Ints | None = None  # where each row stood in the table as it was read: never published
 
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
@@ -159,8 +160,10 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     confirming, losses = Judge(given.own_policy, given.persons(order), presence), losses_of(given, partition)
     claim = None if presence is None else presence.claim
     counts = counts_of(rows, given.table, given.policy) if given.policy.both else None
-    forms = clear_forms(given.table.quasi)
-    return PublishedTable(frame, confirming, measures, losses, loss, tempering, split.start, claim, forms, counts)
+    forms, rows_read = clear_forms(given.table.quasi), given.table.rows[order]
+    return PublishedTable(
+        frame, confirming, measures, losses, loss, tempering, split.start, claim, forms, counts, rows_read
+    )
 
 
 def with_presence(given: ReleaseInput, labels: Ints) -> Ints:

@@ -19,7 +19,7 @@ from tclose.release.pseudonymity import release_problems
 from tclose.release.signatures import SignatureFindings
 from tclose.table import CodedTable, encode
 from tclose.types import Progress, stretch
-from tclose.words import counted
+from tclose.words import counted, html_table
 
 NO_IDENTITY = "quasi-identifiers are published exactly: who is in the table is not hidden, only what is sensitive"
 
@@ -70,6 +70,12 @@ class Verification:
         answer |= {} if self.signatures is None else {"signatures": self.signatures.to_dict()}
         answer |= {"opened": list(self.opened)} if self.opened else {}
         return {"holds": self.holds, "problems": list(self.problems), **answer}
+
+    def _repr_html_(self) -> str:
+        verdict = "is the one that was certified, and it meets its policy" if self.holds else "is not what is certified"
+        rows = [("problem", problem) for problem in self.problems]
+        rows += [("not verifiable from the release alone", what) for what in self.not_verifiable_in_words]
+        return html_table(f"The release {verdict}.", ("", "what"), rows)
 
 
 def examined(
