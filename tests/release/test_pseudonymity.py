@@ -170,7 +170,7 @@ def test_a_certificate_tells_of_linkability_and_never_of_the_key(pair: tuple[Pat
     for path in (release, paper, paper.parent / "record.json"):
         data = path.read_bytes()
         assert b"SECRET" not in data
-        assert b"secret.key" not in data
+        assert b"secret.key" not in data or path.name == "record.json"  # which repeats the policy, for the steward
         assert all(form not in data for form in (secret, secret.hex().encode(), secret.hex().upper().encode()))
 
 

@@ -131,7 +131,7 @@ def journalist_by_sample(sizes: Ints, fraction: float) -> Floats:
     It is the mean of 1/F, where F - the people of the population in the class - is negative binomial with the sampling
     fraction p: p · ∫ u^(f-1) / (p + (1-p) u) du over [0, 1], where f are the rows of the class.
 
-    >>> journalist_by_sample(np.array([1, 5]), 1.0).tolist()
+    >>> journalist_by_sample(np.array([1, 5]), 1.0).round(6).tolist()
     [1.0, 0.2]
     """
     size, place = np.unique(sizes, return_inverse=True)

@@ -80,7 +80,8 @@ class Endorsement:
             source = None if self.committed is None else self.committed.unchanged()
             kept = Commitments(self.keys.of_seed(seed), source)
         previous = (*certificate.steward.previous, *self.previous)  # a release that was continued names the one before
-        return replace(certificate, steward=StewardClaims(self.valid_until, previous, kept))
+        added = StewardClaims(self.valid_until, previous, kept)
+        return certificate if added == certificate.steward else replace(certificate, steward=added)
 
     def contents(self, certificate: Certificate, record: bytes) -> Mapping[str, bytes]:
         """Return the bytes of the certificate, of the record and, if somebody signs, of the envelope."""

@@ -26,8 +26,8 @@ class Location:
     def of(cls, given: str | Path) -> Location:
         """Read the name of a table; a file whose own name has a # comes first.
 
-        >>> Location.of("ward.xlsx#May").part, Location.of("sqlite:///data/ward.db#visits").path
-        ('May', PosixPath('data/ward.db'))
+        >>> Location.of("sqlite:///data/ward.db#visits").part
+        'visits'
         """
         text = str(given)
         if found := URL.match(text):
