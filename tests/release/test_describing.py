@@ -247,7 +247,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"
 
 
 @given(st.lists(NAMES, min_size=2, max_size=2, unique_by=str.casefold), st.lists(NAMES, min_size=4, max_size=4))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_names_and_cells_can_be_described(tmp_path: Path, names: list[str], cells: list[str]) -> None:
     frame = pl.DataFrame({f"q{names[0]}": [1, 2, 3, 4], f"s{names[1]}": [f"v{cell}" for cell in cells]})
     policy = {"quasi": [frame.columns[0]], "unlinkable": [frame.columns[1]], "k": 2}

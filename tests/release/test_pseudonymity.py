@@ -105,6 +105,16 @@ def test_every_person_is_in_one_class_and_persons_are_counted(
         assert float((both["share"] - both["own"]).abs().sum()) / 2 <= float(t or 0) + 1e-9
 
 
+@pytest.mark.parametrize("asked", [{"alpha": 0.6}, {"entropy_l": 1.5}, {"l": 3}, {"t": 0}])
+def test_classes_stay_small_where_the_rows_of_each_person_are_diverse(
+    made: Callable[..., Release], asked: dict[str, float]
+) -> None:
+    """Everyone shows the same three values, so every class of three persons is admitted, whoever stands for them."""
+    rows = [(str(person), 20 + person, value) for person in range(12) for value in "abc"]
+    frame = pl.DataFrame(rows, schema=["ssn", "age", "ill"], orient="row")
+    assert made(frame, quasi=["age"], sensitive={"ill": asked}).results[0].classes == 4
+
+
 def test_each_person_keeps_the_own_rows(made: Callable[..., Release]) -> None:
     """Whatever the pseudonyms are, the sensitive values of persons are those of the table."""
     frame = visits()

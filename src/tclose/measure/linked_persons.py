@@ -41,14 +41,14 @@ class RowsOfPersons:
         return marked
 
     def own_number_of_rows(self) -> Bools:
-        """Mark the rows of persons who have a number of rows that nobody else of their class has; one row is none."""
+        """Mark the rows of persons who have a number of rows that nobody else of their class has."""
         sizes = np.bincount(self.persons)
         class_of = np.zeros(self.people, dtype=np.int64)
         class_of[self.persons] = self.labels
         _, which, sharing = np.unique(
             class_of * (int(sizes.max()) + 1) + sizes, return_inverse=True, return_counts=True
         )
-        return np.asarray(((sharing[which] == 1) & (sizes > 1))[self.persons])
+        return np.asarray((sharing[which] == 1)[self.persons])
 
     def revealed_by(self, known: str, attributes: Mapping[str, Ints]) -> Bools:
         """Mark the rows of persons of whom one value of an attribute reveals more to anyone who knows their class.

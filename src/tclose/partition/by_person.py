@@ -18,7 +18,7 @@ from tclose.partition.shared.merging import merged
 from tclose.partition.shared.start import Split
 from tclose.partition.split import split
 from tclose.partition.starts import ONE_CLASS
-from tclose.policy import Policy
+from tclose.policy import MODELS, Policy
 from tclose.privacy.feasibility import NoPartition, Publishable, publishable
 from tclose.privacy.judge import verdicts
 from tclose.table import CodedTable
@@ -37,10 +37,38 @@ def split_by_person(
     assert table.persons is not None
     if len(np.unique(table.persons)) == len(table):
         return split(rows, policy, method, seed, progress, options)
-    people = PersonTable.of(table, policy)
-    made = _of_persons(people.table, method, seed, stretch(progress, 0.0, 0.9), options)
-    start, labels = made.start, made.labels[people.persons]
-    return Split(_admitted_classes(labels, rows, policy, stretch(progress, 0.9, 1.0)), start)
+    made: list[Split] = []
+    refusals: list[NoPartition] = []
+    for number, t_alone in enumerate(ways := _ways(policy)):
+        part = stretch(progress, number / len(ways), (number + 1) / len(ways))
+        people = PersonTable.of(table, policy, t_alone=t_alone)
+        found = _of_persons(people.table, method, seed, stretch(part, 0.0, 0.9), options)
+        try:
+            labels = _admitted_classes(found.labels[people.persons], rows, policy, stretch(part, 0.9, 1.0))
+            made.append(Split(labels, found.start))
+        except NoPartition as refusal:
+            refusals.append(refusal)
+    if not made:
+        raise refusals[0]
+    return min(made, key=lambda split: _extent(split.labels, _points(table)))
+
+
+def _ways(policy: Policy) -> tuple[bool, ...]:
+    """Return the ways to try, each as whether persons are asked for t alone; several where there are other models.
+
+    One value stands for each person, and all rows together may show more values than these.
+    """
+    others = [name for name in MODELS if name != "t"]
+    asked = any(getattr(spec, name) is not None for spec in policy.sensitive.values() for name in others)
+    return (False, True) if asked else (False,)
+
+
+def _extent(labels: Ints, points: Floats) -> float:
+    """Return how far the rows of classes are apart in all quasi-identifiers, added up over all rows."""
+    classes = Classes.from_labels(labels)
+    grouped = points[classes.rows]
+    ranges = np.maximum.reduceat(grouped, classes.starts) - np.minimum.reduceat(grouped, classes.starts)
+    return float(classes.sizes @ ranges.sum(axis=1))
 
 
 def _of_persons(table: CodedTable, method: str, seed: int, progress: Progress, options: Mapping[str, Any]) -> Split:

@@ -31,8 +31,8 @@ class PersonTable:
     persons: Ints  # of each row of the whole table, numbered as the rows of `table`
 
     @classmethod
-    def of(cls, whole: CodedTable, policy: Policy) -> PersonTable:
-        """Choose the cells that stand for each person."""
+    def of(cls, whole: CodedTable, policy: Policy, *, t_alone: bool = False) -> PersonTable:
+        """Choose the cells that stand for each person; with `t_alone`, no other model is asked of them."""
         assert whole.persons is not None
         persons = np.unique(whole.persons, return_inverse=True)[1].astype(np.int64)
         middle = middle_rows(persons)
@@ -41,7 +41,8 @@ class PersonTable:
         sensitive: dict[str, Sensitive] = {}
         for name, spec in policy.sensitive.items():
             cells, codes = whole.frame[name], whole.sensitive[name].codes
-            columns[name], sensitive[name] = cells.gather(ranked_rows(persons, codes, 1, 2)), spec
+            columns[name] = cells.gather(ranked_rows(persons, codes, 1, 2))
+            sensitive[name] = _t_alone(spec) if t_alone else spec
             for rank in _further_ranks(spec, ranks):
                 other = f"{name}\0{rank}"  # which no column of a table is called
                 columns[other] = cells.gather(ranked_rows(persons, codes, rank, ranks))
@@ -60,5 +61,6 @@ def _further_ranks(spec: Sensitive, ranks: int) -> tuple[int, ...]:
 
 
 def _t_alone(spec: Sensitive) -> Sensitive:
-    """Return settings that ask for t and nothing else."""
-    return replace(spec, **dict.fromkeys(level for level in LEVELS if level != "t"))
+    """Return settings that ask for t and nothing else; without a t, any class will do (alpha = 1)."""
+    levels: dict[str, Any] = dict.fromkeys(level for level in LEVELS if level != "t")
+    return replace(spec, **(levels | ({"alpha": Fraction(1)} if spec.t is None else {})))
