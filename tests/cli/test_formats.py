@@ -165,8 +165,9 @@ def test_labels_go_through_a_release(tclose: Run, folder: Path, suffix: str) -> 
     frame = pl.DataFrame({"id": list("abcdef"), "age": [30, 31, 40, 41, 50, 51], "smoking": smoking})
     (kind,) = (each for each in FORMATS if suffix in each.suffixes)
     codes = {1: "never", 2: "daily", 3: "weekly", 9: "refused"}
+    labels = Labels({"id": "S3CR3T", "smoking": "Smoking today"}, {"smoking": codes})
     with Path(f"t{suffix}").open("wb") as file:
-        write_table(frame, kind, file, Labels({"id": "S3CR3T", "smoking": "Smoking today"}, {"smoking": codes}))
+        write_table(frame, kind.labelled(labels), file)
     Path("p.toml").write_text("identifiers = ['id']\nk = 2\n[quasi.age]\n[sensitive.smoking]\nt = 1\n")
     done = tclose("anonymize", f"t{suffix}", "--policy", "p.toml", "--out", f"r{suffix}", "--method", "mondrian")
     assert done.status == 0, done.err
