@@ -19,6 +19,7 @@ import pytest
 from tclose.policy.source import PLAIN
 from tclose.release.formats import FORMATS, write_table
 from tclose.table.sources import read_table
+from tclose.table.sources.base import Labels
 
 Run = Callable[..., Any]
 ROWS = 60
@@ -155,6 +156,25 @@ def test_a_changed_workbook_does_not_verify(tclose: Run, folder: Path, policy: s
     with Path("r.xlsx").open("wb") as file:
         write_table(frame.with_columns(age=pl.lit("[0, 1]")), FORMATS[3], file)
     assert tclose("verify", "r.xlsx", "--certificate", "c.json").status == 1
+
+
+@pytest.mark.parametrize("suffix", [".dta", ".sav"])
+def test_labels_go_through_a_release(tclose: Run, folder: Path, suffix: str) -> None:
+    pytest.importorskip("pyreadstat", reason="pip install 'tclose[stata]'")
+    smoking = ["never", "daily", "never", "weekly", "daily", "never"]
+    frame = pl.DataFrame({"id": list("abcdef"), "age": [30, 31, 40, 41, 50, 51], "smoking": smoking})
+    (kind,) = (each for each in FORMATS if suffix in each.suffixes)
+    codes = {1: "never", 2: "daily", 3: "weekly", 9: "refused"}
+    labels = Labels({"id": "S3CR3T", "smoking": "Smoking today"}, {"smoking": codes})
+    with Path(f"t{suffix}").open("wb") as file:
+        write_table(frame, kind.labelled(labels), file)
+    Path("p.toml").write_text("identifiers = ['id']\nk = 2\n[quasi.age]\n[sensitive.smoking]\nt = 1\n")
+    done = tclose("anonymize", f"t{suffix}", "--policy", "p.toml", "--out", f"r{suffix}", "--method", "mondrian")
+    assert done.status == 0, done.err
+    read = read_table(f"r{suffix}")
+    assert read.labels == Labels({"smoking": "Smoking today"}, {"smoking": {1: "never", 2: "daily", 3: "weekly"}})
+    assert sorted(read.frame["smoking"]) == sorted(smoking)
+    assert b"S3CR3T" not in Path(f"r{suffix}").read_bytes()
 
 
 LIMITS = {

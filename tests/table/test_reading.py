@@ -289,7 +289,7 @@ def test_a_workbook_that_is_cut_off() -> None:
 def labelled(kind: OutputFormat, frame: pl.DataFrame, labels: Labels) -> bytes:
     pytest.importorskip("pyreadstat", reason="pip install 'tclose[stata]'")
     buffer = io.BytesIO()
-    write_table(frame, kind, buffer, labels)
+    write_table(frame, kind.labelled(labels), buffer)
     return buffer.getvalue()
 
 

@@ -7,7 +7,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +33,7 @@ class OutputFormat:
     name: str
     suffixes: tuple[str, ...]
     write: Callable[[pl.DataFrame, BinaryIO], object]  # the bytes depend on the frame alone
-    write_labelled: Callable[[pl.DataFrame, BinaryIO, Labels], object] | None = None  # with what codes mean
+    write_labelled: Callable[[Labels, pl.DataFrame, BinaryIO], object] | None = None  # with what codes mean
     check_names: Callable[[Sequence[str]], object] | None = None  # refuses names of columns that it does not allow
     in_parts: bool = True  # rows can be written a part at a time
     packages: tuple[str, ...] = ()  # that write and read it
@@ -47,6 +47,12 @@ class OutputFormat:
         for package in self.packages:
             if find_spec(package) is None:
                 raise MissingExtra(package, self.extra, f"a release as {self.name}")
+
+    def labelled(self, labels: Labels | None) -> OutputFormat:
+        """Return the format that also writes the labels which a table came with, where it has such."""
+        if labels is None or self.write_labelled is None:
+            return self
+        return replace(self, write=partial(self.write_labelled, labels))
 
 
 def _write_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
@@ -94,7 +100,7 @@ def _comparable(column: pl.Series) -> pl.Series:
 
 
 def _statistical(name: str, suffixes: tuple[str, ...], package: Package) -> OutputFormat:
-    def labelled(frame: pl.DataFrame, file: BinaryIO, labels: Labels) -> None:
+    def labelled(labels: Labels, frame: pl.DataFrame, file: BinaryIO) -> None:
         _read_back(partial(write_statistical, package, labels=labels), frame, file)
 
     plain = partial(_read_back, partial(write_statistical, package))
@@ -121,13 +127,9 @@ def format_of(path: Path) -> OutputFormat:
     return known[path.suffix.lower()]
 
 
-def write_table(frame: pl.DataFrame, kind: OutputFormat, file: BinaryIO, labels: Labels | None = None) -> None:
-    """Write a published table, with the labels that it came with where the format has such."""
-    if labels is not None and kind.write_labelled is not None:
-        labelled = kind.write_labelled
-        written(kind, lambda: labelled(frame, file, labels))
-    else:
-        written(kind, lambda: kind.write(frame, file))
+def write_table(frame: pl.DataFrame, kind: OutputFormat, file: BinaryIO) -> None:
+    """Write a published table."""
+    written(kind, lambda: kind.write(frame, file))
 
 
 def written(kind: OutputFormat, write: Callable[[], object]) -> None:

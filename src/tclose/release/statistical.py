@@ -150,7 +150,7 @@ def _coded(package: Package, frame: pl.DataFrame, labels: Labels) -> tuple[pl.Da
     for column in frame.iter_columns():
         codes = _codes(package, column, labels.values.get(column.name, {}))
         if codes is not None:
-            values[column.name] = codes
+            values[column.name] = {int(code): text for code, text in codes.items()}
             column = _with_codes(column, codes)
         columns.append(_held(column))
     return pl.DataFrame(columns), values

@@ -61,10 +61,10 @@ class TableFiles:
         if self.folder is not None:
             (frame,) = frames
             return [self._parts(self.folder, frame)]
-        finished = []
+        finished, kind = [], self.kind.labelled(labels)
         for mark, frame in zip(self.marks, frames, strict=True):
             file = files[f"release{mark}"]
-            file.write(partial(write_table, frame, self.kind, labels=labels))
+            file.write(partial(write_table, frame, kind))
             finished.append([FinishedFile(file.target.name, file.path)])
         return finished
 

@@ -26,8 +26,9 @@ class Location:
     def of(cls, given: str | Path) -> Location:
         """Read the name of a table; a file whose own name has a # comes first.
 
-        >>> Location.of("sqlite:///data/ward.db#visits").part
-        'visits'
+        >>> location = Location.of("sqlite:///data/ward.db#visits")
+        >>> location.scheme, location.part
+        ('sqlite', 'visits')
         """
         text = str(given)
         if found := URL.match(text):
