@@ -59,6 +59,7 @@ def samples(draw: st.DrawFn, missing: bool = True) -> Sample:
     return Sample(raw, released(raw, labels, {"age": draw(st.sampled_from(SPECS)), "ward": {}}))
 
 
+@settings(max_examples=25)
 @given(samples(), st.integers(15, 32), st.integers(0, 8), st.lists(st.sampled_from(WORDS), unique=True))
 def test_counts_lie_within_their_bounds(sample: Sample, low: int, width: int, wards: list[str]) -> None:
     raw, high = sample.raw, low + width
@@ -68,6 +69,7 @@ def test_counts_lie_within_their_bounds(sample: Sample, low: int, width: int, wa
     assert found.lower - 1e-9 <= found.expected <= found.upper + 1e-9
 
 
+@settings(max_examples=25)
 @given(samples(), st.floats(0, 1))
 def test_means_and_quantiles_lie_within_their_bounds(sample: Sample, q: float) -> None:
     known = sample.raw["age"].drop_nulls()
@@ -111,7 +113,7 @@ def test_dates_are_dates() -> None:
     assert release.resample(1).schema["day_synthetic"] == pl.Date
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(samples(), st.integers(0, 2**32))
 def test_synthetic_values_lie_within_what_is_published(sample: Sample, seed: int) -> None:
     drawn, typed = sample.release.resample(seed), sample.release.typed

@@ -66,9 +66,9 @@ def made(folder: Path, **more: Any) -> Release:
         return tclose.anonymize(table(), policy(folder, **more), method="mondrian", seed=1)
 
 
-@pytest.mark.parametrize("guard", [False, True])
 @pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
-def test_every_format_is_written_and_verified(tmp_path: Path, kind: OutputFormat, guard: bool) -> None:
+def test_every_format_is_written_and_verified(tmp_path: Path, kind: OutputFormat) -> None:
+    guard = not kind.lists  # the table has a cell that a spreadsheet would run
     release, out, certificate = made(tmp_path), tmp_path / f"r{kind.suffixes[0]}", tmp_path / "c.json"
     written = release.write(out, certificate=certificate, release_format="columns", guard_formulas=guard)
     assert written.content["release_format"] == "columns"
