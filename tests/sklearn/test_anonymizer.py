@@ -217,6 +217,20 @@ def test_sensitive_bins_hold_for_new_rows() -> None:
     assert anonymizer.transform(new)["salary"].to_list() == ["(0, 3]", "(3, 9]", None, None]
 
 
+@pytest.mark.filterwarnings(NO_GUARANTEE)
+def test_bins_that_are_learned_are_those_of_the_published_rows() -> None:
+    """A withheld row has the largest value: an edge that knows it would tell."""
+    pay = {"t": 0.5, "bins": {"quantiles": 3}, "publish": "bin"}
+    policy = {**POLICY, "suppress": 0.2, "sensitive": {"salary": pay, "ill": {"t": 1, "missing": "suppress"}}}
+    ills = [None, *(["flu", "cold"] * 6)[1:]]
+    table = TABLE.with_columns(salary=pl.Series([987_654, *range(11)]), ill=pl.Series(ills))
+    anonymizer = Anonymizer(policy, method="mondrian")
+    shown = anonymizer.fit_transform(table)
+    assert shown["salary"][0] is None
+    assert anonymizer.transform(table)["salary"].to_list() == shown["salary"].to_list()
+    assert not any("98" in label or "99" in label for label in anonymizer.fitted_classes_.bins["salary"].labels)
+
+
 # What it keeps to itself
 
 

@@ -29,7 +29,7 @@ SHIPPED = ("py.typed", "report/page.html", "report/style.css", "report/page.js",
 TABLE = "age,pay\n" + "".join(f"{20 + i},{i % 4}\n" for i in range(16))
 LOWER_BOUND = re.compile(r"([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=([0-9.]+)")
 LEFT_OUT = {"spark", "dev"}  # needs Java; is for developers, and takes the other extras again
-FOR_TESTS = ("pytest>=8", "hypothesis>=6.100", "pandas==2.2.0", "pyarrow==16.0.0")
+FOR_TESTS = ("pytest>=8", "hypothesis>=6.100", "pandas==2.2.0", "pyarrow==16.0.0", "duckdb==1.1.0")
 TESTS = (
     "tests/test_api.py",
     "tests/test_check.py",

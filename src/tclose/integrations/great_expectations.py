@@ -17,7 +17,7 @@ try:
     from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 except ImportError as missing:
     package = "great_expectations"
-    raise ImportError(f"tclose.integrations.{package} needs it: pip install {package}") from missing
+    raise ImportError(f"tclose.integrations.{package} needs Great Expectations: pip install {package}") from missing
 
 METRIC = "table.tclose.check"
 BATCH = "{batch}"  # what Great Expectations puts the name of the table in place of

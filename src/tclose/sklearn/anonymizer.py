@@ -118,7 +118,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         release = anonymize(table, policy, method=self.method, **(self.options or {}))
         places = _places(release, table.height)
         self.release_ = release
-        self.fitted_classes_ = FittedClasses.of(release.frame, table, policy)
+        self.fitted_classes_ = FittedClasses.of(release.frame, table.filter(places.is_not_null()), policy)
         return places
 
     def _table(self, X: Any, *, reset: bool) -> pl.DataFrame:

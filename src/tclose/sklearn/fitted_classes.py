@@ -52,7 +52,7 @@ class FittedClasses:
 
     @classmethod
     def of(cls, published: pl.DataFrame, table: pl.DataFrame, policy: Policy) -> FittedClasses:
-        """Take the classes of a release; the table says which columns hold numbers."""
+        """Take the classes of a release; the published rows of its table say what the columns hold."""
         shown = published[list(policy.visible)].unique(maintain_order=True)
         texts, numbers = {}, {}
         for column in shown.iter_columns():

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -103,9 +104,20 @@ class NamedTexts:
 
     def distances(self, values: Values) -> Floats:
         """Return values × texts, with a missing value last."""
-        paths = self.paths_of(values)
-        covered = [[not names.isdisjoint(path) for names in self.names] for path in paths]
-        return 1.0 - np.array([*covered, self.missing.tolist()], dtype=np.float64)
+        covered = np.zeros((len(values.texts) + 1, len(self.names)), dtype=bool)
+        for row, path in zip(covered, self.paths_of(values), strict=False):
+            row[[number for name in path for number in self._texts_with.get(name, ())]] = True
+        covered[-1] = self.missing
+        return 1.0 - covered
+
+    @cached_property
+    def _texts_with(self) -> dict[str, list[int]]:
+        """The numbers of the texts that can stand for each name."""
+        found: dict[str, list[int]] = {}
+        for number, names in enumerate(self.names):
+            for name in names:
+                found.setdefault(name, []).append(number)
+        return found
 
     def breadths(self) -> Floats:
         """Return how many names each text has, as a share of the most."""
