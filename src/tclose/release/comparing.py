@@ -19,8 +19,9 @@ from tclose.policy.settings import exact
 from tclose.privacy import requirement
 from tclose.privacy.registry import MODELS
 from tclose.privacy.results import AttributeFinding, CheckResult
-from tclose.release.certificate import AttributeClaim, Certificate, Claims, ModelClaim
+from tclose.release.certificate import Certificate
 from tclose.release.certificate_files import MOST_ROWS, NEWEST
+from tclose.release.claims import AttributeClaim, Claims, ModelClaim
 from tclose.types import Ints
 from tclose.words import counted
 

@@ -13,7 +13,8 @@ from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.privacy.results import CheckResult
 from tclose.recode.guard import GUARDS, NEWEST
-from tclose.release.certificate import Batch, Certificate
+from tclose.release.certificate import Certificate
+from tclose.release.claims import Batch
 from tclose.release.differences import ChainJudge
 from tclose.release.files import sha256
 from tclose.release.layouts.base import About, WrittenFile

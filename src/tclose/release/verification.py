@@ -13,7 +13,8 @@ from tclose.policy import Policy
 from tclose.privacy.counted import FailingModel, JudgedCounts
 from tclose.privacy.judge import judge
 from tclose.privacy.results import CheckResult
-from tclose.release.certificate import Certificate, Claims, Origin
+from tclose.release.certificate import Certificate, Origin
+from tclose.release.claims import Claims
 from tclose.release.comparing import claim_problems, count_problems, in_words, measure_problems
 from tclose.release.pseudonymity import release_problems
 from tclose.release.signatures import SignatureFindings

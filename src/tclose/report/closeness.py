@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from tclose.distance import DISTANCES, JOINT_NEAR
 from tclose.privacy import requirement
-from tclose.release.certificate import Certificate, Claims, ModelClaim, Number
+from tclose.release.certificate import Certificate
+from tclose.release.claims import Claims, ModelClaim, Number
 from tclose.report import charts
 from tclose.report.figures import AttributeFigures, TableFigures
 from tclose.report.markup import Html, element, shown

@@ -13,7 +13,8 @@ from tclose.policy import Policy
 from tclose.privacy import requirement
 from tclose.privacy.judge import JudgedTable
 from tclose.release.beside import Beside
-from tclose.release.certificate import MOST_FILES, Certificate, Claims, ModelClaim
+from tclose.release.certificate import MOST_FILES, Certificate
+from tclose.release.claims import Claims, ModelClaim
 from tclose.release.exposed import exposed_rows
 from tclose.release.published import PublishedTable
 from tclose.report import charts

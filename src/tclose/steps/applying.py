@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tclose.partition.options import checked
 from tclose.partition.registry import DEFAULT_METHOD
-from tclose.release.certificate import Batch, Certificate
+from tclose.release.certificate import Certificate
+from tclose.release.claims import Batch
 from tclose.release.continuing import check_continuable, prepared, read_release
 from tclose.release.files import pending, publish
 from tclose.release.formats import format_of, write_table

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tclose.privacy import requirement
 from tclose.privacy.registry import MODELS
-from tclose.release.certificate import Certificate, ModelClaim
+from tclose.release.certificate import Certificate
+from tclose.release.claims import ModelClaim
 from tclose.release.describing.facts import DescribedColumn, Description
 from tclose.release.layouts import LAYOUTS
 from tclose.release.verification import NO_IDENTITY

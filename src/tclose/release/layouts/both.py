@@ -16,7 +16,8 @@ from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.counts import cells_apart
-from tclose.release.certificate import Certificate, CertifiedFile, Claims
+from tclose.release.certificate import Certificate, CertifiedFile
+from tclose.release.claims import Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile, sibling, with_value
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
 from tclose.release.published_files import FilesOf

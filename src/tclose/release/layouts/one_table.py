@@ -12,7 +12,8 @@ import polars as pl
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.untyped import text_table
-from tclose.release.certificate import Certificate, CertifiedFile, Claims
+from tclose.release.certificate import Certificate, CertifiedFile
+from tclose.release.claims import Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile, with_value
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
 from tclose.release.published_files import FilesOf

@@ -18,7 +18,8 @@ from tclose.policy.derived import group_policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.frame import ordered
-from tclose.release.certificate import Certificate, CertifiedFile, Claims
+from tclose.release.certificate import Certificate, CertifiedFile
+from tclose.release.claims import Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile
 from tclose.release.layouts.groups import GroupCost, error_problems, group_cost, grouped, kept_values_problems
 from tclose.release.published import Judge, Options, PublishedTable, ReleaseInput

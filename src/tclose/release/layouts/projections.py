@@ -21,7 +21,8 @@ from tclose.policy import Policy
 from tclose.policy.derived import projection_policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult, ModelFinding
-from tclose.release.certificate import Certificate, CertifiedFile, Claims
+from tclose.release.certificate import Certificate, CertifiedFile
+from tclose.release.claims import Claims
 from tclose.release.comparing import claim_problems, count_problems
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile, with_value
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tclose.measure.attack import RELEASE
-from tclose.release.certificate import Claims
+from tclose.release.claims import Claims
 from tclose.report.profiles.base import Requirement, judged, reported
 from tclose.report.profiles.evidence import Evidence
 from tclose.words import columns, counted, legible, number, percent, rows_of, some_columns
