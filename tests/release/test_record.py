@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import InputError, Policy, anonymize
-from tclose.release.record import RecordedSeed, _rolled, _unrolled, load_record, policy_digest, written_down
+from tclose.release.record import RecordedSeed, load_record
+from tclose.release.record_notes import policy_digest, rolled, unrolled, written_down
 
 TABLE = pl.DataFrame({"age": [20, 30, 40, 50], "zip": ["x1", "x2", "y1", "y1"], "pay": [3, 4, 3, 4]})
 
@@ -29,7 +30,7 @@ def policy(tmp_path: Path) -> Policy:
 
 @given(st.lists(st.integers(0, 3), min_size=1))
 def test_batches_are_written_as_runs(batches: list[int]) -> None:
-    assert _unrolled(_rolled(np.array(batches))).tolist() == batches
+    assert unrolled(rolled(np.array(batches))).tolist() == batches
 
 
 def test_a_record_is_read_again(tmp_path: Path, policy: Policy) -> None:

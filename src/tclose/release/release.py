@@ -29,7 +29,8 @@ from tclose.release.layouts.projections import marks_of
 from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
 from tclose.release.naming import file_name
-from tclose.release.record import Notes, confirm_replay, record_bytes
+from tclose.release.record import confirm_replay
+from tclose.release.record_notes import Notes, record_bytes
 from tclose.release.table_files import FinishedFile, TableFiles
 from tclose.table import encode_quietly, to_polars
 from tclose.table.frames import from_polars

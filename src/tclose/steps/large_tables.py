@@ -14,7 +14,7 @@ from tclose.policy import Policy
 from tclose.release.formats import ARROW
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
-from tclose.release.record import file_digest
+from tclose.release.record_notes import file_digest
 from tclose.table.batches import table_on_disk
 from tclose.types import Progress, stretch
 
