@@ -212,3 +212,22 @@ def test_subtracting_the_releases_reveals_no_more(released: Run, folder: Path) -
     assert found["differencing"]["rows"] == 0
     assert found["differencing"]["figure"] >= 3
     assert found["intersection"]["figure"] == 1
+
+
+def test_room_is_left_by_the_first_release_and_used_by_the_next(tclose: Run, folder: Path) -> None:
+    (folder / "t.csv").write_text(table(80, 1))
+    (folder / "p.toml").write_text(POLICY)
+    (folder / "new.csv").write_text(table(40, 2))
+    assert tclose(*FIRST, "--record", "rec1.json", "--room", "0.2").status == 0
+    assert tclose(*APPLY).status == 0
+    limits = [json.loads(Path(name).read_text())["policy"]["sensitive"]["ill"]["t"] for name in ("c1.json", "c2.json")]
+    assert limits == [0.4, 0.5]
+    replay = ("anonymize", "t.csv", "--policy", "p.toml", "--replay", "rec1.json", "--out", "again.csv")
+    assert tclose(*replay).status == 0
+    assert Path("again.csv").read_bytes() == Path("r1.csv").read_bytes()
+    tclose(*replay, "--room", "0.1", "--force").refuses("--replay takes")
+
+
+@pytest.mark.parametrize("room", ["1", "-0.1", "much", "nan"])
+def test_a_room_that_is_no_share_is_refused(released: Run, room: str) -> None:
+    released(*FIRST, "--force", "--room", room).refuses("the room for new rows is a share of every t")

@@ -70,12 +70,11 @@ def _show(applied: steps.Applied) -> None:
     if applied.out is None:
         echo(f"None of {counted(applied.given, 'new row')} can join yet, so no release was written: all of them wait.")
     else:
-        added = applied.joined + applied.formed
-        echo(
-            f"{added:,} of {counted(applied.given, 'new row')} are in {applied.out}: {applied.joined:,} joined "
-            f"classes, {applied.formed:,} form {counted(applied.classes_formed, 'new class')}; "
-            f"{applied.waiting:,} wait."
-        )
+        added, formed = applied.joined + applied.formed, counted(applied.classes_formed, "new class")
+        parts = [f"{applied.joined:,} joined classes"] if applied.joined else []
+        parts += [f"{applied.formed:,} form {formed}"] if applied.formed else []
+        told = f"{added:,} of {counted(applied.given, 'new row')} are in {applied.out}: {', '.join(parts)}"
+        echo(f"{told}. {applied.waiting:,} wait.")
         echo("The release, and its difference from every earlier one, hold what the policy asks for.")
     if applied.waiting_file is not None:
         echo(f"The rows that wait are in {applied.waiting_file}: add them to the next batch.")

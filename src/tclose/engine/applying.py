@@ -158,6 +158,8 @@ class Joining:
     def _formed(self, chosen: Ints, rest: Ints, judge: GroupJudge) -> list[Group]:
         """Form new classes of rows that joined none, by weave; rows without which no class holds are left out."""
         self.told(JOINED, "forming new classes")
+        if not len(rest):
+            return []
         old, place = len(self.released.frame), np.searchsorted(chosen, rest)
         kept = classes_of(self.new.cells[rest][list(self.released.policy.keep)]) if self.released.policy.keep else None
         parts = [place] if kept is None else [place[kept.members(number)] for number in range(len(kept))]

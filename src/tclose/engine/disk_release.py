@@ -39,7 +39,8 @@ from tclose.privacy.judge import check_groups
 from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import Pending, give_back_memory, pending, publish, sha256
 from tclose.release.naming import created, file_name
-from tclose.release.record import Notes, confirm_replay, record_bytes
+from tclose.release.record import confirm_replay
+from tclose.release.record_notes import Notes, record_bytes
 from tclose.release.release import not_judged_as_written
 from tclose.table import CountedTable
 from tclose.table.batches import TableOnDisk, changed

@@ -36,7 +36,8 @@ from tclose.release.naming import created, tool
 from tclose.release.presence import Population, check_presence, presence_findings
 from tclose.release.pseudonymity import checked_pseudonyms
 from tclose.release.published import ReleaseInput
-from tclose.release.record import Notes, RecordedSeed
+from tclose.release.record import RecordedSeed
+from tclose.release.record_notes import Notes
 from tclose.release.release import PreparedRelease, Release
 from tclose.release.scenes import ANONYMIZER, Adversary, twins
 from tclose.table import CodedTable, encode, encode_quietly, to_polars

@@ -14,7 +14,8 @@ from tclose.errors import InputError
 from tclose.measure.linkage import Links, packed
 from tclose.policy import Builder, Policy, Sensitive
 from tclose.recode.fitting import cells_of_rows, covered
-from tclose.release.record import Notes, Record
+from tclose.release.record import Record
+from tclose.release.record_notes import Notes
 from tclose.table import builders
 from tclose.table.bins import bin_of
 from tclose.table.classes import Classes, classes_of

@@ -31,7 +31,8 @@ from tclose.release.layouts.projections import marks_of
 from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
 from tclose.release.naming import file_name
-from tclose.release.record import Notes, confirm_replay, record_bytes
+from tclose.release.record import confirm_replay
+from tclose.release.record_notes import Notes, record_bytes
 from tclose.release.table_files import FinishedFile, TableFiles
 from tclose.release.typed_columns import TypedColumns
 from tclose.table import CodedTable, encode_quietly, to_polars

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -85,10 +86,9 @@ def apply(
     rows = to_polars(as_frame(table, known.policy))
     added = _joined(released, rows, known, seed, told)
     certified = None
-    if added.cells.height:
-        certified = _published(known, released, added, Path(out), files, seed, force, told)
-    if waiting is not None and len(added.waiting):
-        _keep(rows, added.waiting, Path(waiting), force=force)
+    with _kept(rows, added.waiting, None if waiting is None else Path(waiting), force=force):
+        if added.cells.height:
+            certified = _published(known, released, added, Path(out), files, force, told)
     return Applied(
         given=added.given,
         joined=added.joined,
@@ -117,7 +117,6 @@ def _published(
     added: Joined,
     out: Path,
     files: Mapping[str, Any],
-    seed: int | None,
     force: bool,
     told: Repeating,
 ) -> Certificate:
@@ -134,10 +133,15 @@ def _published(
     return written.certificate
 
 
-def _keep(rows: Any, waiting: Ints, path: Path, *, force: bool) -> None:
-    """Write the rows that wait, as they came, for the steward's eyes only."""
+@contextmanager
+def _kept(rows: Any, waiting: Ints, path: Path | None, *, force: bool) -> Iterator[None]:
+    """Write the rows that wait, as they came, for the steward's eyes only; they get their name if the work succeeds."""
+    if path is None or not len(waiting):
+        yield
+        return
     with pending({"waiting": path}, private={"waiting"}, force=force) as files:
         files["waiting"].write(partial(_write, rows[waiting], path))
+        yield
         publish(files.values())
 
 

@@ -15,7 +15,7 @@ from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.formats import AT_ONCE
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
-from tclose.release.record import file_digest
+from tclose.release.record_notes import file_digest
 from tclose.table.batches import table_on_disk
 from tclose.table.sources.locations import Location
 from tclose.types import Progress, stretch

@@ -25,7 +25,7 @@ from tclose.release.layouts import check_both
 from tclose.release.naming import created, table_name
 from tclose.release.pseudonymity import check_keys
 from tclose.release.publication import Demonstration, Publication
-from tclose.release.record import file_digest
+from tclose.release.record_notes import file_digest
 from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of

@@ -11,14 +11,8 @@ from typing import Any
 from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.policy.settings import exact
-from tclose.release.record import (
-    Record,
-    RecordedSeed,
-    file_digest,
-    load_record,
-    policy_digest,
-    written_down,
-)
+from tclose.release.record import Record, RecordedSeed, load_record
+from tclose.release.record_notes import file_digest, policy_digest, written_down
 from tclose.steps.judging import PublishingEngine
 
 GIVEN = "--replay takes the method, its options, the seed, --room, --part-rows and --guard-formulas from the record"
