@@ -22,6 +22,7 @@ from tclose.cli.libraries import contained, shortage
 from tclose.cli.options import BAD, HOLDS
 from tclose.cli.publishing import anonymize, demo, init
 from tclose.cli.reproducing import reproduce
+from tclose.cli.studio import studio
 from tclose.cli.studying import attack, compare, methods
 from tclose.cli.terminal import echo_error, end_at_once, forgive_stderr, protect_streams
 from tclose.errors import LeakWarning, TcloseError
@@ -86,5 +87,20 @@ def cli() -> None:
     """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
 
-for command in (anonymize, attack, bound, check, compare, demo, doctor, explain, init, methods, reproduce, sql, verify):
+for command in (
+    anonymize,
+    attack,
+    bound,
+    check,
+    compare,
+    demo,
+    doctor,
+    explain,
+    init,
+    methods,
+    reproduce,
+    sql,
+    studio,
+    verify,
+):
     cli.add_command(command)

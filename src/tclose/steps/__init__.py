@@ -35,7 +35,16 @@ from tclose.steps.judging import (
     verify,
     verify_bound,
 )
-from tclose.steps.preparing import doctor, init, method_options, methods, warm
+from tclose.steps.preparing import (
+    doctor,
+    init,
+    look,
+    look_inside,
+    method_options,
+    methods,
+    warm,
+    write_example,
+)
 from tclose.steps.publishing import anonymize, demo
 from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
 
@@ -93,6 +102,8 @@ __all__ = [
     "doctor",
     "explain",
     "init",
+    "look",
+    "look_inside",
     "method_options",
     "methods",
     "reproduce",
@@ -101,4 +112,5 @@ __all__ = [
     "verify",
     "verify_bound",
     "warm",
+    "write_example",
 ]

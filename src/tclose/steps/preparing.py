@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from tclose.errors import InputError
 from tclose.partition import METHODS, Method, method_and_options
 from tclose.partition.options import from_texts
-from tclose.policy.draft import Draft, person_of
-from tclose.policy.draft import draft as draft_policy
-from tclose.policy.draft import guess as guess_roles
+from tclose.policy import Policy, PolicyLike
+from tclose.policy.draft import Draft
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.targets import sources_of
 from tclose.steps.given import as_frame
 from tclose.table import to_polars
-from tclose.table.profile import profiles, with_persons
+from tclose.table.looks import ReleaseLook, TableLook, drafted, look_at, look_into
 from tclose.types import Progress, silent
 
 if TYPE_CHECKING:
@@ -30,16 +29,35 @@ def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> D
     """
     if out is not None:
         check_targets([Path(out)], sources_of(table), force=force)
-    frame = to_polars(as_frame(table))
-    described = profiles(frame)
-    person = person_of(guess_roles(described))
-    if person is not None:
-        described = with_persons(frame, described, person)
-    guesses = guess_roles(described)
-    draft = Draft(draft_policy(described), tuple(guesses), person_of(guesses))
+    _, draft = drafted(to_polars(as_frame(table)))
     if out is not None:
         _write(Path(out), draft.policy, force=force)
     return draft
+
+
+def look(table: Any, *, progress: Progress = silent) -> TableLook:
+    """Show a table to its steward: the first rows as they are, and what each column holds and may be."""
+    progress(0.0, "reading")
+    frame = to_polars(as_frame(table))
+    progress(0.3, "looking at the columns")
+    return look_at(frame)
+
+
+def look_inside(release: Any, policy: PolicyLike, *, class_number: int = 1, progress: Progress = silent) -> ReleaseLook:
+    """Show the classes of a release of one table to its steward, and one of them closely."""
+    asked = Policy.of(policy)
+    progress(0.0, "reading")
+    frame = to_polars(as_frame(release))
+    attributes = [name for name in asked.sensitive if name in frame.columns]
+    progress(0.5, "looking at the classes")
+    return look_into(frame, asked.visible, attributes, class_number)
+
+
+def write_example(folder: str | Path, *, rows: int, seed: int) -> tuple[Path, Path]:
+    """Write the invented hospital table and its policy into a folder; return their paths."""
+    from tclose.examples.demo import write_example as write
+
+    return write(Path(folder), rows=rows, seed=seed)
 
 
 def _write(path: Path, text: str, *, force: bool) -> None:
