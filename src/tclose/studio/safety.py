@@ -26,13 +26,13 @@ HEADERS = {
     "frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # without any referrer, forms would be sent with the origin "null"
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
 ENTRANCE = (
-    "<!doctype html><html lang=en><head><meta charset=utf-8><title>tclose studio</title>"
+    "<!doctype html><html lang=en><head><meta charset=utf-8><title>tclose studio</title><link rel=icon href=/static/icon.svg>"
     "<meta http-equiv=refresh content='0;url=/'></head><body><p><a href='/'>Open the studio</a></p></body></html>"
 )
 
