@@ -28,7 +28,7 @@ def as_toml(settings: Mapping[str, Any]) -> str:
             continue
         if isinstance(value, list):
             blocks += ["\n".join([f"[[{key(name)}]]", *_lines(each)]) for each in value]
-        elif name in OF_COLUMNS:
+        elif name in OF_COLUMNS and value:
             blocks += ["\n".join([f"[{name}.{key(column)}]", *_lines(each)]) for column, each in value.items()]
         else:
             blocks.append("\n".join([f"[{key(name)}]", *_lines(value)]))

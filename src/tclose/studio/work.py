@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tclose.studio.project import Project, drafted, read_settings, write_whole
 from tclose.types import Progress, stretch
 from tclose.words import number, rows_in_classes
 
+MOST_MOVES = 12  # that are shown
 RELEASE, CERTIFICATE, RECORD = "release.csv", "certificate.json", "record.json"
 
 
@@ -60,8 +62,11 @@ def explain(folder: Path, progress: Progress, *, attribute: str, class_number: i
     project = Project(folder)
     found = steps.explain(
         project.table, project.policy, attribute=attribute, class_number=class_number, progress=progress
-    ).to_dict()
-    project.keep(f"explain-{project.fingerprint}", found)
+    )
+    moves = [move.to_dict() for move in (found.moves_between_bins if found.grouped else found.moves)]
+    figures = [{**move, "mass": float(Fraction(move["mass"])), "cost": float(Fraction(move["cost"]))} for move in moves]
+    costliest = sorted(figures, key=lambda move: -move["cost"])
+    project.keep(f"explain-{project.fingerprint}", {**found.to_dict(), "moves": costliest[:MOST_MOVES]})
     return {"attribute": attribute, "number": class_number}
 
 
