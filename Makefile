@@ -5,14 +5,16 @@ READY := .venv/.ready
 MORE_EXAMPLES := $(addprefix tests/,laws measure partition privacy recode table)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast soak wheel-test lint format bench fuzz clean
+.PHONY: help demo test test-fast test-integrations soak wheel-test docs lint format bench fuzz clean
 
 help:
 	@echo "make demo        an invented hospital table: checked, published, verified"
 	@echo "make test        every test"
 	@echo "make test-fast   every test that is not marked slow, under a minute"
+	@echo "make test-integrations   tclose with dbt, Great Expectations and Jupyter, in an environment of their own"
+	@echo "make docs        the documentation as a site, in site/"
 	@echo "make soak        long tests: wide tables, planted bugs, six folders with fifty times as many examples"
-	@echo "make wheel-test  the wheel, installed without extras on every Python that is here"
+	@echo "make wheel-test  the wheel, installed without extras on every Python that is here, and with the lowest versions"
 	@echo "make lint        ruff and mypy"
 	@echo "make bench       speed and memory, as ratios against peers"
 	@echo "make fuzz        10,000 damaged files through the command line, under 10 minutes"
@@ -49,6 +51,27 @@ test: $(READY) .venv/.browser .venv/.spark
 
 test-fast: $(READY)
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not soak"
+
+.integrations-venv/.ready: tests/integrations/requirements.txt pyproject.toml
+	@echo "setting up .integrations-venv with dbt, Great Expectations and Jupyter ..."
+	@$(PYTHON) -m venv .integrations-venv
+	@.integrations-venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[sql]' --requirement tests/integrations/requirements.txt
+	@touch $@
+
+test-integrations: $(READY) .integrations-venv/.ready
+	@$(BIN)/python -m pytest tests/integrations tests/sql/test_great_expectations.py
+
+.docs-venv/.ready: docs/requirements.txt pyproject.toml
+	@echo "setting up .docs-venv with Sphinx ..."
+	@$(PYTHON) -m venv .docs-venv
+	@.docs-venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[learn]' --requirement docs/requirements.txt
+	@touch $@
+
+docs: $(READY) .docs-venv/.ready
+	@rm -rf site
+	@.docs-venv/bin/python -m sphinx --quiet --fail-on-warning --keep-going --doctree-dir .docs-venv/doctrees -c docs . site
+	@$(BIN)/python -m pytest tests/docs
+	@echo "the site is in site/index.html"
 
 soak: $(READY) .venv/.browser .venv/.spark
 	@$(BIN)/python -m pytest -n auto -m soak
@@ -87,4 +110,4 @@ fuzz: $(READY)
 	@$(BIN)/python bench/fuzz
 
 clean:
-	rm -rf fuzz-finds .venv .bench-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tclose-demo
+	rm -rf fuzz-finds site .venv .bench-venv .integrations-venv .docs-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tclose-demo

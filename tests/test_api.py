@@ -22,18 +22,22 @@ PUBLIC = [
     "CheckResult",
     "Comparison",
     "DetailKept",
+    "Estimate",
     "Explanation",
     "Infeasible",
     "InputError",
     "InternalError",
     "LeakWarning",
+    "LoadedRelease",
     "LowerBound",
     "MissingExtra",
     "ModelFinding",
+    "NotebookProgress",
     "Policy",
     "PolicyError",
     "Progress",
     "Quasi",
+    "Regression",
     "Release",
     "Sensitive",
     "TcloseError",
@@ -47,6 +51,7 @@ PUBLIC = [
     "compare",
     "detail",
     "explain",
+    "load",
     "read",
     "sql_check",
     "verify",
@@ -87,6 +92,7 @@ def test_every_public_function_shows_an_example() -> None:
         "compare",
         "detail",
         "explain",
+        "load",
         "read",
         "sql_check",
         "verify",
@@ -158,6 +164,8 @@ def shown(policy: Any) -> dict[str, Any]:
         "comparison": trial,
         "detail": tclose.detail(release, original=TABLE, policy=policy),
         "bound": tclose.bound(TABLE, policy, seconds=1),
+        "explanation": tclose.explain(TABLE, policy, attribute="<b>pay</b>", class_number=1),
+        "certificate": release.certificate,
     }
 
 
@@ -169,6 +177,19 @@ def test_what_objects_show_holds_no_seed_no_person_and_no_identifier(policy_file
             assert markup not in page, name
         for secret in (str(SEED), "person", "name"):
             assert secret not in page + (repr(each) if name in ("release", "check", "bound") else ""), name
+
+
+def test_a_verification_shows_its_verdict_and_every_problem(policy_file: Path, tmp_path: Path) -> None:
+    release, certificate = tmp_path / "r.csv", tmp_path / "c.json"
+    release_of(policy_file).write(release, certificate=certificate)
+    shown = tclose.verify(release, certificate)._repr_html_()
+    assert "The release is the one that was certified, and it meets its policy." in shown
+    release.write_text(release.read_text().replace("20", "<i>"))
+    verification = tclose.verify(release, certificate)
+    shown = verification._repr_html_()
+    assert "The release is not what is certified." in shown
+    assert shown.count("<td>problem</td>") == len(verification.problems) > 0
+    assert "<i>" not in shown
 
 
 def test_a_release_says_how_large_it_is_and_how_it_was_made(policy_file: Path) -> None:

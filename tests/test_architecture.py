@@ -30,12 +30,16 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
     "partition": NUMERICS,
     "recode": {*BASE, "policy", "table"},
     "sql": {*BASE, "policy", "table"},
+    "analysis": {*BASE, "policy", "table", "recode", "release"},
     "measure": {*NUMERICS, "recode", "partition"},
     "release": {*NUMERICS, "partition", "recode", "measure"},
     "engine": {*NUMERICS, "partition", "recode", "measure", "release"},
     "compare": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
     "report": {*NUMERICS, "partition", "recode", "measure", "release", "compare"},
     "spark": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
+    "sklearn": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
+    "integrations": {*NUMERICS, "partition", "recode", "measure", "release", "engine", "sql"},
+    "pandas": {*BASE, "integrations"},
     "examples": {*BASE, "table"},
     "steps": {*NUMERICS, "partition", "recode", "measure", "release", "sql"},
     "cli": {*BASE, "policy", "steps"},
@@ -47,10 +51,12 @@ IN_FUNCTIONS = {  # further edges, taken only when somebody asks
     "steps": {"engine", "compare", "report", "examples", "spark"},
     "cli": {"studio"},
 }
-SEES_FRAMES = {"table", "recode", "release", "engine", "spark", "cli", "examples"}
+SEES_FRAMES = {
+    "table", "recode", "release", "analysis", "engine", "spark", "sklearn", "integrations", "cli", "examples",
+}  # fmt: skip
 BUILT_ON = {"parts": {"weave"}}  # what is no method, but brings one to tables of another size
 FRAMES = {"polars", "narwhals", "pandas", "pyarrow"}
-HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn", "sqlglot"}
+HEAVY = {"numba", "scipy", "altair", "pandas", "pyspark", "pyarrow", "matplotlib", "sklearn", "sqlglot", "cryptography"}
 LONGEST = 500
 
 

@@ -2,6 +2,10 @@
 
 from importlib.metadata import version
 
+from tclose.analysis.counting import Estimate
+from tclose.analysis.loaded import LoadedRelease
+from tclose.analysis.loading import load
+from tclose.analysis.regression import Regression
 from tclose.compare.comparison import Comparison, compare
 from tclose.engine.memory import anonymize, attack, bound, check, explain
 from tclose.errors import (
@@ -15,6 +19,8 @@ from tclose.errors import (
     TcloseError,
     Unsuited,
 )
+from tclose.integrations.namespace import register
+from tclose.integrations.notebook import NotebookProgress
 from tclose.measure.attack import Attacks
 from tclose.policy import Policy, Quasi, Sensitive
 from tclose.privacy.results import AttributeFinding, CheckResult, Explanation, ModelFinding
@@ -29,6 +35,7 @@ from tclose.table import read
 from tclose.types import Progress
 
 __version__ = version("tclose")
+register()
 
 __all__ = [
     "Attacks",
@@ -38,18 +45,22 @@ __all__ = [
     "CheckResult",
     "Comparison",
     "DetailKept",
+    "Estimate",
     "Explanation",
     "Infeasible",
     "InputError",
     "InternalError",
     "LeakWarning",
+    "LoadedRelease",
     "LowerBound",
     "MissingExtra",
     "ModelFinding",
+    "NotebookProgress",
     "Policy",
     "PolicyError",
     "Progress",
     "Quasi",
+    "Regression",
     "Release",
     "Sensitive",
     "TcloseError",
@@ -63,6 +74,7 @@ __all__ = [
     "compare",
     "detail",
     "explain",
+    "load",
     "read",
     "sql_check",
     "verify",

@@ -12,7 +12,8 @@
     UserWarning
     ├── LeakWarning       nothing is wrong, but somebody may learn more than you think
     ├── GapWarning        what was found holds, but is not proven to be the best
-    └── CacheWarning      the answer is right, but every run takes longer than it has to
+    ├── CacheWarning      the answer is right, but every run takes longer than it has to
+    └── SourceWarning     how a table's file is written was detected; [source] in the policy can say it
 
 Messages name columns, row numbers and counts. A cell's own value goes into `detail`, which is shown only
 on request (`--show-values`), so that a log never holds personal data.
@@ -76,6 +77,13 @@ class MissingExtra(TcloseError):
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {package}: pip install 'tclose[{extra}]'")
 
+    @classmethod
+    def of_file(cls, what: str, extra: str) -> MissingExtra:
+        """Return the error for a file whose reader is not installed; `what` says what the file is."""
+        error = cls("", extra, "")
+        error.args = (f"{what}: pip install 'tclose[{extra}]'",)
+        return error
+
 
 class Infeasible(TcloseError):
     """What was asked for cannot be reached, or no partition was found; the message says which level can be."""
@@ -108,6 +116,10 @@ class GapWarning(UserWarning):
 
 class CacheWarning(UserWarning):
     """Compiled kernels cannot be kept on disk, so that every run compiles them again."""
+
+
+class SourceWarning(UserWarning):
+    """How a table's file is written was detected, since no policy says it; the message says what it was read as."""
 
 
 class Mistakes:

@@ -21,9 +21,10 @@ POLICY = 'others = "drop"\nk = 2\nquasi = ["age", "sex"]\n[sensitive.ldl]\nt = 0
 ENDED = """
 import os, signal, sys
 from tclose.cli import main, progress
-from tclose.engine import disk
+from tclose.engine import disk, disk_attack
 from tclose.table import grouped
-disk.BUDGET, grouped.PENDING = 0, 1
+disk.BUDGET = disk_attack.BUDGET = 0
+grouped.PENDING = 1
 last, moments = int(sys.argv.pop(1)), 0
 
 def moment(self, share, phase=""):
@@ -71,7 +72,14 @@ def test_bad_input_is_one_sentence(folder: Path, process: Callable[..., Outcome]
 @pytest.mark.usefixtures("files")
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
 @pytest.mark.parametrize("last", [2, 5])
-@pytest.mark.parametrize("asked", ["check t.parquet --policy p.toml", "verify r --certificate c.json"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "check t.parquet --policy p.toml",
+        "verify r --certificate c.json",
+        "attack r --original t.parquet --policy p.toml",
+    ],
+)
 def test_an_ended_process_leaves_nothing(folder: Path, asked: str, last: int) -> None:
     temporary = folder / "temporary"
     temporary.mkdir()
@@ -81,3 +89,25 @@ def test_an_ended_process_leaves_nothing(folder: Path, asked: str, last: int) ->
     )
     assert done.returncode == 128 + signal.SIGTERM, done.stderr
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+def test_attack(folder: Path, process: Callable[..., Outcome]) -> None:
+    asked = ("attack", "r", "--original", "t.parquet", "--policy", "p.toml", "--engine", "disk")
+    shown = process(*asked)
+    assert (shown.status, shown.err) == (0, "")
+    words = " ".join(shown.out.split())
+    assert "raw table release" in words
+    assert "Note: not run out of core: the exchange attack and the membership attack" in words
+    answer = json.loads(process(*asked, "--json").out)
+    assert list(answer["tables"]) == ["raw", "release"]
+    assert answer["tables"]["release"]["rows"] == 300
+    assert len(answer["notes"]) == 1
+    by_name = {one["name"]: one for one in answer["attacks"]}
+    assert by_name["exchange"]["release"]["figure"] is None
+    assert by_name["prosecutor"]["release"]["figure"] <= 0.5
+    process(*asked, "--register", "t.parquet").refuses("a register is not compared out of core: use the engine memory")
+    process(*asked, "--method", "fragmentation").refuses("the k-anonymous table, which the method makes")
+    (folder / "p.toml").write_text(POLICY.replace('["age", "sex"]', '["age", "zip"]'))
+    process(*asked).refuses("the release cannot be read by this policy", "'zip'")

@@ -44,6 +44,7 @@ SPELLINGS = {
     "Arrow file": stored("write_ipc"),
     "Arrow stream": stored("write_ipc_stream"),
 }
+NOTES = {"semicolon": "note: read as CSV, separator ;\n", "tab": "note: read as CSV, separator tab\n"}
 ANSWER = {
     "rows": 4,
     "classes": 2,
@@ -79,7 +80,7 @@ ANSWER = {
 def test_a_file_and_standard_input(tclose: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, spelling: str) -> None:
     (folder / "table").write_bytes(SPELLINGS[spelling])
     outcome = tclose("check", "table", *ASKED)
-    assert (outcome.status, outcome.err) == (0, "")
+    assert (outcome.status, outcome.err) == (0, NOTES.get(spelling, ""))
     assert json.loads(outcome.out) == ANSWER
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(SPELLINGS[spelling])))
     assert tclose("check", "-", *ASKED) == outcome

@@ -28,11 +28,12 @@ def test_help_lists_every_command_with_its_whole_description(tclose: Run, monkey
     lines = tclose("--help").out.splitlines()
     assert max(map(len, lines)) <= 80
     assert set(cli.commands) == {
-        "anonymize", "attack", "bound", "check", "compare", "demo", "doctor", "explain", "init", "methods", "reproduce",
-        "sql", "verify",
+        "anonymize", "apply", "attack", "bound", "check", "compare", "demo", "doctor", "explain", "init", "methods",
+        "reproduce", "sql", "verify", "keygen", "sign", "pseudonym-key",
     }  # fmt: skip
+    width = max(map(len, cli.commands))
     for name, command in cli.commands.items():
-        assert f"  {name:9}  {command.short_help}" in lines
+        assert f"  {name:{width}}  {command.short_help}" in lines
         assert str(command.short_help).endswith(".")
 
 

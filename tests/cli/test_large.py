@@ -26,7 +26,16 @@ finally:
     status = Path("/proc/self/status").read_text().splitlines()  # what rusage says may be the memory of the parent
     Path("memory.txt").write_text(next(line.split()[1] for line in status if line.startswith("VmHWM")))
 """
-GIGABYTE = 1 << 30
+MEGABYTE, GIGABYTE = 1 << 20, 1 << 30
+LINKED = """
+k = 2
+quasi = ["age", "zone"]
+[sensitive.ill]
+t = 0.5
+distance = "equal"
+[sensitive.pay]
+t = 0.5
+"""
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much memory was used")
 
 
@@ -46,12 +55,36 @@ def test_a_release_out_of_core(data: Path, tmp_path: Path, copies: int, limit: f
     found = json.loads(made)
     assert sum(file["rows"] for file in found["files"]) == copies * salaries.height
     assert len(found["files"]) > 5
-    assert 1024 * int((tmp_path / "memory.txt").read_text()) < limit
+    assert memory_of(tmp_path) < limit
     verify = "verify r --certificate c.json --engine disk --json"
     assert json.loads(run(tmp_path, *verify.split()))["holds"]
+    attack = "attack r --original t.parquet --policy p.toml --engine disk --json"
+    assert json.loads(run(tmp_path, *attack.split()))["tables"]["release"]["rows"] == copies * salaries.height
+    assert memory_of(tmp_path) < limit
     published = pl.read_parquet(tmp_path / "r")["salary_class"].value_counts().sort("salary_class")
     counts = salaries["salary_class"].value_counts().sort("salary_class")
     assert (published["count"] == copies * counts["count"]).all()
+
+
+def test_the_memory_of_attacks_does_not_grow_with_rows(tmp_path: Path) -> None:
+    """A release that is the table itself, of 300,000 and of 3 million rows, with as many classes and values."""
+    place = pl.int_range(300_000, eager=True)
+    cells = {"age": place % 31, "zone": place % 7, "ill": place % 11, "pay": place % 13}
+    (tmp_path / "p.toml").write_text(LINKED)
+    used = []
+    for copies in (1, 10):
+        pl.concat([pl.DataFrame(cells)] * copies).write_parquet(tmp_path / "t.parquet")
+        attack = "attack t.parquet --original t.parquet --policy p.toml --engine disk --json"
+        found = json.loads(run(tmp_path, *attack.split()))
+        assert found["tables"]["release"] == found["tables"]["raw"]
+        assert found["tables"]["raw"] == {"rows": copies * 300_000, "classes": 217, "smallest_class": copies * 1382}
+        used.append(memory_of(tmp_path))
+    assert used[1] < used[0] + 64 * MEGABYTE  # some 20 bytes for each row that was added
+
+
+def memory_of(folder: Path) -> int:
+    """Return how many bytes the last command needed."""
+    return 1024 * int((folder / "memory.txt").read_text())
 
 
 def run(folder: Path, *arguments: str) -> str:

@@ -133,7 +133,12 @@ def test_nobody_else_can_read_a_project(tmp_path: Path) -> None:
 def test_what_is_left_to_choose_is_said(tmp_path: Path) -> None:
     project = Project.create(tmp_path / "p", name="t.csv", table="t.csv")
     column = {"name": "pay", "role": "sensitive", "settings": {}}
-    look = {"missing": [""], "columns": [column, {**column, "name": "age", "role": "quasi"}], "person": None}
+    look = {
+        "missing": [""],
+        "columns": [column, {**column, "name": "age", "role": "quasi"}],
+        "person": None,
+        "source": {},
+    }
     project.change(drafted(look))
     assert [line.partition(":")[0] for line in project.left_to_do] == ["sensitive.pay"]
     project.change(with_setting(project.settings, "sensitive", "pay", "t", "0,2"))

@@ -3,15 +3,20 @@
     python tests/typing/wheel.py
 
 It runs check, anonymize (with the default method) and verify on a small CSV, then checks `public_api.py` with mypy
---strict against the installed package. Other packages come from the package index that pip is set up with.
+--strict against the installed package. Then it installs the wheel with all extras but Spark at the lowest versions that
+pyproject.toml allows, and runs some tests and the demo there: a lower bound must be true. Other packages come from the
+package index that pip is set up with.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +27,16 @@ VERSIONS = ("3.11", "3.12", "3.13")
 SHIPPED = ("py.typed", "report/page.html", "report/style.css", "report/page.js", "examples/policy.toml",
            "examples/diagnosis.csv")  # fmt: skip
 TABLE = "age,pay\n" + "".join(f"{20 + i},{i % 4}\n" for i in range(16))
+LOWER_BOUND = re.compile(r"([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=([0-9.]+)")
+LEFT_OUT = {"spark", "dev"}  # needs Java; is for developers, and takes the other extras again
+FOR_TESTS = ("pytest>=8", "hypothesis>=6.100", "pandas==2.2.0", "pyarrow==16.0.0")
+TESTS = (
+    "tests/test_api.py",
+    "tests/test_check.py",
+    "tests/table/test_frames.py",
+    "tests/sklearn",
+    "tests/sql/test_query.py",
+)
 POLICY = "k = 2\n[quasi.age]\n[sensitive.pay]\nt = 0.5\n"
 
 
@@ -35,6 +50,10 @@ def main() -> None:
             place.mkdir()
             use(wheel, python, place)
             sys.stdout.write(f"Python {version}: check, anonymize, verify and mypy --strict pass\n")
+        version, python = next(iter(pythons.items()))
+        (Path(folder) / "lowest").mkdir()
+        use_lowest(wheel, python, Path(folder) / "lowest")
+        sys.stdout.write(f"Python {version}, lowest versions ({', '.join(lowest())}): tests and demo pass\n")
         if missing := [version for version in VERSIONS if version not in pythons]:
             sys.stdout.write(f"not tried, since not here: Python {', '.join(missing)}\n")
 
@@ -75,9 +94,34 @@ def use(wheel: Path, python: str, folder: Path) -> None:
     run([*mypy, SCRIPT.name], folder)
 
 
+def lowest() -> list[str]:
+    """Return the lowest versions that pyproject.toml allows."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = (needed for name, needed in project["optional-dependencies"].items() if name not in LEFT_OUT)
+    bounds = [bound for needed in (project["dependencies"], *extras) for bound in needed if "tclose[" not in bound]
+    matched = {bound: LOWER_BOUND.fullmatch(bound) for bound in bounds}
+    if unclear := [bound for bound, found in matched.items() if found is None]:
+        raise SystemExit(f"no plain lower bound: {', '.join(unclear)}")
+    return sorted({f"{found[1]}=={found[2]}" for found in matched.values() if found is not None})
+
+
+def use_lowest(wheel: Path, python: str, folder: Path) -> None:
+    """Install the wheel and its extras at their lower bounds; run tests and the demo."""
+    run([python, "-m", "venv", "venv"], folder)
+    own = str(folder / "venv" / "bin" / "python")
+    run(
+        [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel), *lowest(), *FOR_TESTS],
+        folder,
+    )
+    quiet = ("-p", "no:cacheprovider", "-W", "ignore")  # old packages warn about what is newer than they are
+    run([own, "-m", "pytest", *quiet, *TESTS], ROOT)
+    run([str(folder / "venv" / "bin" / "tclose"), "demo", "--rows", "300"], folder)
+
+
 def run(command: list[str], folder: Path, *, status: int = 0) -> None:
     """Run a command in a folder; show what it said if it does not end as expected."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # the wheel, not src
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != status:
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
 

@@ -14,18 +14,21 @@ import click
 
 from tclose import steps
 from tclose.cli import show
+from tclose.cli.applying import apply
 from tclose.cli.bounding import bound
 from tclose.cli.endings import Ended, clean_up_when_ended
 from tclose.cli.health import doctor
 from tclose.cli.judging import check, explain, sql, verify
 from tclose.cli.libraries import contained, shortage
 from tclose.cli.options import BAD, HOLDS
+from tclose.cli.pseudonym_keys import pseudonym_key
 from tclose.cli.publishing import anonymize, demo, init
 from tclose.cli.reproducing import reproduce
+from tclose.cli.signing import keygen, sign
 from tclose.cli.studio import studio
 from tclose.cli.studying import attack, compare, methods
 from tclose.cli.terminal import echo_error, end_at_once, forgive_stderr, protect_streams
-from tclose.errors import LeakWarning, TcloseError
+from tclose.errors import LeakWarning, SourceWarning, TcloseError
 
 INTERRUPTED, BUG = 130, 70
 
@@ -38,7 +41,8 @@ def main() -> None:
     with contained(steps.discard_unfinished):
         forgive_stderr()  # which is another stream now
         status = run(sys.argv[1:])
-    if any(thread.daemon for thread in threading.enumerate()):  # a solver that nobody waits for any more
+    prints = "duckdb" in sys.modules  # which prints about itself while Python ends
+    if prints or any(thread.daemon for thread in threading.enumerate()):  # a solver that nobody waits for any more
         end_at_once(status)
     sys.exit(status)
 
@@ -52,7 +56,8 @@ def _show_lost(lost: Any) -> None:
 def run(arguments: list[str]) -> int:
     """Run one command; return the exit status."""
     warnings.showwarning = show.show_warning
-    warnings.simplefilter("always", LeakWarning)
+    for shown in (LeakWarning, SourceWarning):
+        warnings.simplefilter("always", shown)
     try:
         steps.check_clock()
         return int(cli.main(arguments or ["--help"], prog_name="tclose", standalone_mode=False) or HOLDS)
@@ -89,6 +94,7 @@ def cli() -> None:
 
 for command in (
     anonymize,
+    apply,
     attack,
     bound,
     check,
@@ -104,3 +110,6 @@ for command in (
     verify,
 ):
     cli.add_command(command)
+for command in (keygen, sign):
+    cli.add_command(command)
+cli.add_command(pseudonym_key)

@@ -11,6 +11,7 @@ from tclose import steps
 from tclose.cli import show
 from tclose.cli.options import FAILS, FILE, HOLDS, as_json, engine, policy_file, policy_of, policy_options, show_values
 from tclose.cli.progress import Bar
+from tclose.cli.signing import demand_options, demands_of
 from tclose.cli.terminal import echo_json, echo_lines
 
 
@@ -22,8 +23,9 @@ from tclose.cli.terminal import echo_json, echo_lines
 def check(table: str, engine: steps.Engine, as_json: bool, **given: Any) -> int:
     """Say whether TABLE holds what a policy asks for, and which class fails by how much.
 
-    TABLE is a CSV, Parquet or Arrow file, or a folder of Parquet files, which is read as one table; - is standard
-    input. It is judged as it is: nothing is changed. The exit status is 0 if everything holds and 1 if not.
+    TABLE is a CSV, Excel, Stata, SPSS, SAS, JSON lines, Parquet or Arrow file, a folder of Parquet files, or a table of
+    a database (postgresql://USER@HOST/DB#TABLE); - is standard input. It is judged as it is: nothing is changed. The
+    exit status is 0 if everything holds and 1 if not.
     """
     policy, ignore_others = policy_of(**given)
     with Bar() as bar:
@@ -81,6 +83,7 @@ def explain(table: str, attribute: str, class_number: int, every_move: bool, as_
 @click.option("--certificate", type=FILE, required=True, help="The certificate that came with the release.")
 @click.option("--digest", help="The digest of the certificate, if you received it by another way.")
 @click.option("--population", metavar="FILE", help="The population: judge presence, too.")
+@demand_options
 @engine
 @show_values
 @as_json
@@ -92,15 +95,17 @@ def verify(
     engine: steps.Engine,
     show_values: bool,
     as_json: bool,
+    **demanded: Any,
 ) -> int:
     """Judge RELEASE again from its published values and compare with its certificate.
 
     RELEASE is a file, or a folder of Parquet files. The original table is not needed. The exit status is 0 if the
     release is what its certificate says and 1 if not.
     """
+    demands = demands_of(**demanded)
     with Bar() as bar:
         verification = steps.verify(
-            release, certificate, digest=digest, population=population, engine=engine, progress=bar
+            release, certificate, digest=digest, population=population, demands=demands, engine=engine, progress=bar
         )
     if as_json:
         echo_json(verification.to_dict())

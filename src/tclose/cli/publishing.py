@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from tclose import steps
 from tclose.cli import show
 from tclose.cli.options import FILE, HOLDS, as_json, force, method_options, policy_file, show_values
 from tclose.cli.progress import Bar
+from tclose.cli.signing import endorsement_of, endorsement_options
 from tclose.cli.terminal import Console, Text, echo, echo_json, echo_lines
 from tclose.errors import InputError
+from tclose.policy import PROFILES, ProfileName
+from tclose.policy.paths import without_password
 
 
 @click.command(short_help="Publish a table so that it holds what its policy asks for.")
 @click.argument("table")
 @policy_file
-@click.option("--out", type=FILE, required=True, help="The release to write: .csv, .parquet or .arrow.")
+@click.option(
+    "--out", type=FILE, required=True, help="The release to write: .csv, .parquet, .arrow, .xlsx, .dta or .sav."
+)
 @click.option(
     "--method", default=steps.DEFAULT_METHOD, show_default=True, help="How rows are split; see `tclose methods`."
 )
@@ -31,14 +38,35 @@ from tclose.errors import InputError
     help="For tests: the same seed gives the same bytes. Anyone who guesses it can repeat the split.",
 )
 @click.option("--certificate", type=FILE, help="Write the certificate here: what was proved about the release.")
-@click.option("--record", type=FILE, help="Write the seed here, readable by you alone.")
+@click.option("--record", type=FILE, help="Write what --replay and apply need here, readable by you alone.")
+@click.option("--replay", type=FILE, metavar="RECORD", help="Repeat the release that this record is of, byte for byte.")
+@click.option("--room", default="0", metavar="SHARE", help="Leave this share of every t to rows that apply adds later.")
 @click.option("--report", type=FILE, help="Write an HTML page about the release here.")
 @click.option("--public", is_flag=True, help="Leave out of the page everything about the original table.")
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    help="Add a profile to the page: its requirements, filled with figures and with [context] of the policy.",
+)
 @click.option(
     "--guard-formulas", is_flag=True, help="Put ' before text that a spreadsheet would run; verify removes it again."
 )
 @click.option(
+    "--format",
+    "release_format",
+    type=click.Choice(steps.RELEASE_FORMATS),
+    default="text",
+    show_default=True,
+    help="Cells such as [20, 35] as text, or as typed columns: age_low, age_high, age_mid, lists, class, class_size.",
+)
+@click.option(
     "--part-rows", type=click.IntRange(1), metavar="N", help="Write a folder of Parquet files of N rows each."
+)
+@click.option(
+    "--describe",
+    type=click.Choice(list(steps.DESCRIPTIONS)),
+    multiple=True,
+    help="Describe the release in a file beside it; can be repeated.",
 )
 @click.option(
     "--engine",
@@ -57,6 +85,7 @@ from tclose.errors import InputError
 @click.option(
     "--bound-proof", type=FILE, help="Write the proof of the bound here, readable by you alone; implies --bound."
 )
+@endorsement_options
 @force
 @show_values
 @as_json
@@ -72,10 +101,15 @@ def anonymize(
     seed: int | None,
     certificate: Path | None,
     record: Path | None,
+    replay: Path | None,
+    room: str,
     report: Path | None,
     public: bool,
+    profile: ProfileName | None,
     guard_formulas: bool,
+    release_format: steps.ReleaseFormat,
     part_rows: int | None,
+    describe: tuple[str, ...],
     engine: steps.PublishingEngine,
     master: str | None,
     resume: bool,
@@ -85,6 +119,7 @@ def anonymize(
     force: bool,
     show_values: bool,
     as_json: bool,
+    **endorsed: Any,
 ) -> int:
     """Publish TABLE so that it holds what the policy asks for.
 
@@ -93,9 +128,14 @@ def anonymize(
     """
     if public and report is None:
         raise click.UsageError("--public is about the page that --report writes")
+    if profile is not None and report is None:
+        raise click.UsageError("--profile is about the page that --report writes")
     if bound_seconds is not None and not bound and bound_proof is None:
         raise click.UsageError("--bound-seconds is about the bound that --bound searches for")
+    if replay is not None and _says("method", "engine", "effort", "base", "tables"):
+        raise click.UsageError("--replay takes how the release is made from the record: leave such options out")
     options = method_options(method, given, effort=effort, tables=tables, base=base)
+    endorsement = endorsement_of(**endorsed)
     with Bar() as bar:
         publication = steps.anonymize(
             table,
@@ -103,8 +143,11 @@ def anonymize(
             out=out,
             certificate=certificate,
             record=record,
+            replay=replay,
+            room=room,
             report=report,
             public=public,
+            profile=profile,
             guard_formulas=guard_formulas,
             method=method,
             options=options,
@@ -113,9 +156,12 @@ def anonymize(
             bound_seconds=bound_seconds,
             bound_proof=bound_proof,
             part_rows=part_rows,
+            describe=describe,
             engine=engine,
             master=master,
             resume=resume,
+            endorsement=endorsement,
+            release_format=release_format,
             force=force,
             progress=bar,
         )
@@ -129,6 +175,12 @@ def anonymize(
     except OSError as error:
         raise InputError(f"the release is complete, but the answer cannot be written: {error.strerror}") from None
     return HOLDS
+
+
+def _says(*names: str) -> bool:
+    """Tell whether one of these options stands on the command line."""
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) is ParameterSource.COMMANDLINE for name in names)
 
 
 @click.command(short_help="Draft a policy for a table.")
@@ -147,7 +199,8 @@ def init(table: str, out: Path | None, force: bool, as_json: bool) -> int:
     elif out is None:
         echo_lines(draft.policy)
     else:
-        echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {table} --policy {out}")
+        shown = without_password(table)
+        echo(f"Wrote {out}. Read every guess, choose every t, then: tclose check {shown} --policy {out}")
     return HOLDS
 
 

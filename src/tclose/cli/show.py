@@ -11,7 +11,7 @@ import click
 
 from tclose import steps
 from tclose.cli.terminal import Console, Table, Text, echo_error, echo_lines, stacked
-from tclose.errors import TcloseError
+from tclose.errors import SourceWarning, TcloseError
 from tclose.words import (
     NT_MEANING,
     counted,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 SCALE = "0 means equal, 1 means as far as possible"
 VERDICT = "The release meets every requirement of its policy."
+OPENED = {"commitments.seed": "the seed of the record", "commitments.source": "the original table"}
 NO_CERTIFICATE = "No certificate was written (--certificate FILE): without one, nobody can verify the release."
 
 
@@ -176,6 +177,10 @@ def show_release(publication: Publication) -> None:
     file = publication.certificate_file
     console.print()
     console.print(Text(f"Certificate: {file}, digest {certificate.digest}" if file else NO_CERTIFICATE))
+    if publication.envelope_file is not None:
+        console.print(Text(f"Signed: {publication.envelope_file}, the certificate with its signature"))
+    for description in publication.descriptions:
+        console.print(Text(f"Description: {description}"))
 
 
 def _show_exposed(console: Console, publication: Publication) -> None:
@@ -262,6 +267,9 @@ def show_attacks(result: Attacks) -> None:
         attack = comparison.attack
         console.print(Text(f"{attack.title} ({attack.figure}; {attack.better} is better)", "bold"))
         console.print(Text(f"  {plain(comparison.findings[steps.RELEASE].sentence)}"))
+    for note in result.notes:
+        console.print()
+        console.print(Text(f"Note: {plain(note)}."))
 
 
 def _finding(finding: steps.Finding, unit: str) -> Text:
@@ -283,6 +291,11 @@ def show_verification(verification: Verification) -> None:
         console.print(Text(f"The certificate says: {', '.join(words)}."))
     if claims := verification.not_verifiable_in_words:
         console.print(Text(f"Not verifiable from the release alone: {', '.join(map(plain, claims))}."))
+    for sentence in verification.signatures.sentences() if verification.signatures is not None else ():
+        console.print(Text(sentence), soft_wrap=True)
+    if verification.holds and verification.opened:
+        names = " and ".join(OPENED[name] for name in verification.opened)
+        console.print(Text(f"As the certificate commits to: {names}."))
     if verification.holds:
         console.print(Text("The release is the one that was certified, and it meets its policy.", "bold green"))
         if not verification.identity_protected:
@@ -294,8 +307,8 @@ def show_verification(verification: Verification) -> None:
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as one line on stderr."""
-    echo_error(f"warning: {message}")
+    """Print a warning as one line on stderr; how a file was read is no warning but a note."""
+    echo_error(f"note: {message}" if isinstance(message, SourceWarning) else f"warning: {message}")
 
 
 def show_error(error: TcloseError, *, show_values: bool) -> None:

@@ -34,6 +34,13 @@ from tclose.cli.terminal import echo_json
 @click.option(
     "--method", default=steps.ANONYMIZER, show_default=True, help="Makes the k-anonymous table to compare with."
 )
+@click.option(
+    "--engine",
+    type=click.Choice(steps.ENGINES),
+    default="auto",
+    help="Where the attacks run: in memory, or on counts that are read from disk in batches, without the k-anonymous "
+    "table and the attacks that need rows; auto takes disk for large files.",
+)
 @guard_formulas
 @show_values
 @as_json
@@ -45,6 +52,7 @@ def attack(
     register: str | None,
     population: str | None,
     method: str,
+    engine: steps.Engine,
     guard_formulas: bool,
     show_values: bool,
     as_json: bool,
@@ -63,6 +71,7 @@ def attack(
             population=population,
             method=method,
             guard_formulas=guard_formulas,
+            engine=engine,
             progress=bar,
         )
     if as_json:

@@ -236,5 +236,5 @@ def _check_numbers(limit: float, seed: int) -> None:
 def _needed(whole: Any, table: CodedTable, policy: Policy) -> tuple[Any, Policy]:
     """Return the columns that a release is made of; what no method could use is refused here, once, with warnings."""
     _ = publishable(table, policy).table.quasi
-    asked = replace(policy, identifiers=())  # names are for no process but this one
+    asked = replace(policy, identifiers=tuple(policy.pseudonym or ()))  # other names are for no process but this one
     return whole[[name for name, _ in asked.columns()]], asked

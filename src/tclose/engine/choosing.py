@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tclose.engine.disk import refusal
+from tclose.engine.disk_attack import Asked
+from tclose.engine.disk_attack import refusal as attack_refusal
 from tclose.engine.in_parts.refusing import refusal as in_parts_refusal
 from tclose.errors import InputError
 from tclose.policy import Policy
+from tclose.policy.source import PLAIN, SourceSettings
 from tclose.release.certificate import load
 from tclose.release.layouts.one_table import ENTRY
 from tclose.table.batches import source_of, table_on_disk
 from tclose.table.sources.columnar import PARQUET
 from tclose.table.sources.csv import CSV
 
+ONLY_FILES = "the engine disk reads files, and a frame is in memory already: use the engine memory"
 MANY_ROWS = 1_000_000  # from which on `auto` publishes a table out of core
 LARGE = {PARQUET.name: 16 << 20, CSV.name: 128 << 20}  # bytes from which on `auto` chooses `disk` (decision 096)
 
@@ -27,9 +31,34 @@ def on_disk(engine: str, table: Any, policy: Policy | None = None) -> bool:
     is_path = isinstance(table, str | Path)
     if engine == "disk":
         if not is_path:
-            raise InputError("the engine disk reads files, and a frame is in memory already: use the engine memory")
+            raise InputError(ONLY_FILES)
         return True
-    return is_path and _is_large(table) and (policy is None or refusal(policy) is None)
+    return (
+        is_path
+        and _is_large(table, None if policy is None else policy.source)
+        and (policy is None or refusal(policy) is None)
+    )
+
+
+def attacked_on_disk(engine: str, tables: Sequence[Any], policy: Policy, asked: Asked) -> bool:
+    """Tell whether a release is attacked out of core: where `auto` may choose, if one of the files is large.
+
+    The first of the tables is the original.
+    """
+    if engine == "memory":
+        return False
+    are_paths = all(isinstance(table, str | Path) for table in tables)
+    if engine == "disk":
+        if not are_paths:
+            raise InputError(ONLY_FILES)
+        if (why := attack_refusal(policy, asked)) is not None:
+            raise InputError(why)
+        return True
+    if not are_paths or attack_refusal(policy, asked) is not None:
+        return False
+    original, *releases = tables
+    shares = [_share_of_large(original, policy.source), *(_share_of_large(release) for release in releases)]
+    return None not in shares and any(share >= 1 for share in shares if share is not None)
 
 
 def published_on_disk(engine: str, table: Any, policy: Policy, method: str, options: Mapping[str, Any]) -> bool:
@@ -39,13 +68,13 @@ def published_on_disk(engine: str, table: Any, policy: Policy, method: str, opti
     """
     if engine == "disk":
         if not isinstance(table, str | Path):
-            raise InputError("the engine disk reads files, and a frame is in memory already: use the engine memory")
+            raise InputError(ONLY_FILES)
         return True
     is_path = isinstance(table, str | Path) and str(table) != "-"
     if engine != "auto" or not is_path or in_parts_refusal(policy, method, options) is not None:
         return False
     try:
-        source = table_on_disk(table)
+        source = table_on_disk(table, policy.source)
     except InputError:  # the engine memory can read it, or says why not
         return False
     return source.size >= MANY_ROWS and source.count_rows() >= MANY_ROWS  # a row has a byte at least
@@ -55,15 +84,22 @@ def verified_on_disk(engine: str, release: str | Path, certificate: str | Path) 
     """Tell whether a release is verified out of core; several tables never are."""
     if engine != "auto":
         return engine == "disk"
-    if not _is_large(release):
+    if not _is_large(release, PLAIN):
         return False
     promised = load(certificate).certificate
-    return promised.layout == ENTRY.name and not promised.guard
+    text = promised.release_format == "text"
+    return promised.layout == ENTRY.name and not promised.guard and text and promised.pseudonyms is None
 
 
-def _is_large(path: str | Path) -> bool:
+def _is_large(path: str | Path, said: SourceSettings | None) -> bool:
+    share = _share_of_large(path, said)
+    return share is not None and share >= 1
+
+
+def _share_of_large(path: str | Path, said: SourceSettings | None = None) -> float | None:
+    """Return the size of a table as a share of one that is large; None where it is not read out of core."""
     try:
-        table = table_on_disk(path)
-        return table.size >= LARGE[PARQUET.name if table.folder else source_of(Path(path))]
+        table = table_on_disk(path, said)
+        return table.size / LARGE[PARQUET.name if table.folder else source_of(Path(path))]
     except InputError:  # the engine memory can read it, or says why not
-        return False
+        return None

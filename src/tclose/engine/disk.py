@@ -11,17 +11,20 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
+from tclose.policy.source import PLAIN
 from tclose.privacy.counted import judge_counted, needs_all_classes
 from tclose.privacy.group_counts import counted_by_person
 from tclose.privacy.judge import check_groups
 from tclose.privacy.results import CheckResult
 from tclose.privacy.rigidity import rigid_attributes
 from tclose.release.certificate import Certificate, CertifiedFile
+from tclose.release.demands import NO_DEMANDS, Demands
 from tclose.release.published_files import FilesOf
 from tclose.release.verification import Verification, Verified, not_judged, table_problems
 from tclose.release.verify import verify_with
@@ -41,7 +44,7 @@ def check(path: str | Path, policy: Policy, *, ignore_others: bool = False, prog
     """Say whether a table on disk holds what a policy asks for, as `memory.check` does."""
     if (why := refusal(policy)) is not None:
         raise InputError(why)
-    return check_table(table_on_disk(path), policy, ignore_others=ignore_others, progress=progress)
+    return check_table(table_on_disk(path, policy.source), policy, ignore_others=ignore_others, progress=progress)
 
 
 def check_table(table: TableOnDisk, policy: Policy, *, ignore_others: bool, progress: Progress) -> CheckResult:
@@ -54,14 +57,20 @@ def check_table(table: TableOnDisk, policy: Policy, *, ignore_others: bool, prog
 
 
 def verify(
-    release: str | Path, certificate: str | Path, *, digest: str | None = None, progress: Progress = silent
+    release: str | Path,
+    certificate: str | Path,
+    *,
+    digest: str | None = None,
+    demands: Demands = NO_DEMANDS,
+    progress: Progress = silent,
 ) -> Verification:
     """Judge a release of one table again and compare with its certificate, as `verify` in memory does."""
     told = Repeating(progress)
     if not is_folder(release):
-        table_on_disk(release)  # refuses what cannot be read in batches
+        table_on_disk(release, PLAIN)  # refuses what cannot be read in batches
     judge = partial(_verified, beat=told.beat)
-    return verify_with(judge, release, certificate, digest=digest, population=None, progress=told)
+    asked: dict[str, Any] = {"digest": digest, "population": None, "demands": demands}
+    return verify_with(judge, release, certificate, **asked, progress=told)
 
 
 def _verified(promised: Certificate, files: FilesOf, progress: Progress, *, beat: Beat) -> Verified:

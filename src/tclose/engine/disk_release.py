@@ -21,7 +21,7 @@ import polars as pl
 from tclose.engine.compiling import announced
 from tclose.engine.disk import counted
 from tclose.engine.in_parts.buckets import FinishedBucket, buckets_for, by_bucket, finished_bucket
-from tclose.engine.in_parts.finishing import ReleaseInParts, Totals, judging_policy, record_of
+from tclose.engine.in_parts.finishing import ReleaseInParts, Totals, judging_policy
 from tclose.engine.in_parts.learning import Learned, Learning
 from tclose.engine.in_parts.planning import PartPlan, PieceCounts, whole_of_part
 from tclose.engine.in_parts.refusing import check_in_parts
@@ -36,8 +36,10 @@ from tclose.policy import Policy
 from tclose.privacy.counted import JudgedCounts, judge_counted
 from tclose.privacy.group_counts import counted_by_person
 from tclose.privacy.judge import check_groups
+from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import Pending, give_back_memory, pending, publish, sha256
-from tclose.release.naming import created
+from tclose.release.naming import created, file_name
+from tclose.release.record import Notes, confirm_replay, record_bytes
 from tclose.release.release import not_judged_as_written
 from tclose.table import CountedTable
 from tclose.table.batches import TableOnDisk, changed
@@ -60,6 +62,8 @@ class Asked:
     seed: int | None
     resume: bool
     name: str | None  # of the table, for the certificate
+    endorsement: Endorsement = NOTHING_ADDED  # what the steward adds to the certificate
+    table_sha256: str | None = None  # of a table of one file, for the record
 
 
 def anonymize(
@@ -74,7 +78,7 @@ def anonymize(
 ) -> ReleaseInParts:
     """Publish a table that comes in batches; the files appear once the release is proved.
 
-    `others` are the certificate and the record, where they are asked for.
+    `others` are the certificate, its signatures and the record, where they are asked for.
     """
     check_in_parts(policy, DEFAULT_METHOD, {METHODS[DEFAULT_METHOD].option: asked.effort})
     told, begun = Repeating(progress), created()
@@ -85,7 +89,10 @@ def anonymize(
         files.lie_in(work.path)
         run = _Run(source, policy, asked, seed, work, told)
         release = run.published(files, begun)
-        contents = {"certificate": release.certificate.to_bytes(), "record": record_of(seed)}
+        release = replace(release, certificate=asked.endorsement.endorsed(release.certificate, seed))
+        record = _record(release, policy, asked, seed, others.get("certificate")) if "record" in others else b""
+        contents = asked.endorsement.contents(release.certificate, record)
+        confirm_replay(seed, [str(file.sha256) for file in release.certificate.files], version("tclose"))
         for what in contents.keys() & others.keys():
             held[what].write(partial(_put, contents[what]))
         publish(held[what] for what in (*others, "release"))
@@ -308,6 +315,21 @@ def _request(source: TableOnDisk, policy: Policy, asked: Asked) -> dict[str, Any
         "part_rows": asked.part_rows,
         "version": version("tclose"),
     }
+
+
+def _record(release: ReleaseInParts, policy: Policy, asked: Asked, seed: int, path: Path | None) -> bytes:
+    """Return the record; it lists no classes, of which a large table has too many."""
+    certificate = release.certificate
+    about = {name: getattr(certificate, name) for name in ("method", "version", "table", "withheld", "guard_formulas")}
+    return record_bytes(
+        Notes(options={METHODS[DEFAULT_METHOD].option: asked.effort}, engine="disk", table_sha256=asked.table_sha256),
+        policy,
+        seed=seed,
+        about={**about, "part_rows": asked.part_rows, "judged_by": certificate.settings},
+        certificate=certificate,
+        certificate_file=None if path is None else file_name(path),
+        table=None,
+    )
 
 
 def _drawn() -> int:

@@ -18,6 +18,12 @@ EXTRAS = {
     "altair": "report",
     "vl-convert-python": "report",
     "sqlglot": "sql",
+    "cryptography": "sign",
+    "fastexcel": "excel",
+    "xlsxwriter": "excel",
+    "pyreadstat": "stata",
+    "duckdb": "database",
+    "adbc-driver-postgresql": "database",
 }
 
 

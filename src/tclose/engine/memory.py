@@ -34,12 +34,15 @@ from tclose.release.layouts import About, Layout, check_both, laid_out, layout_o
 from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import created, tool
 from tclose.release.presence import Population, check_presence, presence_findings
+from tclose.release.pseudonymity import checked_pseudonyms
 from tclose.release.published import ReleaseInput
+from tclose.release.record import Notes, RecordedSeed
 from tclose.release.release import PreparedRelease, Release
-from tclose.release.scenes import ANONYMIZER, Adversary
+from tclose.release.scenes import ANONYMIZER, Adversary, twins
 from tclose.table import CodedTable, encode, encode_quietly, to_polars
 from tclose.table.coded import check_columns
 from tclose.table.frames import kind_of, with_one_spelling
+from tclose.table.pseudonyms import with_pseudonyms
 from tclose.types import Beat, Progress, Repeating, silent, still, stretch
 from tclose.words import lowered_loss
 
@@ -214,7 +217,7 @@ def read_for_release(frame: Any, policy: Policy) -> tuple[str, CodedTable]:
     spellings = dict.fromkeys(policy.keep, ("",)) | dict.fromkeys(counted_as_value, ("", *policy.missing))
     whole = with_one_spelling(to_polars(frame), spellings)
     check_columns(whole, policy, identifiers_too=True)
-    table = encode(whole, policy)
+    table = encode(with_pseudonyms(whole, policy), policy)
     check_groups(table.domain, policy)
     return kind_of(frame), table
 
@@ -252,7 +255,8 @@ def prepare(
     population = population_of(table, policy, method)
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
-    leaks = tuple(columns_of_own_values(rows.table, policy, exact_quasi=layout_of(method).exact_quasi))
+    linked, pseudonyms = checked_pseudonyms(table, policy)
+    leaks = (*linked, *columns_of_own_values(rows.table, policy, exact_quasi=layout_of(method).exact_quasi))
     for leak in leaks:
         warnings.warn(leak, LeakWarning, 3)
     with announced(progress, method, settings) as announcing:
@@ -269,8 +273,10 @@ def prepare(
         created=begun,
         table=name,
         loss=policy.chosen_loss if lowers_loss(method, settings) else None,
+        pseudonyms=pseudonyms,
     )
-    return PreparedRelease(layout, about, policy, kind, random_seed, leaks)
+    notes = Notes.of(given.table, settings)
+    return PreparedRelease(layout, about, policy, kind, random_seed, leaks, notes=notes)
 
 
 def population_of(table: CodedTable, policy: Policy, method: str | None = None) -> Population | None:
@@ -292,7 +298,9 @@ def _laid_out(given: ReleaseInput, method: str, settings: Mapping[str, Any]) -> 
 
 
 def given_seed(seed: int) -> int:
-    """Take a seed that somebody chose, with a warning."""
+    """Take a seed that somebody chose, with a warning; one of a record was not chosen."""
+    if isinstance(seed, RecordedSeed):
+        return seed
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise PolicyError("a seed is a whole number of at least 0")
     warnings.warn(
@@ -355,7 +363,7 @@ def attack_beside(
     k_anonymous = _k_anonymous(adversary, method, stretch(progress, 0.0, MADE))
     scene = adversary.published(seen)
     if second is not None:
-        scene = scene.with_second(adversary.published(second))
+        scene = scene.with_second(adversary.published(second), twins(seen.published, second.published))
     scenes = {RAW: adversary.raw(), K_ANONYMOUS: adversary.published(k_anonymous), RELEASE: scene}
     import tclose.measure.exchange  # noqa: F401  (loads its kernels, and those of weave)
 

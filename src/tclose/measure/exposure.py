@@ -2,7 +2,8 @@
 
 Three ways in which a row gives a person away need no second table to compare with: its class shows one sensitive value
 only, its exact sensitive value is rare, or one known sensitive value reveals another. The counts are those of the
-homogeneity attack, the rare value attack and the background join attack.
+homogeneity attack, the rare value attack and the background join attack. Where pseudonyms link the rows of a person,
+all of these combine (`linked_persons.py`), and the number of rows is a fourth way.
 """
 
 from __future__ import annotations
@@ -13,14 +14,19 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tclose.measure.linked_persons import RowsOfPersons, linked_cure, linked_sentence
 from tclose.policy.draft.profile import OWN_ROWS
 from tclose.policy.draft.roles import MANY_ROWS
 from tclose.types import Bools, Ints
 from tclose.words import exposure_cure, exposure_sentence, nothing_exposed
 
-Kind = Literal["same_value", "rare_value", "known_value"]
+Kind = Literal["same_value", "rare_value", "known_value", "row_count"]
 Cells = Literal["number", "bin", "other"]  # decides which setting makes the values coarser
 
+NOTHING_LINKED = (
+    "Nothing was found: neither one class, nor a class with one known value or with the number of a person's rows, "
+    "reveals values of a person's rows."
+)
 MANY_SHARE = 0.25  # of the rows that have a value; a draft is stricter, so that no draft is warned about
 
 
@@ -46,6 +52,16 @@ class PublishedClasses:
     attributes: Sequence[PublishedAttribute]
     crowd: int  # how many rows, or persons, everyone should be able to hide among: k, but at least two
     persons: Ints | None = None  # who each row belongs to, where k counts persons
+    linked_by: str | None = None  # the column of pseudonyms, which show every reader whom rows belong to
+
+    @property
+    def linked(self) -> RowsOfPersons | None:
+        """The rows as readers link them, where there are pseudonyms."""
+        if self.linked_by is None or self.persons is None:
+            return None
+        labels = np.empty(len(self.rows), dtype=np.int64)
+        labels[self.rows] = np.repeat(np.arange(len(self.starts)), self.sizes)
+        return RowsOfPersons(labels, self.persons)
 
     @property
     def sizes(self) -> Ints:
@@ -65,6 +81,7 @@ class ExposedRows:
     crowd: int
     counted: Literal["rows", "persons"] = "rows"  # what the crowd is made of
     table: int | None = None  # which of several tables, counted from 1
+    linked: bool = False  # whether pseudonyms link the rows of a person
 
     @property
     def share(self) -> float:
@@ -75,6 +92,8 @@ class ExposedRows:
     def sentence(self) -> str:
         """What is exposed, and who learns it."""
         names = list(self.attributes)
+        if self.linked:
+            return linked_sentence(self.kind, self.rows, self.of, names, self.crowd)
         return exposure_sentence(
             self.kind, self.rows, self.of, names, crowd=self.crowd, counted_as=self.counted, table=self.table
         )
@@ -82,6 +101,8 @@ class ExposedRows:
     @property
     def cure(self) -> str:
         """The setting that would cure it."""
+        if self.linked:
+            return linked_cure(self.kind, list(self.attributes))
         return exposure_cure(self.kind, self.cells, several_tables=self.table is not None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,10 +128,13 @@ class Exposed:
     crowd: int
     counted: Literal["rows", "persons"]
     apart: bool = False  # whether no row shows the values of some attribute
+    linked: bool = False  # whether pseudonyms link the rows of a person
 
     @property
     def nothing(self) -> str:
         """What was looked at, for a release in which nothing of it was found."""
+        if self.linked:
+            return NOTHING_LINKED
         return nothing_exposed(self.attributes, crowd=self.crowd, counted_as=self.counted, apart=self.apart)
 
 
@@ -138,6 +162,7 @@ def _sorted(findings: Sequence[ExposedRows], tables: Sequence[PublishedClasses])
         crowd=tables[0].crowd,
         counted=_counted(tables[0]),
         apart=any(not attribute.linked for table in tables for attribute in table.attributes),
+        linked=any(table.linked_by is not None for table in tables),
     )
 
 
@@ -165,6 +190,8 @@ def exposed_counts(table: PublishedClasses) -> ExposedCounts:
         "rare_value": rare_value(table),
         "known_value": known_value(table),
     }
+    if (linked := table.linked) is not None:
+        marked = _with_linked_rows(marked, table, linked)
     ways: dict[Kind, tuple[int, Mapping[str, int]]] = {}
     for kind, marks in marked.items():
         union = np.logical_or.reduce([*marks.values(), np.zeros(len(table.rows), dtype=bool)])
@@ -174,7 +201,8 @@ def exposed_counts(table: PublishedClasses) -> ExposedCounts:
 
 def _exposed_rows(table: PublishedClasses, counts: ExposedCounts, of: int, number: int | None) -> Iterator[ExposedRows]:
     """Yield each way in which some rows of a table remain exposed."""
-    cells = {attribute.name: attribute.cells for attribute in table.attributes}
+    cells: dict[str, Cells] = {attribute.name: attribute.cells for attribute in table.attributes}
+    cells |= {} if table.linked_by is None else {table.linked_by: "other"}
     for kind, (rows, by_name) in counts.ways.items():
         exposing = sorted((name for name in by_name if by_name[name]), key=lambda name: -by_name[name])
         if exposing:
@@ -187,7 +215,26 @@ def _exposed_rows(table: PublishedClasses, counts: ExposedCounts, of: int, numbe
                 crowd=table.crowd,
                 counted=_counted(table),
                 table=number,
+                linked=table.linked_by is not None,
             )
+
+
+def _with_linked_rows(
+    marked: Mapping[Kind, Mapping[str, Bools]], table: PublishedClasses, linked: RowsOfPersons
+) -> dict[Kind, Mapping[str, Bools]]:
+    """Return the marks of rows, and of what more is exposed where the rows of a person are linked."""
+    values = {attribute.name: attribute.values for attribute in table.attributes}
+    shown = {name: linked.shown_by_all(values[name])[linked.labels] for name in values}
+    same = {name: mark | shown[name] for name, mark in marked["same_value"].items()}
+    known = {name: linked.revealed_by(name, values) for name in values}
+    for name, mark in marked["known_value"].items():
+        known[name] |= linked.all_rows(mark)
+    return {
+        "same_value": same,
+        "rare_value": {name: linked.all_rows(mark) for name, mark in marked["rare_value"].items()},
+        "known_value": known,
+        "row_count": {str(table.linked_by): linked.own_number_of_rows()},
+    }
 
 
 def _counted(table: PublishedClasses) -> Literal["rows", "persons"]:

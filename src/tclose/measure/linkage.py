@@ -2,7 +2,8 @@
 
 For every column a table of bits says which classes each cell fits. A row fits the classes that all its cells fit:
 the bitwise AND of one line per column. So a register of 30,000 rows against thousands of classes is a few million
-operations on words, in blocks that stay small.
+operations on words, in blocks that stay small. Where there are many of both, rows that agree in the first columns are
+compared only with the classes that these cells fit.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ from tclose.types import Beat, Bools, Ints, still
 
 Bits = NDArray[np.uint8]
 BLOCK = 8_000_000  # cells of a rows × classes block
+NARROWED = 32  # how many times smaller a block is that classes are not narrowed down any further for
+MOST_NARROWING = 8  # columns that narrow down classes
 
 
 def packed(covers: Bools, text_of_class: Ints, beat: Beat = still) -> Bits:
@@ -42,13 +46,21 @@ class Links:
     weights: Ints  # how often each occurs
     fits: Sequence[Bits]  # per column, cells × classes
     sizes: Ints  # rows of each class
-    row_of: Ints  # which of the different rows each row of the register is
+    row_of: Ints  # which of the different rows each row, or group of rows, of the register is
     beat: Beat = still
 
     @classmethod
-    def of(cls, codes: Sequence[Ints], fits: Sequence[Bits], sizes: Ints, beat: Beat = still) -> Links:
-        """Take a register as one array of codes per column."""
-        rows, row_of, weights = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True, return_counts=True)
+    def of(
+        cls,
+        codes: Sequence[Ints],
+        fits: Sequence[Bits],
+        sizes: Ints,
+        beat: Beat = still,
+        group_rows: Ints | None = None,
+    ) -> Links:
+        """Take a register as one array of codes per column; `group_rows` says how many rows each stands for."""
+        rows, row_of = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+        weights = np.bincount(row_of, group_rows, minlength=len(rows))
         return cls(rows, weights.astype(np.int64), fits, sizes, row_of.astype(np.int64), beat)
 
     def fitting(self, block: slice | Ints) -> Bools:
@@ -77,16 +89,54 @@ class Links:
     def people(self) -> Ints:
         """How many register rows fit each class."""
         total = np.zeros(len(self.sizes))
-        for block, fits in self.blocks():
-            total += self.weights[block].astype(np.float64) @ fits
+        for block, classes, fits in self.narrowed(np.arange(len(self.sizes))):
+            total[classes] += self.weights[block].astype(np.float64) @ fits
         return total.astype(np.int64)
+
+    def narrowed(self, classes: Ints) -> Iterator[tuple[slice, Ints, Bools]]:
+        """Yield blocks of the different rows in turn, some of the given classes, and which row fits which of them.
+
+        The other classes fit no row of the block.
+        """
+        yield from self._narrowed(slice(0, len(self.rows)), 0, classes)
+
+    def _narrowed(self, block: slice, column: int, classes: Ints) -> Iterator[tuple[slice, Ints, Bools]]:
+        """Narrow down classes by the cells of a column, which are sorted among rows that agree in those before."""
+        rows = block.stop - block.start
+        if not len(classes):
+            return
+        if rows * len(classes) <= max(1, BLOCK // NARROWED) or column == min(len(self.fits), MOST_NARROWING):
+            step = max(1, BLOCK // len(classes))
+            for start in range(block.start, block.stop, step):
+                self.beat()
+                part = slice(start, min(start + step, block.stop))
+                yield part, classes, self._fit_all(part, column, classes)
+            return
+        codes = self.rows[block, column]
+        starts = block.start + np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
+        for start, end in pairwise([*starts.tolist(), block.stop]):
+            fits = self._bits(column, self.rows[start : start + 1, column], classes)[0]
+            yield from self._narrowed(slice(start, end), column + 1, classes[fits])
+
+    def _fit_all(self, block: slice, column: int, classes: Ints) -> Bools:
+        """Tell which rows fit which classes, by the cells of a column and of those after it."""
+        fits = np.ones((block.stop - block.start, len(classes)), dtype=bool)
+        for later in range(column, len(self.fits)):
+            cells, cell_of_row = np.unique(self.rows[block, later], return_inverse=True)
+            fits &= self._bits(later, cells, classes)[cell_of_row]
+        return fits
+
+    def _bits(self, column: int, cells: Ints, classes: Ints) -> Bools:
+        """Tell which cells of a column fit which classes."""
+        bits = self.fits[column][cells[:, None], classes >> 3] & (128 >> (classes & 7)).astype(np.uint8)
+        return np.asarray(bits != 0)
 
     def pairs(self, chosen: Bools) -> tuple[Ints, Ints]:
         """Return each different row that fits one of the chosen classes, with that class."""
         numbers = np.flatnonzero(chosen)
         rows, classes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for block, fits in self.blocks():
-            row, place = np.nonzero(fits[:, numbers])
+        for block, fitting, fits in self.narrowed(numbers):
+            row, place = np.nonzero(fits)
             rows.append(row + block.start)
-            classes.append(numbers[place])
+            classes.append(fitting[place])
         return np.concatenate(rows), np.concatenate(classes)

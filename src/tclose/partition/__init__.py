@@ -122,6 +122,7 @@ def check_suited(name: str, policy: Policy, options: Mapping[str, Any]) -> None:
     _check_temper(name, policy)
     _check_joint(name, policy, options)
     _check_groups(name, policy)
+    _check_pseudonym(name, policy)
 
 
 def _check_temper(name: str, policy: Policy) -> None:
@@ -148,6 +149,16 @@ def _check_groups(name: str, policy: Policy) -> None:
         raise Unsuited(
             f"method '{name}' cannot keep a t for groups of persons (t_by): choose a method that publishes one table "
             "of classes, or leave t_by out"
+        )
+
+
+def _check_pseudonym(name: str, policy: Policy) -> None:
+    """Refuse a policy with `[pseudonym]` for a method that cannot keep the rows of a person in one class."""
+    if policy.pseudonym and not method_called(name).counts_persons:
+        able = " or ".join(f"'{other}'" for other, method in METHODS.items() if method.counts_persons)
+        raise Unsuited(
+            f"method '{name}' cannot keep all rows of a pseudonym in one class: choose method {able}, or leave "
+            "[pseudonym] out"
         )
 
 

@@ -26,7 +26,7 @@ def k_alone(policy: Policy, k: int) -> Policy:
     """Return the policy that asks for nothing but k: one value may make up all of a class (alpha = 1)."""
     nothing: dict[str, Any] = {**dict.fromkeys(LEVELS), "alpha": Fraction(1)}
     sensitive = {name: replace(spec, **nothing) for name, spec in policy.sensitive.items()}
-    return replace(policy, k=k, sensitive=sensitive, joint=(), temper=None, presence=None)
+    return replace(policy, k=k, sensitive=sensitive, joint=(), temper=None, presence=None, pseudonym=None)
 
 
 def scaled(policy: Policy, factor: Fraction) -> Policy:

@@ -18,12 +18,17 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 from tclose.errors import Mistakes, PolicyError, did_you_mean
 from tclose.policy import parts, settings
 from tclose.policy.both import mistakes_of_both, second_role
+from tclose.policy.context import Context
+from tclose.policy.context import context as read_context
+from tclose.policy.context import contradictions as context_contradictions
 from tclose.policy.distances import DISTANCES, distances_that_take
 from tclose.policy.joint import Joint, joints
 from tclose.policy.joint import contradictions as joint_contradictions
 from tclose.policy.parts import Bins, Builder, ByGroup, CostTable, Presence, Recursive
 from tclose.policy.paths import check_readable
+from tclose.policy.pseudonym import Pseudonym, located, mistakes_of_pseudonyms, pseudonyms
 from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, spelled, whole
+from tclose.policy.source import SourceSettings, source_settings
 
 HOTTEST = 10  # times the mean loss of a class; swaps are all but random long before
 
@@ -217,9 +222,14 @@ class Policy:
     temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
     presence: Annotated[Presence | None, Setting(parts.presence)] = None
     joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
+    context: Annotated[Context | None, Setting(read_context)] = field(default=None, repr=False)  # for a page alone
+    pseudonym: Annotated[Mapping[str, Pseudonym] | None, Setting(pseudonyms)] = None
+    source: Annotated[SourceSettings | None, Setting(source_settings)] = None  # how the table's file is written
 
     def __post_init__(self) -> None:
         _normalise(self)
+        if self.pseudonym and self.person is None:  # whose rows it links
+            object.__setattr__(self, "person", next(iter(self.pseudonym)))
 
     @staticmethod
     def contradictions(settings: GivenSettings) -> Iterator[tuple[str, str]]:
@@ -231,7 +241,11 @@ class Policy:
             if first != place and (mistake := second_role(column, first, place, roles.get("both", ()))):
                 yield place, mistake
         yield from mistakes_of_both(roles)
+        yield from mistakes_of_pseudonyms(roles)
         yield from joint_contradictions(settings.read.get("joint", ()), roles)
+        written = isinstance(settings.given.get("context"), Mapping)  # by a person; a derived policy may name fewer
+        if written and settings.given.keys() == settings.read.keys():
+            yield from context_contradictions(settings.read.get("context"), roles, set(named))
         if settings.is_empty("quasi") and settings.is_empty("keep"):
             yield "", "the policy names no quasi-identifier: add a [quasi.COLUMN] table"
         if settings.is_empty("sensitive") and (settings.lacks("k") or settings.read.get("k") == 1):
@@ -274,11 +288,18 @@ class Policy:
             read[role] = {name: _located(spec, Path(folder)) for name, spec in read.get(role, {}).items()}
         if "presence" in read:
             read["presence"] = _located(read["presence"], Path(folder))
+        if "pseudonym" in read:
+            read["pseudonym"] = located(read["pseudonym"], Path(folder))
         return cls(**read)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the policy shaped as the TOML file is, ready for JSON; settings at their default are left out."""
-        plain: dict[str, Any] = _plain(self)
+        """Return the policy shaped as the TOML file is, ready for JSON; settings at their default are left out.
+
+        `[context]` is left out, too: it is for the page that asks for it, and for nothing else. So is `source`: how the
+        steward's file is written concerns no reader of a certificate.
+        """
+        plain: dict[str, Any] = _plain(replace(self, source=None))
+        plain.pop("context", None)
         return plain
 
     @property
@@ -319,8 +340,9 @@ class Policy:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that the policy names: hierarchies, matrices and the population."""
+        """The files that the policy names: hierarchies, matrices, the population and the key of pseudonyms."""
         specs = (*self.quasi.values(), *self.sensitive.values(), *([self.presence] if self.presence else []))
+        specs += tuple((self.pseudonym or {}).values())
         return tuple(value for spec in specs for value in vars(spec).values() if isinstance(value, Path))
 
     def columns(self) -> Iterator[tuple[str, str]]:
@@ -335,7 +357,7 @@ def _plain(value: Any) -> Any:
     """Turn settings into what JSON and TOML have, exactly."""
     if isinstance(value, Builder | Bins):
         return {value.kind: _plain(value.levels if isinstance(value, Builder) else value.setting)}
-    if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable | ByGroup | Presence):
+    if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable | ByGroup | Presence | Pseudonym):
         given = ((each, getattr(value, each.name)) for each in fields(value))
         return {each.name: _plain(part) for each, part in given if part not in (None, each.default)}
     if isinstance(value, Recursive):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -13,6 +14,16 @@ def check_name(path: str | Path) -> None:
     """Refuse a path that no file can have."""
     if "\0" in str(path):
         raise InputError(f"no file can be called {path}: it holds a NUL character")
+
+
+def without_password(text: str) -> str:
+    """Return the name of a table as it may be shown: a URL without its password.
+
+    >>> without_password("postgresql://ann:secret@db/clinic#visits")
+    'postgresql://ann:…@db/clinic#visits'
+    """
+    hidden = re.sub(r"^(\w+:/+[^/@:]*):.*@", r"\1:…@", text)
+    return re.sub(r"([?&]password=)[^&#]*", r"\1…", hidden)
 
 
 def check_readable(path: str | Path) -> None:

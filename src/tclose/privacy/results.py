@@ -10,7 +10,7 @@ from typing import Any
 
 from tclose.policy.settings import spelled
 from tclose.privacy import Level, requirement
-from tclose.words import html_table, number, rows_in_classes
+from tclose.words import counted, html_table, legible, number, rows_in_classes
 
 
 @dataclass(frozen=True)
@@ -189,6 +189,15 @@ class Explanation:
             "moves_between_bins": [move.to_dict() for move in self.moves_between_bins],
             **({"notes": list(self.notes)} if self.notes else {}),
         }
+
+    def _repr_html_(self) -> str:
+        moves = self.moves_between_bins if self.grouped else self.moves
+        rows = [(move.source, move.target, *map(number, (move.mass, move.distance, move.cost))) for move in moves]
+        caption = (
+            f"Class {self.class_number:,} of {counted(self.rows, 'row')} is {number(self.closeness)} from the table in "
+            f"'{legible(self.attribute)}': the cheapest moves that make it alike"
+        )
+        return html_table(caption, ("from", "to", "share moved", "distance", "cost"), rows)
 
 
 def json_number(level: Level | None) -> int | float | str | None:

@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from tclose.errors import InputError
+from tclose.errors import InputError, InternalError
 from tclose.policy import Policy
 from tclose.recode.spelling import numbered_texts
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.table.classes import Classes
 from tclose.table.ordering import rows_in_order
+from tclose.table.pseudonyms import are_pseudonyms
 from tclose.table.quasi import QuasiColumn
 from tclose.types import Beat, Ints, still
 
@@ -33,7 +34,7 @@ def recoded(
     Without classes, every row publishes its own values, with steps and tails as the policy says. `beat` is called
     before each column. With `as_categories`, quasi-identifiers are a quarter as large; `ordered` makes them text.
     """
-    public = {*policy.quasi, *policy.keep, *policy.unlinkable, *policy.sensitive}
+    public = {*policy.quasi, *policy.keep, *policy.unlinkable, *policy.sensitive, *(policy.pseudonym or ())}
     columns = {}
     for name in (name for name in table.frame.columns if name in public):
         beat()
@@ -46,6 +47,8 @@ def recoded(
 
 def _unchanged(table: CodedTable, policy: Policy, name: str) -> pl.Series:
     """Return the cells of a column that is published as it is, or as its bins."""
+    if name in (policy.pseudonym or ()) and not are_pseudonyms(table.frame[name]):
+        raise InternalError("an identifier has no pseudonym, so nothing was released")
     if name in policy.sensitive and policy.sensitive[name].publish == "bin":
         return _bins(table.sensitive[name], table.frame[name])
     return _plain(table.frame[name])

@@ -6,7 +6,8 @@ be a release of the table is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,14 @@ import polars as pl
 
 from tclose.errors import InputError, PolicyError, did_you_mean
 from tclose.measure.linkage import Links, packed
-from tclose.policy import Policy
+from tclose.policy import Policy, Sensitive
 from tclose.recode.counts import cells_apart
 from tclose.recode.covering import Covering, covering, worth_of
+from tclose.recode.untyped import is_typed, text_table
 from tclose.release.narrowing import narrowed
 from tclose.release.reader import reader_policy
-from tclose.table import CodedTable, encode_quietly, to_polars
+from tclose.table import CodedTable, SensitiveColumn, encode_quietly, to_polars
+from tclose.table.spill import NoSpace
 from tclose.table.values import values_of
 from tclose.types import Beat, Floats, Ints, still
 from tclose.words import counted
@@ -66,12 +69,7 @@ class Beside:
             cells[name] = _cells(original, published, name, what)
         columns = coverings(original, published, beat=beat)
         people = linked(narrowed(columns, original, published), published.classes.sizes, beat)
-        strangers = int(np.count_nonzero(people.people < people.sizes))
-        if strangers:
-            raise InputError(
-                f"{what} does not belong to the table: {strangers:,} of its {counted(len(people.sizes), 'class')} have "
-                "more rows than the table has people who fit"
-            )
+        check_people(people, what)
         return cls(original, published, cells, columns, people)
 
     @property
@@ -85,6 +83,16 @@ class Beside:
         return self.original.policy
 
 
+def check_people(people: Links, what: str) -> None:
+    """Refuse a release with a class that fits fewer people of the table than it has rows."""
+    strangers = int(np.count_nonzero(people.people < people.sizes))
+    if strangers:
+        raise InputError(
+            f"{what} does not belong to the table: {strangers:,} of its {counted(len(people.sizes), 'class')} have "
+            "more rows than the table has people who fit"
+        )
+
+
 def read_published(
     frame: Any, original: CodedTable, what: str = "the release", *, counts: Any | None = None
 ) -> CodedTable:
@@ -93,42 +101,75 @@ def read_published(
         second = "a second table, with counts of exact values: give both tables"
         raise InputError(f"by this policy, {what} has {second if counts is None else 'one table only'}")
     published = to_polars(frame)
-    if GROUP in published.columns and GROUP not in _columns_of(original.policy):
-        raise InputError(f"{what} has groups, as a permutation or an anatomy has: attacks compare classes with people")
-    try:
+    check_no_groups(published, original.policy, what)
+    with reading_by_policy(what):
         policy = reader_policy(original.policy, original.sensitive)
+        published = text_table(published, policy) if is_typed(published.columns, policy) else published
         apart = {} if counts is None else cells_apart(published, to_polars(counts), policy)
         return encode_quietly(published, policy, apart=apart)
+
+
+def check_no_groups(published: pl.DataFrame, policy: Policy, what: str) -> None:
+    """Refuse the tables of methods that publish groups instead of classes."""
+    if GROUP in published.columns and GROUP not in _columns_of(policy):
+        raise InputError(f"{what} has groups, as a permutation or an anatomy has: attacks compare classes with people")
+
+
+@contextmanager
+def reading_by_policy(what: str) -> Iterator[None]:
+    """Let a refusal say that it is the release which the policy does not fit."""
+    try:
+        yield
+    except NoSpace:
+        raise
     except (InputError, PolicyError) as error:
         raise InputError(f"{what} cannot be read by this policy: {error.sentence}", detail=error.detail) from None
 
 
 def _columns_of(policy: Policy) -> tuple[str, ...]:
     """Return the columns that a release of one table may have."""
-    return (*policy.visible, *policy.sensitive, *policy.unlinkable)
+    return (*policy.visible, *policy.sensitive, *policy.unlinkable, *(policy.pseudonym or ()))
 
 
 def _cells(original: CodedTable, published: CodedTable, name: str, what: str) -> CellPair:
     """Give numbers to the cells of a column; refuse a release that shows a value more often than the table does."""
-    after = published.values(name)
-    before_texts, before_codes = original.values(name).texts, original.values(name).codes
-    if original.policy.sensitive[name].publish == "bin":
-        column = original.sensitive[name]
-        before_texts, before_codes = column.labels, np.where(before_codes < 0, -1, column.codes)
-    both = values_of(pl.Series([*before_texts, *after.texts], dtype=pl.String), ())  # equal by size: 1.0 is 1
+    before, after, column = original.values(name), published.values(name), original.sensitive[name]
+    texts, codes = spelled(before.texts, before.codes, column, column.codes, original.policy.sensitive[name])
+    pair = paired(texts, codes, after.texts, after.codes)
+    check_values(pair, name, what)
+    return pair
+
+
+def spelled(
+    texts: Sequence[str], values: Ints, column: SensitiveColumn, codes: Ints, spec: Sensitive
+) -> tuple[Sequence[str], Ints]:
+    """Return the texts that a release shows in the place of an original's values, and the text of each value."""
+    return (column.labels, np.where(values < 0, -1, codes)) if spec.publish == "bin" else (texts, values)
+
+
+def paired(before_texts: Sequence[str], before: Ints, after_texts: Sequence[str], after: Ints) -> CellPair:
+    """Give numbers to cells of a table and of its release, given as the place of a text; -1 where a cell is missing."""
+    both = values_of(pl.Series([*before_texts, *after_texts], dtype=pl.String), ())  # equal by size: 1.0 is 1
     missing = len(both.texts)
     numbers = np.append(both.codes[: len(before_texts)], missing), np.append(both.codes[len(before_texts) :], missing)
     worth = worth_of(both.domain)
-    pair = CellPair(
-        numbers[0][before_codes], numbers[1][after.codes], None if worth is None else np.append(worth, np.nan)
+    return CellPair(numbers[0][before], numbers[1][after], None if worth is None else np.append(worth, np.nan))
+
+
+def check_values(
+    pair: CellPair, name: str, what: str, rows_before: Ints | None = None, rows_after: Ints | None = None
+) -> None:
+    """Refuse a release that shows a value more often than the table does; cells may stand for several rows each."""
+    before, after = (
+        np.bincount(cells, rows, minlength=pair.domain).astype(np.int64)
+        for cells, rows in ((pair.before, rows_before), (pair.after, rows_after))
     )
-    excess = np.bincount(pair.after, minlength=pair.domain) - np.bincount(pair.before, minlength=pair.domain)
+    excess = after - before
     if (excess > 0).any():
         raise InputError(
             f"{what} does not belong to the table: {counted(int(excess[excess > 0].sum()), 'row')} show a value of "
             f"'{name}' that the table does not have, or not as often"
         )
-    return pair
 
 
 def coverings(
@@ -149,11 +190,11 @@ def coverings(
     return columns
 
 
-def linked(columns: Sequence[Covering], sizes: Ints, beat: Beat = still) -> Links:
-    """Find the people of a register that fit each class."""
+def linked(columns: Sequence[Covering], sizes: Ints, beat: Beat = still, *, group_rows: Ints | None = None) -> Links:
+    """Find the people of a register that fit each class; out of core, its rows are groups of so many people."""
     fits = [packed(column.covers, column.text_of_class, beat) for column in columns]
     beat()
-    return Links.of([column.cell_of_row for column in columns], fits, sizes, beat)
+    return Links.of([column.cell_of_row for column in columns], fits, sizes, beat, group_rows)
 
 
 def register_of(given: Any, policy: Policy) -> pl.DataFrame:

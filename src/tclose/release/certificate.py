@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tclose.errors import InputError, PolicyError
 from tclose.policy import LOSSES, Policy
@@ -23,17 +23,24 @@ from tclose.release.certificate_files import (
     entries_of,
     format_of,
 )
+from tclose.release.envelope import Envelope
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.lower_bound import BoundClaim
 from tclose.release.presence import PresenceClaim
+from tclose.release.pseudonymity import PseudonymClaims, claims_json, read_claims
+from tclose.release.signatures import unwrapped
+from tclose.release.steward import StewardClaims
 from tclose.release.tempering import Tempering
 from tclose.table.sources import read_bytes
-from tclose.words import legible
+from tclose.words import html_table, legible, required
 
 SECONDS = re.compile(r"T(\d\d:\d\d):\d\dZ$")  # at the end of a time, which people read to the minute
 LayoutName = Literal["one table", "both", "projections", "anatomy", "permutation"]
 ONE_TABLE: tuple[LayoutName, ...] = ("one table", "permutation")  # whose file may get any name
+ReleaseFormat = Literal["text", "columns"]
+RELEASE_FORMATS: tuple[ReleaseFormat, ...] = get_args(ReleaseFormat)
 MOST_FILES = 10  # that are listed for people
+LARGEST = 256 << 20  # bytes of a certificate
 Number = int | float | str  # as JSON has it; text where no JSON number is exact, such as "1/3"
 
 
@@ -212,10 +219,11 @@ class Origin:
     table: str | None
     created: str | None
     tool: str | None
+    valid_until: str | None = None
 
     def words(self) -> list[str]:
         """Return what is known, as people read it."""
-        known = _given({"made from": self.table, "on": self.created, "by": self.tool})
+        known = _given({"made from": self.table, "on": self.created, "by": self.tool, "valid until": self.valid_until})
         known |= {"on": SECONDS.sub(r" \1 UTC", self.created)} if self.created else {}
         more = [f"{len(self.files) - MOST_FILES:,} more files"] if len(self.files) > MOST_FILES else []
         files = [*map(legible, self.files[:MOST_FILES]), *more]
@@ -223,7 +231,30 @@ class Origin:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is known, as JSON has it."""
-        return _given({"files": [*self.files] or None, "table": self.table, "created": self.created, "tool": self.tool})
+        files, until = [*self.files] or None, self.valid_until
+        named = {"files": files, "table": self.table, "created": self.created, "tool": self.tool, "valid_until": until}
+        return _given(named)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The rows that a release adds to the one before: anyone who has both can count them."""
+
+    number: int  # of additions so far
+    rows: int
+    joined: int  # classes of the release before
+    formed: int  # new classes
+    classes_formed: int
+
+    @classmethod
+    def from_dict(cls, given: Any) -> Batch | None:
+        """Read what a certificate says; None where it says nothing."""
+        if given is None:
+            return None
+        figures = [given[name] for name in cls.__match_args__]
+        if any(isinstance(figure, bool) or not isinstance(figure, int) or figure < 0 for figure in figures):
+            raise ValueError("not a batch")
+        return cls(*figures)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,13 +276,17 @@ class Certificate:
     group: str | None = None  # of an anatomy or a permutation: the column that numbers its groups
     guard: int = 0  # the rule by which text that a spreadsheet would run has apostrophes in front; 0 for none
     layout: LayoutName = "one table"
+    release_format: ReleaseFormat = "text"  # of the cells; `format` is the certificate's own
     tool: str | None = None  # what made the release, with its version; older certificates do not say
     created: str | None = None  # when, in UTC
     table: str | None = None  # the name of the table that was published, without its path
     loss: Mapping[str, Any] | None = None  # that the method lowered: its name, the weights, its value; None if none
     temper: Tempering | None = None  # of a release whose rows were swapped at random
     presence: PresenceClaim | None = None  # of a release for which δ-presence was asked
+    pseudonyms: PseudonymClaims | None = None  # by column, of a release that has some
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
+    steward: StewardClaims = field(default_factory=StewardClaims)  # what no release shows: the steward's word
+    batch: Batch | None = None  # the rows that were added to the release before
     format: int = NEWEST
 
     @property
@@ -262,7 +297,8 @@ class Certificate:
     @property
     def origin(self) -> Origin:
         """What the release is called, and what it was made from, when and by what."""
-        return Origin(tuple(file.name for file in self.files if file.name), self.table, self.created, self.tool)
+        files, until = tuple(file.name for file in self.files if file.name), self.steward.to_dict().get("valid_until")
+        return Origin(files, self.table, self.created, self.tool, until)
 
     @property
     def called(self) -> str | None:
@@ -316,11 +352,15 @@ class Certificate:
         content |= _given({"loss": self.loss})
         content |= _given({"temper": None if self.temper is None else self.temper.to_dict()})
         content |= _given({"presence": None if self.presence is None else self.presence.to_dict()})
+        content |= {} if self.pseudonyms is None else {"pseudonyms": claims_json(self.pseudonyms)}
         content |= {} if self.bound is None else self.bound.to_dict()
+        content |= self.steward.to_dict()
+        content |= _given({"batch": None if self.batch is None else dict(vars(self.batch))})
         content |= {"measures": self.measures, **self.claims.to_dict()}
         entries = [file.entry for file in self.files]
         content |= entries_json(entries, self.format, several=self.layout not in ONE_TABLE)
         content |= {"guard_formulas": True} if self.guard_formulas else {}
+        content |= {} if self.release_format == "text" else {"release_format": self.release_format}
         return content | ({"guard_rule": self.guard} if self.guard > 1 else {})
 
     @classmethod
@@ -347,19 +387,37 @@ class Certificate:
             group=content.get("group"),
             guard=_guard(content),
             layout=_layout(content),
+            release_format=_release_format(content),
             tool=content.get("tool"),
             created=content.get("created"),
             table=content.get("table"),
             loss=_loss(content),
             temper=Tempering.from_dict(content.get("temper")),
             presence=PresenceClaim.from_dict(content.get("presence")),
+            pseudonyms=read_claims(content.get("pseudonyms")),
             bound=BoundClaim.from_dict(content),
+            steward=StewardClaims.from_dict(content),
+            batch=Batch.from_dict(content.get("batch")),
             format=number,
         )
 
     def to_bytes(self) -> bytes:
         """Return the file's bytes."""
         return (json.dumps({**self.to_dict(), "digest": self.digest}, indent=2, ensure_ascii=False) + "\n").encode()
+
+    def _repr_html_(self) -> str:
+        rows = [
+            tuple(
+                map(
+                    legible,
+                    (str(claim.attribute or ""), str(claim.model), required(claim.required), str(claim.reached)),
+                )
+            )
+            for claim in self.claims.models
+        ]
+        size = f"{self.claims.rows} rows in {self.claims.classes} classes, {self.withheld} withheld"
+        caption = f"Certificate of a release by {legible(str(self.method))}: {size}. Digest: {self.digest}"
+        return html_table(caption, ("attribute", "model", "required", "reached"), rows)
 
     def save(self, path: str | Path, *, force: bool = True) -> None:
         """Write the certificate; without `force`, an existing file is refused."""
@@ -377,23 +435,32 @@ class LoadedCertificate:
     digest: str
     written_digest: str
     unknown_keys: tuple[str, ...] = ()  # that stand in the file, and that this version of tclose does not know
+    content: Mapping[str, Any] = field(default_factory=dict)  # of the file, without the digest
+    envelope: Envelope | None = None  # of a file that holds signatures, too
 
 
 def load(path: str | Path) -> LoadedCertificate:
-    """Read a certificate."""
+    """Read a certificate, plain or in the envelope that holds its signatures."""
+    check_size(path)
     data = read_bytes(path)
     try:
-        content = json.loads(data, object_pairs_hook=_once)
+        content, envelope = unwrapped(data)
         written = content.pop("digest")
         if not isinstance(written, str):
             raise ValueError("not a certificate")
         certificate = Certificate.from_dict(content)
         unknown = tuple(_unknown_keys(content, certificate.to_dict()))
-        return LoadedCertificate(certificate, digest_of(content), written, unknown)
+        return LoadedCertificate(certificate, digest_of(content), written, unknown, content, envelope)
     except Unreadable as error:
         raise InputError(f"{path} is not a certificate of tclose: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a certificate of tclose") from None
+
+
+def check_size(path: str | Path) -> None:
+    """Refuse a file that is too large for a certificate, before it fills the memory."""
+    if Path(path).is_file() and Path(path).stat().st_size > LARGEST:
+        raise InputError(f"{path} is too large for a certificate: at most {LARGEST >> 20} MB")
 
 
 def digest_of(content: Mapping[str, Any]) -> str:
@@ -416,14 +483,6 @@ def _unknown_keys(content: Any, known: Any, place: str = "") -> Iterator[str]:
             yield from _unknown_keys(value, other, f"{place}.{number}")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that stands twice: people might read one of them, and tclose the other."""
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise ValueError("a key stands twice")
-    return content
-
-
 def _guard(content: Mapping[str, Any]) -> int:
     """Return the rule of the guard against formulas; certificates of version 0.1 name none."""
     guard = content.get("guard_rule", 1) if content.get("guard_formulas") is True else 0
@@ -440,6 +499,14 @@ def _layout(content: Mapping[str, Any]) -> LayoutName:
     if not several:
         return "one table"
     return "both" if content["policy"].get("both") else "projections"
+
+
+def _release_format(content: Mapping[str, Any]) -> ReleaseFormat:
+    """Return how the cells of a release are written: as text, or as typed columns of one table."""
+    written = content.get("release_format", "text")
+    if written not in RELEASE_FORMATS or (written == "columns" and _layout(content) != "one table"):
+        raise Unreadable("this version does not know the format of the release's cells")
+    return "columns" if written == "columns" else "text"
 
 
 def _loss(content: Mapping[str, Any]) -> Mapping[str, Any] | None:

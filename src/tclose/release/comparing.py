@@ -1,13 +1,13 @@
 """What a certificate claims, compared with what was found; and what nobody can find out from the release alone.
 
 Every key of a certificate is compared here, is compared by its layout, or is listed by `not_verifiable`. Persons are
-not published. So a level that counts persons can only be compared with the level that counts rows.
+not published, unless by pseudonyms. So a level that counts persons can only be compared with the one that counts rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -36,6 +36,7 @@ DESCRIPTIONS = (
     "base",
     "withheld",
     "loss",
+    "batch",
 )  # of how it was made
 OF_SIZES = tuple(measure for measure in MEASURES if measure.of_sizes)
 COMPARED = (*(measure.name for measure in OF_SIZES), "class_sizes", "reconstruction_error")
@@ -51,6 +52,7 @@ WORDS = {
     "base": "the base method",
     "loss": "the loss that was lowered",
     "withheld": "the number of withheld rows",
+    "batch": "the rows that were added to the release before",
     "policy.suppress": "the share of rows that may be withheld",
     "counted": "that persons were counted",
     "temper.share": "how much rows were swapped at random (temper)",
@@ -58,6 +60,10 @@ WORDS = {
     "presence": "how likely anyone of the population is in the table (presence; give --population)",
     "bound": "the lower bound on the detail lost",
     "bound_proof_sha256": "the fingerprint of its proof",
+    "valid_until": "until when the certificate is valid",
+    "previous": "the certificates before it",
+    "commitments.source": "which table was published (give --record and --original)",
+    "commitments.seed": "which seed was used (give --record)",
     **{f"measures.{measure.name}": measure.title for measure in MEASURES},
 }
 
@@ -89,7 +95,7 @@ def claim_problems(claims: Claims, result: CheckResult, promised: Certificate) -
         problems.append(f"the certificate has claims about {counted(more, 'attribute')} that the release does not have")
     if claims.satisfied != result.satisfied:
         problems.append("whether everything holds is not what the certificate says")
-    by_persons = promised.counted == "persons"
+    by_persons = _unseen_persons(promised)
     if not (_models_alike(claims, result) if by_persons else claims.models == Claims.of(result).models):
         problems.append("what the certificate says about the models is not what was found")
     return problems
@@ -199,24 +205,38 @@ def size_figures(sizes: Ints, withheld: int, k: int) -> dict[str, Any]:
 
 
 def not_verifiable(
-    promised: Certificate, unknown_keys: tuple[str, ...], *, population: bool = False, any_name: bool = True
+    promised: Certificate,
+    unknown_keys: tuple[str, ...],
+    *,
+    population: bool = False,
+    any_name: bool = True,
+    opened: Collection[str] = (),
 ) -> tuple[str, ...]:
     """List the keys of a certificate about which the release alone, or with its population, says nothing.
 
-    `any_name` says that the release is one file, which may be called anything.
+    `any_name` says that the release is one file, which may be called anything; `opened` are commitments that the
+    steward's record opened.
     """
     content = promised.to_dict() | ({FILE_NAME: None} if any_name and promised.format == NEWEST else {})
     described = [name for name in DESCRIPTIONS if name in content]
     bound = [] if promised.bound is None else list(promised.bound.to_dict())
+    steward = promised.steward.not_verifiable(opened)
     suppress = ["policy.suppress"] if "suppress" in promised.settings else []
     tempering = [] if promised.temper is None else ["temper.share", "temper.gcp_before"]
     tempering += [] if promised.presence is None or population else ["presence"]
-    persons = ["counted", *_by_persons("", promised.claims)] if promised.counted == "persons" else []
+    unseen = _unseen_persons(promised)
+    persons = ["counted", *_by_persons("", promised.claims)] if unseen else []
+    persons += [f"pseudonyms.{name}.key" for name in promised.pseudonyms or ()]
     measures = list(_measures("", promised.measures))
     for file in promised.files:
-        persons += _by_persons(f"{file.name}: ", file.claims) if file.claims and promised.counted == "persons" else []
+        persons += _by_persons(f"{file.name}: ", file.claims) if file.claims and unseen else []
         measures += _measures(f"{file.name}: ", file.measures or {})
-    return (*described, *suppress, *tempering, *bound, *persons, *measures, *unknown_keys)
+    return (*described, *suppress, *tempering, *bound, *steward, *persons, *measures, *unknown_keys)
+
+
+def _unseen_persons(promised: Certificate) -> bool:
+    """Tell whether persons were counted whom no reader of the release can tell apart."""
+    return promised.counted == "persons" and promised.pseudonyms is None
 
 
 def in_words(key: str) -> str:
@@ -226,6 +246,8 @@ def in_words(key: str) -> str:
     ('r-1.csv: detail lost (GCP)', 'note')
     """
     file, colon, name = key.rpartition(": ")
+    if not file and name.startswith("pseudonyms.") and name.endswith(".key"):
+        return f"the fingerprint of the key of '{name[len('pseudonyms.') : -len('.key')]}'"
     return f"{file}{colon}{WORDS.get(name, name)}"
 
 

@@ -34,8 +34,9 @@ def _published(table: CodedTable, policy: Policy, *, knows_persons: bool) -> Pub
         PublishedAttribute(name, numbered_cells(table, name), _cells(table, policy, name), name not in policy.both)
         for name in table.sensitive
     ]
-    classes, persons = table.classes, table.persons if knows_persons else None
-    return PublishedClasses(classes.rows, classes.starts, attributes, max(policy.k, 2), persons)
+    linked_by = next(iter(policy.pseudonym or ()), None)
+    classes, persons = table.classes, table.persons if knows_persons or linked_by else None
+    return PublishedClasses(classes.rows, classes.starts, attributes, max(policy.k, 2), persons, linked_by)
 
 
 def _cells(table: CodedTable, policy: Policy, name: str) -> Cells:

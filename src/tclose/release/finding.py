@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tclose.errors import InputError
 from tclose.release.certificate import ONE_TABLE, Certificate, CertifiedFile
+from tclose.release.envelope import forms_of
 from tclose.release.layouts import sibling
 from tclose.release.published_files import FilesOf
 from tclose.table.sources import is_folder, read_bytes
@@ -130,7 +131,8 @@ def _digest(path: Path) -> str:
 
 
 def _same(path: Path, certificate: Path) -> bool:
-    return path.exists() and certificate.exists() and path.samefile(certificate)
+    """Tell whether a file is the certificate, plain or with its signatures."""
+    return any(path.exists() and each.exists() and path.samefile(each) for each in forms_of(certificate))
 
 
 def _listed(names: Sequence[str]) -> str:

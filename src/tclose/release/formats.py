@@ -8,14 +8,21 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import polars as pl
 
-from tclose.errors import InputError
+from tclose.errors import InputError, MissingExtra
+from tclose.release.spreadsheet import write_excel
+from tclose.release.statistical import SPSS, STATA, Package, check_names, write_statistical
+from tclose.table.sources import parse
+from tclose.table.sources.base import Labels
 
 MARKS = ',;\t"\r\n'
+EXCEL = ("xlsxwriter", "fastexcel")
 NANOSECONDS = pl.Datetime("ns")
 
 
@@ -26,6 +33,20 @@ class OutputFormat:
     name: str
     suffixes: tuple[str, ...]
     write: Callable[[pl.DataFrame, BinaryIO], object]  # the bytes depend on the frame alone
+    write_labelled: Callable[[pl.DataFrame, BinaryIO, Labels], object] | None = None  # with what codes mean
+    check_names: Callable[[Sequence[str]], object] | None = None  # refuses names of columns that it does not allow
+    in_parts: bool = True  # rows can be written a part at a time
+    packages: tuple[str, ...] = ()  # that write and read it
+    extra: str = ""  # which installs these
+    lists: bool = False  # whether a cell can be a list
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse early what cannot be written: names that the format does not allow, packages that are missing."""
+        if self.check_names is not None:
+            self.check_names(names)
+        for package in self.packages:
+            if find_spec(package) is None:
+                raise MissingExtra(package, self.extra, f"a release as {self.name}")
 
 
 def _write_csv(frame: pl.DataFrame, file: BinaryIO) -> None:
@@ -42,12 +63,54 @@ def _write_arrow(frame: pl.DataFrame, file: BinaryIO) -> None:
     frame.write_ipc(file, compat_level=pl.CompatLevel.oldest())  # newer columns of text may carry other rows' text
 
 
+def _read_back(write: Callable[[pl.DataFrame, BinaryIO], object], frame: pl.DataFrame, file: BinaryIO) -> None:
+    """Write a table in a format of others, once it is sure that every cell reads back as it is."""
+    buffer = io.BytesIO()
+    write(frame, buffer)
+    if not _same_cells(frame, parse(buffer.getvalue(), written_here=True)):
+        raise InputError("in this format, some cells would not read back as they are: use .csv or .parquet")
+    file.write(buffer.getbuffer())
+
+
+def _same_cells(one: pl.DataFrame, other: pl.DataFrame) -> bool:
+    """Compare tables of which one has lost the difference between 3.0 and 3, and between no text and no value."""
+    if one.columns != other.columns or one.height != other.height:
+        return False
+    return all(
+        _comparable(a).equals(_comparable(b)) for a, b in zip(one.iter_columns(), other.iter_columns(), strict=True)
+    )
+
+
+def _comparable(column: pl.Series) -> pl.Series:
+    cells = column.alias("")
+    if cells.null_count() == len(cells):
+        return cells.cast(pl.String, strict=False)
+    if cells.dtype.is_numeric():
+        return cells.cast(pl.Float64)
+    if cells.dtype == pl.Date or isinstance(cells.dtype, pl.Datetime):
+        return cells.cast(pl.Datetime("us"))
+    text = cells.cast(pl.String)
+    return text.set(text == "", None)
+
+
+def _statistical(name: str, suffixes: tuple[str, ...], package: Package) -> OutputFormat:
+    def labelled(frame: pl.DataFrame, file: BinaryIO, labels: Labels) -> None:
+        _read_back(partial(write_statistical, package, labels=labels), frame, file)
+
+    plain = partial(_read_back, partial(write_statistical, package))
+    return OutputFormat(name, suffixes, plain, labelled, partial(check_names, package), False, ("pyreadstat",), "stata")
+
+
 FORMATS = (
     OutputFormat("CSV", (".csv",), _write_csv),
-    OutputFormat("Parquet", (".parquet",), lambda frame, file: frame.write_parquet(file)),
-    OutputFormat("Arrow", (".arrow", ".feather", ".ipc"), _write_arrow),
+    OutputFormat("Parquet", (".parquet",), lambda frame, file: frame.write_parquet(file), lists=True),
+    OutputFormat("Arrow", (".arrow", ".feather", ".ipc"), _write_arrow, in_parts=False, lists=True),
+    OutputFormat("Excel", (".xlsx",), partial(_read_back, write_excel), in_parts=False, packages=EXCEL, extra="excel"),
+    _statistical("Stata", (".dta",), STATA),
+    _statistical("SPSS", (".sav",), SPSS),
 )
-CSV, PARQUET, ARROW = FORMATS
+CSV, PARQUET, ARROW = FORMATS[:3]
+AT_ONCE = tuple(suffix for each in FORMATS if not each.in_parts for suffix in each.suffixes)
 
 
 def format_of(path: Path) -> OutputFormat:
@@ -58,9 +121,13 @@ def format_of(path: Path) -> OutputFormat:
     return known[path.suffix.lower()]
 
 
-def write_table(frame: pl.DataFrame, kind: OutputFormat, file: BinaryIO) -> None:
-    """Write a published table."""
-    written(kind, lambda: kind.write(frame, file))
+def write_table(frame: pl.DataFrame, kind: OutputFormat, file: BinaryIO, labels: Labels | None = None) -> None:
+    """Write a published table, with the labels that it came with where the format has such."""
+    if labels is not None and kind.write_labelled is not None:
+        labelled = kind.write_labelled
+        written(kind, lambda: labelled(frame, file, labels))
+    else:
+        written(kind, lambda: kind.write(frame, file))
 
 
 def written(kind: OutputFormat, write: Callable[[], object]) -> None:

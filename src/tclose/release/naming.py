@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import InputError
+from tclose.table.sources.locations import name_of
 from tclose.words import plain
 
 DEVICES = ("dev", "proc")  # where standard input and pipes have names such as /dev/fd/63, which say nothing
@@ -49,13 +50,14 @@ def check_names(paths: Sequence[Path]) -> None:
 
 
 def table_name(table: Any) -> str | None:
-    """Return the name of a table that is given as a file; a frame and standard input have none.
+    """Return the name of a table that is given as a file or in a database; a frame and standard input have none.
 
     >>> table_name("data/patients.csv"), table_name("data/parts/"), table_name("-"), table_name("/dev/stdin")
     ('patients.csv', 'parts', None, None)
     """
     if not isinstance(table, str | Path) or str(table) == "-":
         return None
+    table = name_of(table)
     device = len(parts := Path(table).parts) > 1 and parts[0] == "/" and parts[1] in DEVICES
     return None if device else file_name(Path(table)) or None
 

@@ -34,7 +34,7 @@ class Population:
         """Take a frame, or read a file, with numbers where the table has them; further columns are ignored."""
         asked = Policy(quasi=policy.quasi, keep=policy.keep, k=2, missing=policy.missing, others="drop")
         try:
-            frame = to_polars(read(given) if isinstance(given, str | Path) else given)
+            frame = to_polars(read(given, missing=policy.missing) if isinstance(given, str | Path) else given)
             population = cls(encode_quietly(frame, asked, ignore_others=True))
             if like is not None:
                 population._check_like(like)

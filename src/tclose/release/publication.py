@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclose.measure.exposure import Exposed
 from tclose.measure.lost import LostDetail
@@ -15,6 +15,9 @@ from tclose.release.layouts import sibling
 from tclose.release.lower_bound import LowerBound
 from tclose.release.release import Release, WrittenRelease
 from tclose.release.verification import Verification
+
+if TYPE_CHECKING:
+    from tclose.report.profiles import FilledProfile
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +29,17 @@ class Publication:
     files: tuple[Path, ...]  # `out`, or one file for each table of a release of several
     exposed: Exposed  # what remains exposed, most rows first
     certificate_file: Path | None = None
+    envelope_file: Path | None = None  # the certificate with its signatures
     report: Path | None = None
     bound_proof: Path | None = None
+    descriptions: tuple[Path, ...] = ()  # files beside it that describe it
     lost: tuple[LostDetail, ...] = ()  # its tables that lost everything
     notes: tuple[str, ...] = ()  # warnings about what could not be done
     rigid: tuple[str, ...] = ()  # of which attributes the smallest class can show one composition only
     leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
     bound: LowerBound | None = None  # on the detail lost, if asked for
     release: Release | None = field(default=None, repr=False)  # where its tables are in memory
+    profile: FilledProfile | None = field(default=None, repr=False)  # of its page, if asked for
 
     @classmethod
     def of(
@@ -54,6 +60,7 @@ class Publication:
             files=tuple(sibling(out, mark) for mark in written.release.layout.marks),
             exposed=written.exposed,
             certificate_file=paths["certificate"],
+            envelope_file=paths.get("envelope"),
             report=paths["report"],
             bound_proof=paths["bound_proof"],
             lost=lost,
@@ -74,10 +81,13 @@ class Publication:
             "release": str(self.out),
             **self.certificate.content,
             "digest": self.certificate.digest,
+            **({} if self.envelope_file is None else {"envelope": str(self.envelope_file)}),
             "exposed": [exposed.to_dict() for exposed in self.exposed.findings],
             "lost": [loss.to_dict() for loss in self.lost],
             "warnings": list(self.warnings),
+            **({"descriptions": list(map(str, self.descriptions))} if self.descriptions else {}),
             **({"notes": list(self.rigid)} if self.rigid else {}),
+            **({} if self.profile is None else {"profile": self.profile.to_dict()}),
         }
 
 

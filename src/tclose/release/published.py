@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,15 +15,19 @@ from tclose.measure.base import DIGITS
 from tclose.measure.chosen_loss import chosen_loss
 from tclose.measure.utility import MeasuredPartition, NumberPlaces, class_sizes, gcp, measured
 from tclose.partition import METHODS, Split, merged
+from tclose.partition.by_person import split_by_person
 from tclose.partition.split import join_failing, split, tempered
 from tclose.partition.starts import EQUALITY
 from tclose.policy import Policy
 from tclose.privacy.feasibility import Publishable
 from tclose.privacy.judge import JudgedTable, judge
 from tclose.recode.counts import counts_of, exact_cells
+from tclose.recode.forms import clear_forms
 from tclose.recode.frame import ordered, recoded
+from tclose.recode.spelling import Form
 from tclose.release.exchanges import points_of
 from tclose.release.presence import Population, PresenceClaim, PresenceJudge, refused
+from tclose.release.pseudonymity import release_problems
 from tclose.release.reader import reader_policy
 from tclose.release.tempering import Tempering
 from tclose.table import CodedTable, encode_quietly
@@ -57,6 +61,9 @@ class ReleaseInput:
         Where the rows cannot stay one class per group, nothing is lost if the table can be published as it is. A method
         that takes starts publishes it as it is in any case, if GCP is the loss: nothing has a smaller one.
         """
+        if self.policy.pseudonym:
+            part = stretch(self.progress, 0.0, SPLIT)
+            return split_by_person(self.publishable, self.policy, method, self.seed, part, options)
         starts, least = METHODS[method].takes_starts, self.table.classes.sizes.min(initial=self.policy.k)
         may_hold = self.population is None and starts and self.policy.loss == "gcp" and least >= self.policy.k
         undecided = self.population is None and self.publishable.undecided
@@ -109,9 +116,12 @@ class Judge:
         self, published: pl.DataFrame, progress: Progress = silent, apart: Mapping[str, pl.Series] | None = None
     ) -> JudgedTable:
         """Judge a table, and the cells that are published apart from it; what does not hold must never be released."""
-        table = replace(encode_quietly(published, self.policy, apart=apart), persons=self.persons)
+        table = encode_quietly(published, self.policy, apart=apart)
+        if self.policy.person is None:  # or else pseudonyms tell persons apart
+            table = replace(table, persons=self.persons)
         judged = judge(table, self.policy, progress)
-        if not (judged.result.satisfied and (self.presence is None or self.presence.confirms(table))):
+        holds = judged.result.satisfied and not release_problems(table)
+        if not (holds and (self.presence is None or self.presence.confirms(table))):
             raise InternalError("the finished release does not hold what was asked for, so it was not released")
         return judged
 
@@ -128,7 +138,9 @@ class PublishedTable:
     tempering: Tempering | None = None  # what the random swaps of the policy's `temper` cost
     start: str | None = None  # where the classes come from, if the method considers those of other methods, too
     presence: PresenceClaim | None = None  # what was asked for and reached of δ-presence
+    forms: Mapping[str, Form | None] = field(default_factory=dict)  # of cells; none where they can be read in two ways
     counts: pl.DataFrame | None = None  # of the exact values of columns that are both quasi-identifier and sensitive
+    rows: Ints | None = None  # where each row stood in the table as it was read: never published
 
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
@@ -148,7 +160,10 @@ def published_table(given: ReleaseInput, method: str, options: Options) -> Publi
     confirming, losses = Judge(given.own_policy, given.persons(order), presence), losses_of(given, partition)
     claim = None if presence is None else presence.claim
     counts = counts_of(rows, given.table, given.policy) if given.policy.both else None
-    return PublishedTable(frame, confirming, measures, losses, loss, tempering, split.start, claim, counts)
+    forms, rows_read = clear_forms(given.table.quasi), given.table.rows[order]
+    return PublishedTable(
+        frame, confirming, measures, losses, loss, tempering, split.start, claim, forms, counts, rows_read
+    )
 
 
 def with_presence(given: ReleaseInput, labels: Ints) -> Ints:

@@ -18,9 +18,10 @@ def reader_policy(policy: Policy, sensitive: Mapping[str, SensitiveColumn], *, k
     """Return the policy for the published table.
 
     Published quasi-identifiers are compared as text. Bins, hierarchies and costs are written down; domains that were
-    learned from the table are learned again from the release. A reader cannot tell persons apart, unlike us.
+    learned from the table are learned again from the release. A reader can tell persons apart by pseudonyms only,
+    unlike us.
     """
-    told_apart = policy.person is None or knows_persons
+    told_apart = policy.person is None or knows_persons or policy.pseudonym is not None
     return Policy(
         quasi={name: Quasi() for name in policy.quasi},
         sensitive={name: _written_down(spec, sensitive[name], told_apart) for name, spec in policy.sensitive.items()},
@@ -28,6 +29,7 @@ def reader_policy(policy: Policy, sensitive: Mapping[str, SensitiveColumn], *, k
         keep=policy.keep,
         unlinkable=policy.unlinkable,
         both=policy.both,
+        person=policy.person if policy.pseudonym else None,
         k=policy.k,
         suppress=policy.suppress,
         missing=policy.missing,

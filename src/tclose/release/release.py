@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
@@ -16,12 +15,14 @@ from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
 from tclose.measure.attack import Attacks
 from tclose.measure.exposure import Exposed
 from tclose.measure.lost import LostDetail
-from tclose.policy import Policy
+from tclose.policy import Policy, ProfileName
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
-from tclose.release.certificate import Certificate
+from tclose.release.certificate import Certificate, ReleaseFormat
+from tclose.release.describing import description_files, descriptions
+from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.exposed import exposed_rows
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
 from tclose.release.formats import CSV, fingerprint
@@ -30,13 +31,19 @@ from tclose.release.layouts.projections import marks_of
 from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
 from tclose.release.naming import file_name
+from tclose.release.record import Notes, confirm_replay, record_bytes
 from tclose.release.table_files import FinishedFile, TableFiles
-from tclose.table import encode_quietly, to_polars
+from tclose.release.typed_columns import TypedColumns
+from tclose.table import CodedTable, encode_quietly, to_polars
 from tclose.table.frames import from_polars
 from tclose.table.sources import parse, read_bytes
+from tclose.table.sources.base import Labels
 from tclose.table.sources.folder import joined
 from tclose.types import Progress, Repeating, silent, stretch
 from tclose.words import counted, html_table, number
+
+if TYPE_CHECKING:
+    from tclose.report.profiles import FilledProfile
 
 UNNAMED = Path("release.csv")
 
@@ -52,6 +59,8 @@ class PreparedRelease:
     seed: int
     leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
     bound: LowerBound | None = None  # on the detail lost, if asked for
+    labels: Labels | None = None  # that came with the table, of columns whose cells are published as they are
+    notes: Notes = field(default_factory=Notes)  # for the record, if one is written
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -69,29 +78,43 @@ class PreparedRelease:
         record: str | Path | None = None,
         report: str | Path | None = None,
         bound_proof: str | Path | None = None,
+        envelope: str | Path | None = None,
+        endorsement: Endorsement = NOTHING_ADDED,
         page: Callable[[WrittenRelease], bytes] | None = None,
         guard_formulas: bool = False,
         part_rows: int | None = None,
+        release_format: ReleaseFormat = "text",
+        describe: Sequence[str] = (),
         force: bool = True,
         progress: Progress = silent,
     ) -> WrittenRelease:
         """Write the tables; all files get their names at once, when the judges have confirmed the finished tables.
 
         `page` makes the page that goes to `report`. A page that fits neither into memory nor on its disk is left out.
+        The `endorsement` adds what the steward says to the certificate, and its signatures to `envelope`.
         Without `force`, existing files are refused. With `part_rows`, `path` is a new folder of Parquet files.
+        `describe` names formats of descriptions to write beside it.
         """
         others = {"record": record, "bound_proof": bound_proof, "certificate": certificate, "report": report}
+        others |= {"envelope": envelope, **description_files(Path(path), describe)}
         paths = {what: Path(target) for what, target in others.items() if target is not None}
         tables = TableFiles.of(Path(path), self.layout.marks, part_rows)
         check_targets([*paths.values(), *tables.files], force=force)
         self._warn_of_leftovers(Path(path))
+        columns = TypedColumns.of(release_format, self.layout, self.policy)
         give_back_memory()
         with pending({**paths, **tables.targets}, private={"record", "bound_proof"}, force=force) as files:
-            frames = (GUARDS[NEWEST].guarded(frame) if guard_formulas else frame for frame in self.layout.frames)
-            finished = tables.write(files, frames)
-            written = self._confirmed(finished, guard_formulas, progress)
-            contents = {"record": self._record(), "certificate": written.certificate.to_bytes()}
+            spelled = self.layout.frames if columns is None else (columns.written(tables.kind),)
+            frames = (GUARDS[NEWEST].guarded(frame) if guard_formulas else frame for frame in spelled)
+            finished = tables.write(files, frames, self.labels)
+            written = self._confirmed(finished, guard_formulas, progress, columns)
+            written = replace(written, certificate=endorsement.endorsed(written.certificate, self.seed))
+            record_of = partial(self._record, written, paths.get("certificate"), part_rows)
+            contents = {**endorsement.contents(written.certificate, record_of() if "record" in files else b"")}
             contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
+            written_files = {file_name(file.name): file.path for table in finished for file in table}
+            described = partial(descriptions, describe, Path(path), written.certificate, written_files)
+            contents |= described(folder=part_rows is not None)
             contents |= {} if page is None else _page(page, written)
             for what in contents.keys() & files.keys() - {"report"}:
                 files[what].write(partial(_put, contents[what]))
@@ -102,30 +125,46 @@ class PreparedRelease:
         return written
 
     def _confirmed(
-        self, tables: Sequence[Sequence[FinishedFile]], guard_formulas: bool, progress: Progress
+        self,
+        tables: Sequence[Sequence[FinishedFile]],
+        guard_formulas: bool,
+        progress: Progress,
+        columns: TypedColumns | None,
     ) -> WrittenRelease:
         """Judge the finished files of each table from their own bytes, and certify what was found there."""
         in_parts = any(len(table) > 1 for table in tables)  # whose categories would not be the same
-        visible = () if guard_formulas or in_parts else self.policy.visible
+        visible = () if guard_formulas or in_parts or columns else self.policy.visible
         read = [[(file.name, *_read(file.path, visible)) for file in table] for table in tables]
         whole = [joined([name for name, *_ in table], (frame for *_, frame in table)) for table in read]
         frames = [GUARDS[NEWEST].unguarded(frame) if guard_formulas else frame for frame in whole]
         progress(0.0, "judging")
         try:
+            frames = frames if columns is None else [columns.read_back(frame) for frame in frames]
             judged = self.layout.judge(frames, progress)
         except (InputError, PolicyError) as error:
             raise not_judged_as_written(error) from None
         release = Release(self, tuple(table.result for table in judged))
         names = [WrittenFile(file_name(name), frame.height, digest) for table in read for name, digest, frame in table]
+        confirm_replay(self.seed, [file.sha256 for file in names], self.about.version)
         certificate = self.layout.certificate(self.about, release.results, names)
         certificate = with_sizes(certificate, [each.table.classes.sizes for each in judged], self.policy.k)
         exposed = exposed_rows(judged, self.policy)
-        certified = replace(certificate, guard=NEWEST if guard_formulas else 0)
+        spelled: ReleaseFormat = "text" if columns is None else "columns"
+        certified = replace(certificate, guard=NEWEST if guard_formulas else 0, release_format=spelled)
         return WrittenRelease(release, certified, judged, exposed)
 
-    def _record(self) -> bytes:
-        notes = {"seed": self.seed, "method": self.about.method, "version": self.about.version}
-        return (json.dumps(notes) + "\n").encode()
+    def _record(self, written: WrittenRelease, path: Path | None, part_rows: int | None) -> bytes:
+        certified, one_table = written.certificate, self.layout.marks == ("",) and self.layout.comparable
+        about = {**vars(self.about), "judged_by": self.about.settings, "part_rows": part_rows}
+        return record_bytes(
+            self.notes,
+            self.policy,
+            seed=self.seed,
+            about={**about, "guard_formulas": certified.guard_formulas},
+            certificate=certified,
+            certificate_file=None if path is None else file_name(path),
+            table=written.judged[0].table if one_table else None,
+        )
 
     def _warn_of_leftovers(self, path: Path) -> None:
         """Warn about a projection that an earlier release, of more tables, left beside this one."""
@@ -243,6 +282,8 @@ class Release:
         record: str | Path | None = None,
         guard_formulas: bool = False,
         part_rows: int | None = None,
+        release_format: ReleaseFormat = "text",
+        describe: Sequence[str] = (),
         force: bool = True,
         progress: Progress | None = None,
     ) -> Certificate:
@@ -252,6 +293,8 @@ class Release:
         start like `path`; the first of them gets its name last. `record` keeps the seed, for your eyes only.
         `guard_formulas` puts an apostrophe before text that a spreadsheet would run; `verify` takes it away again.
         With `part_rows`, `path` is a new folder of Parquet files of so many rows each, which appears when all are done.
+        With `release_format="columns"`, cells are typed: `age_low`, `age_high` and `age_mid` instead of `[20, 35]`.
+        `describe` names formats of descriptions that are written beside it: datapackage, croissant, ddi, codebook.
         Existing files are overwritten; with `force=False` they are refused.
         """
         report = progress or silent
@@ -262,6 +305,8 @@ class Release:
             record=record,
             guard_formulas=guard_formulas,
             part_rows=part_rows,
+            release_format=release_format,
+            describe=describe,
             force=force,
             progress=report,
         )
@@ -275,13 +320,15 @@ class Release:
         attacks: Attacks | None = None,
         certificate: Certificate | None = None,
         public: bool = False,
+        profile: ProfileName | None = None,
         force: bool = True,
         progress: Progress | None = None,
     ) -> None:
         """Write one HTML page that shows what the release holds, why, and what it cost; it asks no network.
 
         With the `original` frame it also shows quasi-identifiers before and after, with `attacks` (as `attack()`
-        returns them) what an adversary would have learnt; `public` leaves out all that is about the raw table. A
+        returns them) what an adversary would have learnt; `public` leaves out all that is about the raw table. With
+        `profile`, which needs the original, the page has the requirements of a text that officers know. A
         release keeps no raw table, so it must be given again. `certificate` is what `write` returned. An existing file
         is overwritten; with `force=False` it is refused.
         """
@@ -290,13 +337,18 @@ class Release:
 
         told = Repeating(progress or silent)
         told(0.0, "judging")
-        judged, beside = self.judged, None
-        if original is not None and not public and self.layout.comparable:
-            told(0.2, "comparing with the original")
+        judged, beside, certificate = self.judged, None, certificate or self.certificate
+        coded = filled = None
+        compared = original is not None and not public and self.layout.comparable
+        if original is not None and (compared or profile is not None):
             coded = encode_quietly(to_polars(original), self.policy)
+        if profile is not None:
+            filled = _filled(profile, WrittenRelease(self, certificate, judged, self.exposed), coded, attacks)
+        if compared and coded is not None:
+            told(0.2, "comparing with the original")
             beside = Beside.of(coded, judged[0].table, beat=told.beat)
         page = release_page(
-            certificate or self.certificate,
+            certificate,
             self.layout.tables,
             judged,
             self.policy,
@@ -304,9 +356,21 @@ class Release:
             attacks=attacks,
             lost=self.lost,
             public=public,
+            profile=filled,
             progress=stretch(told, 0.5, 1.0),
         )
         save(page, path, force=force)
+
+
+def _filled(
+    name: ProfileName, written: WrittenRelease, original: CodedTable | None, attacks: Attacks | None
+) -> FilledProfile:
+    """Fill a profile; it needs figures of the original."""
+    from tclose.report.profiles import gathered, profile_named
+
+    if original is None:
+        raise InputError("a profile needs figures of the original table: give it as original")
+    return profile_named(name).filled(gathered(written, original, attacks=attacks))
 
 
 def _read(path: Path, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:

@@ -12,6 +12,7 @@ import polars as pl
 from tclose.distance import Line, LineWithLeaf, Metric
 from tclose.measure.attack import Scene, Secret
 from tclose.measure.presence import PresenceCounts
+from tclose.policy import Policy
 from tclose.privacy.judge import distance_of
 from tclose.release.beside import Beside, coverings, equal_people, linked
 from tclose.release.exchanges import published_rows
@@ -34,8 +35,8 @@ class Adversary:
 
     @property
     def crowd(self) -> int:
-        """How many people everyone should be able to hide among: k, but at least two."""
-        return max(self.original.policy.k, 2)
+        """How many people everyone should be able to hide among."""
+        return crowd_of(self.original.policy)
 
     @property
     def register_rows(self) -> int:
@@ -65,6 +66,7 @@ class Adversary:
             beside.people,
             published=partial(published_rows, beside),
             presence=self._presence(beside.published),
+            persons=beside.published.persons if beside.published.policy.person else None,
             beat=self.beat,
         )
 
@@ -77,6 +79,22 @@ class Adversary:
         return persons is not None and int(persons.max()) + 1 < len(self.original)
 
 
+def crowd_of(policy: Policy) -> int:
+    """Return how many people everyone should be able to hide among: k, but at least two."""
+    return max(policy.k, 2)
+
+
+def twins(first: CodedTable, second: CodedTable) -> Ints:
+    """Return, of each class of the second release, the class of the first that shows the same cells, or -1."""
+    shown = ((table.visible[table.classes.rows[table.classes.starts]], table.policy) for table in (first, second))
+    texts = [
+        list(zip(*(rows[name].alias("").cast(pl.String).fill_null("") for name in policy.visible), strict=True))
+        for rows, policy in shown
+    ]
+    number_of = {cells: number for number, cells in enumerate(texts[0])}
+    return np.array([number_of.get(cells, -1) for cells in texts[1]], dtype=np.int64)
+
+
 def numbered_cells(table: CodedTable, name: str) -> Ints:
     """Give numbers to the different cells of a column; a missing cell has a number, too."""
     values = table.values(name)
@@ -85,17 +103,20 @@ def numbered_cells(table: CodedTable, name: str) -> Ints:
 
 def _secrets(table: CodedTable, cells: Mapping[str, Ints]) -> tuple[Secret, ...]:
     columns = table.sensitive.items()
-    return tuple(_secret(column, cells[name], linked=name not in table.apart) for name, column in columns)
+    return tuple(
+        secret_of(column, cells[name], column.codes, linked=name not in table.apart) for name, column in columns
+    )
 
 
-def _secret(column: SensitiveColumn, cells: Ints, *, linked: bool) -> Secret:
+def secret_of(column: SensitiveColumn, cells: Ints, codes: Ints, *, linked: bool) -> Secret:
+    """Return a sensitive attribute with the cells of some rows and their codes in the domain that is judged."""
     tree, domain = column.hierarchy, len(column.labels)
     geometry = distance_of(column).geometry(domain)
     line = geometry.line if isinstance(geometry, LineWithLeaf) else geometry
     return Secret(
         name=column.name,
         cells=cells,
-        codes=column.codes,
+        codes=codes,
         domain=domain,
         levels=() if tree is None else tree.levels,
         nodes=() if tree is None else tree.labels,

@@ -15,6 +15,7 @@ from tclose.release.formats import PARQUET, OutputFormat, format_of, write_table
 from tclose.release.layouts import sibling
 from tclose.release.naming import check_names
 from tclose.release.targets import check_parts
+from tclose.table.sources.base import Labels
 
 
 @dataclass(frozen=True)
@@ -53,15 +54,17 @@ class TableFiles:
             return {"release": self.folder}
         return {f"release{mark}": file for mark, file in reversed([*zip(self.marks, self.files, strict=True)])}
 
-    def write(self, files: Mapping[str, Pending], frames: Iterable[pl.DataFrame]) -> list[list[FinishedFile]]:
-        """Write the tables; return the files of each."""
+    def write(
+        self, files: Mapping[str, Pending], frames: Iterable[pl.DataFrame], labels: Labels | None = None
+    ) -> list[list[FinishedFile]]:
+        """Write the tables, with the labels that their columns came with; return the files of each."""
         if self.folder is not None:
             (frame,) = frames
             return [self._parts(self.folder, frame)]
         finished = []
         for mark, frame in zip(self.marks, frames, strict=True):
             file = files[f"release{mark}"]
-            file.write(partial(write_table, frame, self.kind))
+            file.write(partial(write_table, frame, self.kind, labels=labels))
             finished.append([FinishedFile(file.target.name, file.path)])
         return finished
 

@@ -13,6 +13,7 @@ from tclose.release.folders import check_folder
 from tclose.release.formats import format_of
 from tclose.release.layouts import possible_marks, sibling
 from tclose.release.naming import check_names
+from tclose.table.sources.locations import files_of
 
 STANDARD_INPUT = Path("/dev/stdin")
 
@@ -38,7 +39,8 @@ def check_release_targets(
         check_folder(out)
         check_targets(more, sources, force=force)
         return
-    format_of(out)
+    hidden = {*policy.identifiers, policy.person}
+    format_of(out).check([name for name, _ in policy.columns() if name not in hidden])
     releases = [sibling(out, mark) for mark in marks]
     check_names(releases)
     check_targets([*releases, *more], sources, force=force)
@@ -56,4 +58,5 @@ def sources_of(*given: Any) -> list[Path]:
     """Return the files among tables and policies that are given, and those that policies name."""
     paths = [path for path in given if isinstance(path, str | Path)]
     named = (file for policy in given if isinstance(policy, Policy) for file in policy.files)
-    return [*(STANDARD_INPUT if str(path) == "-" else Path(path) for path in paths), *named]
+    files = (file for path in paths for file in ([STANDARD_INPUT] if str(path) == "-" else files_of(path)))
+    return [*files, *named]

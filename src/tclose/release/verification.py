@@ -15,9 +15,11 @@ from tclose.privacy.judge import judge
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate, Claims, Origin
 from tclose.release.comparing import claim_problems, count_problems, in_words, measure_problems
+from tclose.release.pseudonymity import release_problems
+from tclose.release.signatures import SignatureFindings
 from tclose.table import CodedTable, encode
 from tclose.types import Progress, stretch
-from tclose.words import counted
+from tclose.words import counted, html_table
 
 NO_IDENTITY = "quasi-identifiers are published exactly: who is in the table is not hidden, only what is sensitive"
 
@@ -42,6 +44,8 @@ class Verification:
     not_verifiable: tuple[str, ...] = ()  # keys of the certificate about which the release alone says nothing
     origin: Origin | None = None  # what the certificate says that the release is
     tables: int = 1  # that the files hold
+    signatures: SignatureFindings | None = None  # where keys were given, or the certificate came with signatures
+    opened: tuple[str, ...] = ()  # commitments that were compared with the steward's record
 
     @property
     def holds(self) -> bool:
@@ -63,7 +67,15 @@ class Verification:
         answer |= {"not_verifiable": list(self.not_verifiable)}
         if self.origin is not None:
             answer |= {"certificate": self.origin.to_dict()}
+        answer |= {} if self.signatures is None else {"signatures": self.signatures.to_dict()}
+        answer |= {"opened": list(self.opened)} if self.opened else {}
         return {"holds": self.holds, "problems": list(self.problems), **answer}
+
+    def _repr_html_(self) -> str:
+        verdict = "is the one that was certified, and it meets its policy" if self.holds else "is not what is certified"
+        rows = [("problem", problem) for problem in self.problems]
+        rows += [("not verifiable from the release alone", what) for what in self.not_verifiable_in_words]
+        return html_table(f"The release {verdict}.", ("", "what"), rows)
 
 
 def examined(
@@ -91,7 +103,8 @@ def examined(
     judged = judge(table, policy, stretch(progress, 0.5, 1.0))
     failing = [FailingModel.of(verdict) for verdict in judged.verdicts]
     counts = JudgedCounts(judged.result, failing, judged.table.classes.sizes)
-    return Verified(table_problems(counts, claims, measures, promised), judged.result, judged.table)
+    problems = [*release_problems(table), *table_problems(counts, claims, measures, promised)]
+    return Verified(problems, judged.result, judged.table)
 
 
 def not_judged(error: InputError | PolicyError) -> Verified:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tclose.errors import InputError
 from tclose.release.certificate import ONE_TABLE, Certificate, LoadedCertificate, load
 from tclose.release.comparing import COUNTED, bound_problems, not_verifiable
+from tclose.release.demands import NO_DEMANDS, Demands
 from tclose.release.finding import files_of
+from tclose.release.keys import load_public_key
 from tclose.release.layouts import LAYOUTS, layout_of
 from tclose.release.layouts.base import GUARANTEE
 from tclose.release.layouts.one_table import ENTRY
+from tclose.release.pseudonymity import claim_problems as pseudonym_problems
 from tclose.release.published_files import FilesOf
 from tclose.release.verification import Verification, Verified
 from tclose.types import Progress, silent, stretch
@@ -27,13 +31,16 @@ def verify(
     *,
     digest: str | None = None,
     population: Any = None,
+    signers: Sequence[str | Path] = (),
+    required: int | None = None,
     progress: Progress | None = None,
 ) -> Verification:
     """Judge a release again, from its published values alone, and compare with what its certificate says.
 
     The files of a release of several tables are found beside `release` (the name that was given when it was written,
     or one of theirs) by the names in the certificate. A folder of Parquet files is judged as one table. With a
-    `population`, δ-presence is judged, too.
+    `population`, δ-presence is judged, too. `signers` are files of public keys: as many of them as are `required`, or
+    all, must have signed the certificate.
 
     >>> import polars as pl, tempfile, tclose
     >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
@@ -44,7 +51,9 @@ def verify(
     ...     verify(*paths).holds
     True
     """
-    return verify_with(None, release, certificate, digest=digest, population=population, progress=progress or silent)
+    demands = Demands(tuple(map(load_public_key, signers)), required)
+    asked: dict[str, Any] = {"digest": digest, "population": population, "demands": demands}
+    return verify_with(None, release, certificate, **asked, progress=progress or silent)
 
 
 def verify_with(
@@ -56,35 +65,41 @@ def verify_with(
     population: Any,
     progress: Progress,
     find: FindFiles | None = None,
+    demands: Demands = NO_DEMANDS,
 ) -> Verification:
     """Verify a release, whose only table is judged by `judge`, or as its layout does where there is none.
 
     `find` finds its files where they are not on this machine.
     """
-    report = progress
-    report(0.0, "reading")
+    progress(0.0, "reading")
     loaded = load(certificate)
     promised = loaded.certificate
     if population is not None and promised.presence is None:
         raise InputError("the certificate says nothing about presence, so no population is needed")
-    problems = [*_digest_problems(loaded, digest), *_layout_problems(promised), *bound_problems(promised)]
+    examined = demands.examined(loaded, Path(certificate))
+    problems = [*examined.problems, *_digest_problems(loaded, digest)]
+    problems += [*_layout_problems(promised), *bound_problems(promised)]
     layout = LAYOUTS[promised.layout]
     if judge is not None and layout is not ENTRY:
         raise InputError("only a release of one table is verified out of core: use the engine memory")
+    if judge is not None and promised.release_format == "columns":
+        raise InputError("a release of typed columns is verified in memory: use the engine memory")
+    if judge is not None and promised.pseudonyms is not None:
+        raise InputError("a release with pseudonyms is not verified out of core: use the engine memory")
     files = find(promised) if find else files_of(release, promised, Path(certificate), in_memory=judge is None)
-    judged = (judge or layout.verify)(promised, files, stretch(report, 0.1, 1.0)) if files.whole else None
+    judged = (judge or layout.verify)(promised, files, stretch(progress, 0.1, 1.0)) if files.whole else None
     verified = judged or Verified([], None)
     problems += [*files.problems(), *verified.problems]
     if promised.presence is not None and population is not None and verified.table is not None:
         problems += promised.presence.problems_with(population, promised.policy, verified.table)
     one_table, origin = promised.layout in ONE_TABLE, promised.origin
-    unverifiable = not_verifiable(
-        promised, loaded.unknown_keys, population=population is not None, any_name=one_table and not files.folder
-    )
+    known: dict[str, Any] = {"population": population is not None, "any_name": one_table and not files.folder}
+    unverifiable = not_verifiable(promised, loaded.unknown_keys, opened=examined.opened, **known)
     names = () if one_table and not files.folder else origin.files
     tables = 1 if one_table else len(names)
     protected = not layout.exact_quasi
-    return Verification(tuple(problems), verified.result, names, protected, unverifiable, origin, tables)
+    found = Verification(tuple(problems), verified.result, names, protected, unverifiable, origin, tables)
+    return replace(found, signatures=examined.signatures, opened=examined.opened)
 
 
 def _layout_problems(promised: Certificate) -> list[str]:
@@ -110,7 +125,8 @@ def _layout_problems(promised: Certificate) -> list[str]:
     }
     tempering = [] if promised.temper is None else promised.temper.problems(method, promised.measures.get("gcp"))
     presence = [] if promised.presence is None else promised.presence.problems()
-    return [*(problem for problem, holds in statements.items() if not holds), *tempering, *presence]
+    linked = pseudonym_problems(promised.pseudonyms, promised.settings.get("person"), promised.counted)
+    return [*(problem for problem, holds in statements.items() if not holds), *tempering, *presence, *linked]
 
 
 def _digest_problems(loaded: LoadedCertificate, expected: str | None) -> list[str]:

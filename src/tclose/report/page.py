@@ -98,8 +98,10 @@ def listing(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]
     return table(headings, rows, caption=caption, numbers=numbers)
 
 
-def assembled(*, title: str, header: Iterable[Html], sections: Sequence[Section], footer: str, canvas: Canvas) -> str:
-    """Put the page together."""
+def assembled(
+    *, title: str, header: Iterable[Html], sections: Sequence[Section], footer: str, canvas: Canvas, style: str = ""
+) -> str:
+    """Put the page together; `style` is for what only some pages have."""
     resources = files("tclose.report")
     links = (element("li", element("a", section.short, href=f"#{section.identity}")) for section in sections)
     contents = element("nav", element("ul", *links), aria_label="Contents")
@@ -107,7 +109,7 @@ def assembled(*, title: str, header: Iterable[Html], sections: Sequence[Section]
     return Template((resources / "page.html").read_text(encoding="utf-8")).substitute(
         hashes=" ".join(f"'{script_hash(code)}'" for code in (library, script)),
         title=element("title", title)[len("<title>") : -len("</title>")],
-        style=(resources / "style.css").read_text(encoding="utf-8"),
+        style=(resources / "style.css").read_text(encoding="utf-8") + style,
         header=joined((element("header", *header), contents)),
         content="\n".join(section.html() for section in sections),
         footer=element("footer", footer),

@@ -26,6 +26,8 @@ from tclose.report.figures import TableFigures, figures_of
 from tclose.report.glossary import BOUND, JOINT, terms
 from tclose.report.markup import Html, element, shown
 from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, listing, origin_line, words
+from tclose.report.profiles import FilledProfile
+from tclose.report.profiles import section as profile_part
 from tclose.types import Progress, silent, stretch
 from tclose.words import counted, level, nt_closeness, number, percent, required
 
@@ -56,6 +58,7 @@ def release_page(
     attacks: Attacks | None,
     lost: Sequence[LostDetail] = (),
     public: bool,
+    profile: FilledProfile | None = None,
     progress: Progress = silent,
 ) -> str:
     """Return the page of a release; with its original beside it, unless the page is for the public."""
@@ -81,6 +84,7 @@ def release_page(
         lost=lost,
         identifiers=() if public else policy.identifiers,
         public=public,
+        profile=profile,
     )
     return page.html(stretch(progress, 0.8, 1.0, PHASE))
 
@@ -97,13 +101,15 @@ class ReleasePage:
     lost: Sequence[LostDetail]
     identifiers: Sequence[str]
     public: bool
+    profile: FilledProfile | None = None
     canvas: Canvas = field(default_factory=Canvas)
 
     @property
     def internal(self) -> bool:
         """Whether something on the page is about the raw table."""
         estimated = any(loss.estimate for loss in self.lost)
-        return not self.public and bool(self.detail.before_after or self.attacks or self.identifiers or estimated)
+        raw = self.detail.before_after or self.attacks or self.identifiers or estimated
+        return not self.public and bool(raw or (self.profile and self.profile.about_raw))
 
     def html(self, progress: Progress = silent) -> str:
         """Return the page."""
@@ -116,19 +122,25 @@ class ReleasePage:
             self._certificate,
             self._glossary,
         ]
+        style = ""
+        if self.profile is not None:
+            makers.insert(0, partial(profile_part.section, self.profile, public=self.public))
+            style = profile_part.style()
         sections = []
         for done, make in enumerate(makers):
             progress(done / len(makers))
             sections.append(make())
         footer = f"Made by tclose {self.certificate.version}. {NO_NETWORK}"
         title = f"{shown(self.certificate.called or 'Release report')} · tclose"
-        return assembled(title=title, header=self._header(), sections=sections, footer=footer, canvas=self.canvas)
+        header, canvas = self._header(), self.canvas
+        return assembled(title=title, header=header, sections=sections, footer=footer, canvas=canvas, style=style)
 
     def _header(self) -> list[Html]:
         certificate = self.certificate
         parts = [
             origin_line(certificate.origin),
             element("p", "tclose · release report", class_="kicker"),
+            *([] if self.profile is None else [profile_part.status(self.profile)]),
             *exposed_part(self.exposed, None if self.public else self.attacks),
             *lost_part(self.lost, public=self.public),
             element("p", verdict(certificate), class_="verdict"),

@@ -16,6 +16,7 @@ import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose.errors import InputError
+from tclose.release.envelope import forms_of
 from tclose.spark.executors import on_executor
 from tclose.spark.jobs import SparkFailed, rows_of, run
 from tclose.spark.parcels import ANSWERS_IN_SPARK, PARCELS_IN_SPARK, WhatIsCounted
@@ -42,9 +43,9 @@ class FilesOnSpark:
         found, asked = sorted(row.path for row in rows), _without_scheme(path)
         if [_without_scheme(each) for each in found] == [asked]:
             return cls(spark, path, {_last(found[0]): found[0]}, folder=False)
-        own = certificate.name if _same(Path(asked), certificate.parent) else None
+        own = [form.name for form in forms_of(certificate)] if _same(Path(asked), certificate.parent) else []
         names = {_entry(asked, each): each for each in found}
-        return cls(spark, path, {name: each for name, each in names.items() if name != own}, folder=True)
+        return cls(spark, path, {name: each for name, each in names.items() if name not in own}, folder=True)
 
     def called(self, name: str) -> FilesOnSpark:
         """Return the only file under the name that its certificate has for it."""

@@ -16,6 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from tclose.engine.in_parts.finishing import ReleaseInParts, record_of
 from tclose.errors import InputError, InternalError
 from tclose.release.certificate import Certificate
+from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import Pending, check_targets, pending, publish, sha256
 from tclose.release.folders import PendingFolder, check_folder
 from tclose.release.formats import PARQUET, written
@@ -50,15 +51,18 @@ class SparkRelease(ReleaseInParts):
         *,
         certificate: str | Path | None = None,
         record: str | Path | None = None,
+        envelope: str | Path | None = None,
+        endorsement: Endorsement = NOTHING_ADDED,
         force: bool = False,
         progress: Progress | None = None,
     ) -> Certificate:
         """Write the release as a new folder of Parquet files on this machine, and what proves it beside.
 
         The bytes are those that were judged. The folder appears complete or not at all, together with the certificate
-        and the record (the seed), if they are asked for.
+        and the record (the seed), if they are asked for. The `endorsement` adds what the steward says to the
+        certificate, and its signatures to `envelope`.
         """
-        others = {"certificate": certificate, "record": record}
+        others = {"certificate": certificate, "record": record, "envelope": envelope}
         paths = {what: Path(file) for what, file in others.items() if file is not None}
         if "://" in str(path):
             raise InputError(
@@ -68,14 +72,15 @@ class SparkRelease(ReleaseInParts):
         check_targets(list(paths.values()), force=force)
         told = Repeating(progress or silent)
         folder = PendingFolder(Path(path))
-        contents = {"certificate": self.certificate.to_bytes(), "record": record_of(self.seed)}
+        certified = endorsement.endorsed(self.certificate, self.seed)
+        contents = endorsement.contents(certified, record_of(self.seed))
         targets: dict[str, Path | Pending] = {**paths, "release": folder}
         with pending(targets, private={"record"}, force=force) as held:
             self._fill(folder, told)
             for what in paths:
                 held[what].write(partial(_put, contents[what]))
             publish(held[what] for what in (*paths, "release"))
-        return self.certificate
+        return certified
 
     def _fill(self, folder: PendingFolder, told: Repeating) -> None:
         """Write the files, and compare what was written with what was judged."""

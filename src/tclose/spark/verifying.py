@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -12,7 +13,9 @@ from tclose.engine.disk import Counting
 from tclose.errors import InputError, PolicyError
 from tclose.privacy.counted import JudgedCounts, judge_counted
 from tclose.release.certificate import Certificate, CertifiedFile
+from tclose.release.demands import Demands
 from tclose.release.finding import name_problems
+from tclose.release.keys import load_public_key
 from tclose.release.published_files import FilesOf
 from tclose.release.verification import Verification, Verified, not_judged, table_problems
 from tclose.release.verify import verify_with
@@ -32,6 +35,8 @@ def verify(
     certificate: str | Path,
     *,
     digest: str | None = None,
+    signers: Sequence[str | Path] = (),
+    required: int | None = None,
     progress: Progress | None = None,
 ) -> Verification:
     """Judge a release again and compare with what its certificate says, as `tclose.verify` does.
@@ -41,7 +46,9 @@ def verify(
     """
     told = Repeating(progress or silent)
     work = _Verifying(spark, str(path), Path(certificate), told)
-    return verify_with(work.judge, path, certificate, digest=digest, population=None, progress=told, find=work.find)
+    demands = Demands(tuple(map(load_public_key, signers)), required)
+    asked: dict[str, Any] = {"digest": digest, "population": None, "demands": demands}
+    return verify_with(work.judge, path, certificate, **asked, progress=told, find=work.find)
 
 
 @dataclass(eq=False)

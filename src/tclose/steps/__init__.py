@@ -16,6 +16,10 @@ from tclose.partition import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy.draft import Draft, Guess
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
+from tclose.release.certificate import RELEASE_FORMATS, ReleaseFormat
+from tclose.release.demands import Demands
+from tclose.release.describing import FORMATS as DESCRIPTIONS
+from tclose.release.endorsement import Endorsement
 from tclose.release.files import discard_unfinished
 from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound
 from tclose.release.naming import check_clock
@@ -23,6 +27,7 @@ from tclose.release.publication import Demonstration, Publication
 from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
+from tclose.steps.applying import Applied, apply
 from tclose.steps.judging import (
     ENGINES,
     PUBLISHING_ENGINES,
@@ -45,7 +50,9 @@ from tclose.steps.preparing import (
     warm,
     write_example,
 )
+from tclose.steps.pseudonym_keys import pseudonym_key
 from tclose.steps.publishing import anonymize, demo
+from tclose.steps.signing import KEY_FORMATS, Passphrase, demands, endorsement, keygen, sign
 from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
 
 if TYPE_CHECKING:
@@ -59,22 +66,28 @@ __all__ = [
     "ALL_DISTANCES",
     "ANONYMIZER",
     "DEFAULT_METHOD",
+    "DESCRIPTIONS",
     "DETAIL_MEASURES",
     "DIALECTS",
     "ENGINES",
+    "KEY_FORMATS",
     "MEASURES",
     "METHODS",
     "NO_IDENTITY",
     "PROOF_STAYS",
     "PUBLISHING_ENGINES",
     "RELEASE",
+    "RELEASE_FORMATS",
+    "Applied",
     "Attacks",
     "BoundVerification",
     "CheckResult",
     "Comparison",
+    "Demands",
     "Demonstration",
     "DetailKept",
     "Draft",
+    "Endorsement",
     "Engine",
     "Explanation",
     "Finding",
@@ -84,29 +97,37 @@ __all__ = [
     "Measure",
     "Method",
     "ModelFinding",
+    "Passphrase",
     "Publication",
     "PublishingEngine",
+    "ReleaseFormat",
     "Reproduction",
     "Tradeoff",
     "Trial",
     "Verification",
     "anonymize",
+    "apply",
     "attack",
     "bound",
     "check",
     "check_clock",
     "compare",
+    "demands",
     "demo",
     "detail",
     "discard_unfinished",
     "doctor",
+    "endorsement",
     "explain",
     "init",
+    "keygen",
     "look",
     "look_inside",
     "method_options",
     "methods",
+    "pseudonym_key",
     "reproduce",
+    "sign",
     "sql",
     "trial_figures",
     "verify",

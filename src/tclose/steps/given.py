@@ -3,27 +3,56 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tclose.policy import Policy
+from tclose.errors import InputError
+from tclose.policy import Policy, SourceSettings
 from tclose.release.layouts.both import read_release
-from tclose.table import read
-
-if TYPE_CHECKING:
-    pass
+from tclose.table import CodedTable, read
+from tclose.table.sources import checked, read_plain, read_table, told
+from tclose.table.sources.base import Labels
 
 
 def as_frame(table: Any, policy: Policy | None = None) -> Any:
-    """Return a table as it was given, or read it from its file; columns that the policy drops may be left out."""
+    """Return a table as it was given, or read it from its file as the policy's [source] says."""
     if not isinstance(table, str | Path):
         return table
-    dropping = policy is not None and policy.others == "drop"
-    return read(table, only=dict(policy.columns()) if policy is not None and dropping else ())
+    return read(table) if policy is None else read(table, source=policy.source, missing=policy.missing)
+
+
+def as_labelled(table: Any, policy: Policy) -> tuple[Any, Labels | None]:
+    """Return a table for a release, and the labels of columns whose cells are published as they are.
+
+    Columns that the policy drops may be left out.
+    """
+    if not isinstance(table, str | Path):
+        return table, None
+    only = _columns(policy) if policy.others == "drop" else ()
+    found = checked(read_table(table, only=only, source=policy.source, missing=policy.missing), policy.source)
+    return found.frame, found.labels.only([*policy.keep, *policy.unlinkable, *policy.sensitive])
+
+
+def _columns(policy: Policy) -> set[str]:
+    """Return the columns that a release needs: those with a role, and sampling weights, which have none."""
+    weight = None if policy.context is None else policy.context.sampling_weight
+    return {name for name, _ in policy.columns()} | (set() if weight is None else {weight})
+
+
+def as_drafted(table: Any, source: SourceSettings | None = None) -> tuple[Any, SourceSettings | None, tuple[str, ...]]:
+    """Return a table for a draft, how its file is written where that was detected, and what the steward must decide."""
+    if not isinstance(table, str | Path):
+        return table, None, ()
+    found = told(read_table(table, source=source))
+    return found.frame, source or found.found, found.questions
 
 
 def as_release(release: Any, policy: Policy) -> Any:
     """Return a release as it was given, or read it from its file, and the counts of exact values if it has any."""
-    return read_release(release) if policy.both and isinstance(release, str | Path) else as_frame(release)
+    return read_release(release) if policy.both and isinstance(release, str | Path) else _as_published(release)
+
+
+def _as_published(release: Any) -> Any:
+    return read_plain(release) if isinstance(release, str | Path) else release
 
 
 def check_report_libraries() -> None:
@@ -31,3 +60,22 @@ def check_report_libraries() -> None:
     from tclose.report.charts import libraries
 
     libraries()
+
+
+def check_profile(name: str | None, report: str | Path | None) -> None:
+    """Refuse a profile that does not exist, or that has no page to stand on."""
+    if name is None:
+        return
+    from tclose.report.profiles import profile_named
+
+    profile_named(name)
+    if report is None:
+        raise InputError("a profile stands on the page of a release: say where to write it, with --report")
+
+
+def check_population(profile: str | None, original: CodedTable) -> None:
+    """Find mistakes in the sampling weights of `[context]` before the work begins."""
+    if profile is not None:
+        from tclose.report.profiles import population_of
+
+        population_of(original)

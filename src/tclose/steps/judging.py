@@ -8,11 +8,12 @@ from typing import Any, Literal
 from tclose.errors import InputError
 from tclose.policy import Policy, PolicyLike
 from tclose.privacy.results import CheckResult, Explanation
+from tclose.release.demands import NO_DEMANDS, Demands
 from tclose.release.files import check_targets
 from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.targets import sources_of
 from tclose.release.verification import Verification
-from tclose.release.verify import verify as verify_release
+from tclose.release.verify import verify_with
 from tclose.sql import sql_check
 from tclose.steps.given import as_frame
 from tclose.types import Progress, silent
@@ -41,7 +42,7 @@ def check(
     progress(0.0, "reading")
     if choosing.on_disk(engine, table, policy):
         return disk.check(table, policy, ignore_others=ignore_others, progress=progress)
-    return memory.check(as_frame(table), policy, ignore_others=ignore_others, progress=progress)
+    return memory.check(as_frame(table, policy), policy, ignore_others=ignore_others, progress=progress)
 
 
 def sql(policy: PolicyLike, *, table: str, dialect: str) -> str:
@@ -57,7 +58,9 @@ def explain(
 
     policy = Policy.of(policy)
     progress(0.0, "reading")
-    return memory.explain(as_frame(table), policy, attribute=attribute, class_number=class_number, progress=progress)
+    return memory.explain(
+        as_frame(table, policy), policy, attribute=attribute, class_number=class_number, progress=progress
+    )
 
 
 def verify(
@@ -66,10 +69,13 @@ def verify(
     *,
     digest: str | None = None,
     population: str | Path | None = None,
+    demands: Demands = NO_DEMANDS,
     engine: Engine = "memory",
     progress: Progress = silent,
 ) -> Verification:
     """Judge a written release again, δ-presence by a `population`, and compare with its certificate.
+
+    `demands` say who must have signed the certificate, and what else is asked of it.
 
     The engine `disk` judges a release of one table that need not fit into memory; `auto` chooses it for large files.
     """
@@ -78,8 +84,9 @@ def verify(
     if engine == "disk" and population is not None:
         raise InputError("presence is judged in memory: leave out the population, or use the engine memory")
     if population is None and choosing.verified_on_disk(engine, release, certificate):
-        return disk.verify(release, certificate, digest=digest, progress=progress)
-    return verify_release(release, certificate, digest=digest, population=population, progress=progress)
+        return disk.verify(release, certificate, digest=digest, demands=demands, progress=progress)
+    asked: dict[str, Any] = {"digest": digest, "population": population, "demands": demands}
+    return verify_with(None, release, certificate, **asked, progress=progress)
 
 
 def bound(
@@ -101,7 +108,8 @@ def bound(
     asked = Policy.of(policy)
     if certificate is not None:
         check_targets([Path(certificate)], sources_of(table, policy, asked), force=force)
-    found = memory.bound(as_frame(table), asked, seconds=SECONDS if seconds is None else seconds, progress=progress)
+    frame = as_frame(table, asked)
+    found = memory.bound(frame, asked, seconds=SECONDS if seconds is None else seconds, progress=progress)
     if certificate is not None:
         found.save(certificate, force=force)
     return found
@@ -114,4 +122,4 @@ def verify_bound(
     from tclose.engine import memory
 
     asked, loaded = Policy.of(policy), ProofFile.load(proof)
-    return memory.verify_bound(as_frame(table), asked, loaded, progress=progress)
+    return memory.verify_bound(as_frame(table, asked), asked, loaded, progress=progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,13 @@ from tclose.errors import InputError
 from tclose.partition import METHODS
 from tclose.partition.options import checked
 from tclose.policy import Policy
-from tclose.release.formats import ARROW
+from tclose.release.endorsement import NOTHING_ADDED, Endorsement
+from tclose.release.formats import AT_ONCE
 from tclose.release.naming import table_name
 from tclose.release.publication import Publication
+from tclose.release.record import file_digest
 from tclose.table.batches import table_on_disk
+from tclose.table.sources.locations import Location
 from tclose.types import Progress, stretch
 
 if TYPE_CHECKING:
@@ -31,12 +34,13 @@ class LargeTable:
     method: str
     options: Mapping[str, Any]
     whole: Sequence[str]  # what is asked for that needs all rows in memory
+    endorsement: Endorsement = NOTHING_ADDED  # what the steward adds to the certificate
 
     def on_disk(self, engine: str) -> bool:
         """Tell whether the table is published out of core; `auto` takes memory for what needs it."""
         from tclose.engine import choosing
 
-        if engine == "auto" and (self.whole or self.out.suffix.lower() in ARROW.suffixes):
+        if engine == "auto" and (self.whole or self.out.suffix.lower() in AT_ONCE):
             return False
         return choosing.published_on_disk(engine, self.table, self.policy, self.method, self.options)
 
@@ -55,6 +59,8 @@ class LargeTable:
         """Publish the table in parts, if the engine does; `others` are files to write beside the release."""
         if master is not None and engine != "spark":
             raise InputError("only the engine spark has a master: leave --master out, or say --engine spark")
+        if engine == "spark" and isinstance(self.table, str | Path) and Location.of(self.table).scheme:
+            raise InputError("the engine spark reads Parquet files, not tables of databases: use the engine memory")
         on_disk = engine != "spark" and self.on_disk(engine)
         if resume and not on_disk:
             raise InputError("only a run of the engine disk can be continued: leave --resume out")
@@ -82,9 +88,11 @@ class LargeTable:
             seed=None if seed is None else memory.given_seed(seed),
             resume=resume,
             name=table_name(self.table),
+            endorsement=self.endorsement,
+            table_sha256=None if others.get("record") is None else file_digest(self.table),
         )
         paths = {name: Path(path) for name, path in others.items() if path is not None}
-        source = table_on_disk(self.table)
+        source = table_on_disk(self.table, self.policy.source)
         written = disk_release.anonymize(
             source, self.policy, out=self.out, others=paths, asked=asked, force=force, progress=progress
         )
@@ -115,14 +123,8 @@ class LargeTable:
                 table_at(spark, str(self.table)), self.policy, effort, part_rows, seed, table_name(self.table), making
             ) as release,
         ):
-            release.write(
-                self.out,
-                certificate=paths.get("certificate"),
-                record=paths.get("record"),
-                force=force,
-                progress=writing,
-            )
-        return self._publication(release, paths)
+            certified = release.write(self.out, **paths, endorsement=self.endorsement, force=force, progress=writing)
+        return replace(self._publication(release, paths), certificate=certified)
 
     def _effort(self) -> str:
         """Return the effort of a release in parts; refuse what cannot be made in parts."""
@@ -141,6 +143,7 @@ class LargeTable:
             files=(self.out,),
             exposed=written.exposed,
             certificate_file=paths.get("certificate"),
+            envelope_file=paths.get("envelope"),
             lost=written.lost,
             rigid=written.rigid,
             leaks=written.leaks,

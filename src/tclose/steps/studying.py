@@ -16,6 +16,7 @@ from tclose.release.naming import table_name
 from tclose.release.scenes import ANONYMIZER
 from tclose.release.targets import sources_of
 from tclose.steps.given import as_frame, as_release, check_report_libraries
+from tclose.steps.judging import Engine
 from tclose.table import to_polars
 from tclose.types import Progress, silent, stretch
 
@@ -36,13 +37,22 @@ def attack(
     population: Any = None,
     method: str = ANONYMIZER,
     guard_formulas: bool = False,
+    engine: Engine = "memory",
     progress: Progress = silent,
 ) -> Attacks:
     """Measure what an adversary learns from a release, beside the raw table and a k-anonymous one.
 
-    `guard_formulas` says that the release was written so: the apostrophes are taken away before it is read.
+    `guard_formulas` says that the release was written so: the apostrophes are taken away before it is read. The engine
+    `disk` reads files in batches and runs what counts allow, without the k-anonymous table; `auto` chooses it for large
+    files.
     """
+    from tclose.engine import choosing, disk_attack, memory
+
     policy = Policy.of(policy)
+    given = [each for each in (original, release, second) if each is not None]
+    asked = disk_attack.Asked(register is not None, population is not None, guard_formulas, method != ANONYMIZER)
+    if choosing.attacked_on_disk(engine, given, policy, asked):
+        return disk_attack.attack(release, original=original, policy=policy, second=second, progress=progress)
 
     def published(given: Any) -> Any:
         release = as_release(given, policy)
@@ -51,11 +61,9 @@ def attack(
         frames = release if isinstance(release, tuple) else (release,)
         return tuple(GUARDS[NEWEST].unguarded(to_polars(frame)) for frame in frames)
 
-    from tclose.engine import memory
-
     return memory.attack(
         published(release),
-        original=as_frame(original),
+        original=as_frame(original, policy),
         policy=policy,
         second=None if second is None else published(second),
         register=None if register is None else as_frame(register),
@@ -89,7 +97,7 @@ def detail(
 
     policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
-    release, original = as_release(release, policy), as_frame(original)
+    release, original = as_release(release, policy), as_frame(original, policy)
     measuring = stretch(report, 0.0, 1.0 if target is None else 0.5)
     figures = memory.detail(release, original=original, policy=policy, progress=measuring)
     if target is None:
@@ -129,7 +137,7 @@ def compare(
         check_report_libraries()
         check_targets([Path(out)], sources_of(table, policy, asked), force=force)
     found = tradeoff(
-        as_frame(table),
+        as_frame(table, asked),
         asked,
         methods=methods,
         levels=(LEVELS if levels is None else levels) if out is not None else (),

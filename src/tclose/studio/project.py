@@ -206,4 +206,6 @@ def drafted(look: Mapping[str, Any]) -> Settings:
             settings[column["role"]][column["name"]] = dict(column["settings"])
     if look["person"] is not None:
         settings["person"] = look["person"]
+    if look["source"]:
+        settings["source"] = dict(look["source"])
     return settings

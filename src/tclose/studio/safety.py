@@ -32,7 +32,8 @@ HEADERS = {
     "cache-control": "no-store",
 }
 ENTRANCE = (
-    "<!doctype html><html lang=en><head><meta charset=utf-8><title>tclose studio</title><link rel=icon href=/static/icon.svg>"
+    "<!doctype html><html lang=en><head><meta charset=utf-8><title>tclose studio</title>"
+    "<link rel=icon href=/static/icon.svg>"
     "<meta http-equiv=refresh content='0;url=/'></head><body><p><a href='/'>Open the studio</a></p></body></html>"
 )
 

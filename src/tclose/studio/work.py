@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Callable
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from tclose import steps
 from tclose.policy import Policy
+from tclose.policy.source import source_settings
 from tclose.studio.project import Project, drafted, read_settings, write_whole
 from tclose.types import Progress, stretch
 from tclose.words import number, rows_in_classes
 
+ROLE_KEYS = {"identifiers", "quasi", "sensitive", "keep"}
 MOST_MOVES = 12  # that are shown
 RELEASE, CERTIFICATE, RECORD = "release.csv", "certificate.json", "record.json"
 
@@ -27,9 +31,11 @@ def sentence(text: str) -> str:
 def look(folder: Path, progress: Progress) -> dict[str, Any]:
     """Look at the table, and begin a policy where there is none."""
     project = Project(folder)
-    found = steps.look(project.table, progress=progress).to_dict()
+    said = project.settings.get("source")
+    source = None if said is None else source_settings(said, "source")
+    found = steps.look(project.table, source=source, progress=progress).to_dict()
     project.keep("look", found)
-    if not project.position:
+    if not project.settings.keys() & ROLE_KEYS:
         project.change(drafted(found))
     return {"rows": found["rows"]}
 
@@ -124,28 +130,31 @@ def inside(folder: Path, progress: Progress, *, number: int, class_number: int) 
     return {"candidate": number}
 
 
-def publish(folder: Path, progress: Progress, *, number: int, suffix: str, report: bool) -> dict[str, Any]:
-    """Write a candidate into the folder of published files, with its certificate and a page."""
+def publish(
+    folder: Path, progress: Progress, *, number: int, suffix: str, report: bool, key: str, valid_until: str
+) -> dict[str, Any]:
+    """Repeat a candidate from its record into the folder of published files, with its certificate and a page."""
     project = Project(folder)
     place, made = project.candidate(number), project.folder / "release"
-    told = json.loads((place / "result.json").read_text())
+    until = date.fromisoformat(valid_until) if valid_until else None
+    endorsement = steps.endorsement(key=key or None, valid_until=until)
     for old in made.iterdir():
         old.unlink()
-    effort = told["effort"]
+    out, page = made / f"release.{suffix}", made / "report.html" if report else None
     published = steps.anonymize(
         project.table,
         _policy_of(place, project),
-        out=made / f"release.{suffix}",
+        out=out,
         certificate=made / CERTIFICATE,
-        report=made / "report.html" if report else None,
+        report=page,
         public=True,
-        method=told["method"],
-        options=steps.method_options(told["method"], {} if effort is None else {"effort": effort}),
-        seed=json.loads((place / RECORD).read_text())["seed"],
-        engine="auto",
+        replay=place / RECORD,
+        endorsement=endorsement,
         progress=progress,
     )
-    project.keep("published", {"candidate": number, "files": [path.name for path in published.files]})
+    policy, record = (shlex.quote(str(path)) for path in (place / "policy.toml", place / RECORD))
+    same = f"tclose anonymize {shlex.quote(str(project.table))} --policy {policy} --replay {record} --out {out.name}"
+    project.keep("published", {"candidate": number, "files": [path.name for path in published.files], "command": same})
     return {"candidate": number}
 
 

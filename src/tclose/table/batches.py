@@ -13,13 +13,17 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy.paths import check_name, check_readable
+from tclose.policy.source import SourceSettings
 from tclose.table.grouped import cell_groups
-from tclose.table.sources import SOURCES, is_folder
+from tclose.table.sources import is_folder
 from tclose.table.sources.batch_reading import BatchReader
 from tclose.table.sources.columnar import PARQUET
 from tclose.table.sources.csv import CSV
-from tclose.table.sources.csv_batches import csv_batches
+from tclose.table.sources.csv_batches import PLAIN, BlockFormat, csv_batches
 from tclose.table.sources.folder import NO_PARQUET, check_alike, parts_of
+from tclose.table.sources.locations import Location, check_scheme
+from tclose.table.sources.magic import LONGEST
+from tclose.table.sources.reading import named_source
 from tclose.table.sources.trial_process import ROWS
 from tclose.table.sources.trial_reading import DAMAGED
 from tclose.types import Progress
@@ -87,6 +91,7 @@ class TableOnDisk:
     folder: bool = False  # whose files are parts of one table
     batch_rows: int = BATCH_ROWS
     block: int = BLOCK  # of a CSV file
+    written: BlockFormat = PLAIN  # how a CSV file is written
 
     @property
     def size(self) -> int:
@@ -172,7 +177,7 @@ class TableOnDisk:
         self, path: Path, name: str, known: Known, share: Share
     ) -> Iterator[tuple[pl.DataFrame, Sequence[Sequence[str]]]]:
         wanted: Sequence[Sequence[str]] = []
-        for frame in csv_batches(path, self.block, share):
+        for frame in csv_batches(path, self.block, share, self.written):
             wanted = wanted or known.wanted_of(name, frame.clear())
             yield frame, wanted
 
@@ -205,21 +210,28 @@ def _opened(reader: BatchReader, path: Path, name: str, known: Known) -> tuple[l
     return [[place_of[column] for column in some] for some in known.wanted_of(name, columns)], rows
 
 
-def table_on_disk(path: str | Path) -> TableOnDisk:
-    """Return the files of a table; what cannot be read in batches is refused."""
+def table_on_disk(path: str | Path, said: SourceSettings | None = None) -> TableOnDisk:
+    """Return the files of a table; what cannot be read in batches is refused.
+
+    `said` is how the policy says that a CSV file is written.
+    """
     check_name(path)
+    check_scheme(path)
     if str(path) == "-":
         raise InputError("standard input cannot be read in batches: name a file, or use the engine memory")
     if is_folder(path):
         files = parts_of(Path(path))
         return TableOnDisk([_part(file) for file in files], True)
     check_readable(path)
+    if (location := Location.of(path)).scheme or location.part:
+        raise InputError("sheets and databases cannot be read in batches: use the engine memory")
     file = Path(path)
     try:
         if file.exists() and not file.is_file():  # to look at what comes out of a pipe would take it away
             raise InputError(f"{path} is no ordinary file, so it cannot be read in batches: use the engine memory")
-        source_of(file)
-        return TableOnDisk([_part(file)])
+        if source_of(file) == PARQUET.name:
+            return TableOnDisk([_part(file)])
+        return TableOnDisk([_part(file)], written=BlockFormat.of(file, said))
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
     except OSError as error:
@@ -233,10 +245,12 @@ def _part(file: Path) -> Part:
 def source_of(path: Path) -> str:
     """Return the format of a file, Parquet or CSV; another one is refused."""
     with path.open("rb") as file:
-        begins = file.read(max(len(source.begins) for source in SOURCES))
-    source = next(source for source in SOURCES if begins.startswith(source.begins))
+        source = named_source(file.read(LONGEST))
+    if source is None:
+        raise InputError("an archive cannot be read in batches: use the engine memory, or unpack it first")
     if source not in (PARQUET, CSV):
-        raise InputError("Arrow files cannot be read in batches: use the engine memory, or save the table as Parquet")
+        what = "Arrow files" if source.declared == "arrow" else f"{source.name}s".replace("liness", "lines")
+        raise InputError(f"{what} cannot be read in batches: use the engine memory, or save the table as Parquet")
     return source.name
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from tclose.errors import InputError
 from tclose.policy import Builder
@@ -13,17 +15,22 @@ from tclose.table.values import ValueList
 ROOT = "*"
 
 
-def build(builder: Builder, values: ValueList) -> Hierarchy:
-    """Make the hierarchy over the values that a column shows."""
+def build(builder: Builder, values: ValueList, longest: int = 0) -> Hierarchy:
+    """Make the hierarchy over the values that a column shows; prefixes are padded to at least `longest`."""
     name = f"the hierarchy of '{values.name}'"
     if builder.kind == "rows":
         return Hierarchy.from_rows(builder.levels, name=name)
-    paths = {"prefix": _by_prefix, "width": _by_width, "date": _by_date}[builder.kind](builder, values)
+    by_rule: dict[str, Callable[[Builder, ValueList], list[tuple[str, ...]]]] = {
+        "prefix": partial(_by_prefix, longest),
+        "width": _by_width,
+        "date": _by_date,
+    }
+    paths = by_rule[builder.kind](builder, values)
     return Hierarchy.from_rows([(*path, ROOT) for path in paths or [()]], name=name, by_rule=True)
 
 
-def _by_prefix(builder: Builder, values: ValueList) -> list[tuple[str, ...]]:
-    longest = max((len(text) for text in values.texts), default=0)
+def _by_prefix(least: int, builder: Builder, values: ValueList) -> list[tuple[str, ...]]:
+    longest = max([least, *map(len, values.texts)])
     lengths = [length for length in builder.levels if length < longest]
     return [(text, *(text[:length].ljust(longest, "*") for length in lengths)) for text in values.texts]
 

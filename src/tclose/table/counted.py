@@ -202,6 +202,24 @@ def grouping_of(policy: Policy, by_person: Sequence[str]) -> Grouping:
     )
 
 
+def linked_grouping(policy: Policy, *, compares_visible: bool) -> Grouping:
+    """Return what has to be counted for attacks: rows by each sensitive attribute, and by all of them together.
+
+    With `compares_visible`, the cells of columns that form classes must be text, numbers or dates.
+    """
+    names, joint = tuple(policy.sensitive), (joint.attributes for joint in policy.joint)
+    compared = frozenset([*tallied(policy), *(policy.visible if compares_visible else ())])
+    extras = tuple(dict.fromkeys([(), *((name,) for name in names), *joint, names]))
+    return replace(grouping_of(policy, ()), extras=extras, compared=compared, person=None)
+
+
+def persons_grouping(person: str, policy: Policy) -> Grouping:
+    """Return how the rows of each person are counted, without the rows that are withheld."""
+    suppressed = grouping_of(policy, ()).suppressed
+    extras = tuple(dict.fromkeys([(), suppressed]))
+    return Grouping((person,), extras, frozenset(), suppressed, person, policy.missing)
+
+
 def identifiers_to_count(columns: pl.DataFrame, policy: Policy) -> list[str]:
     """Return the identifiers among columns, given without rows, that are counted to warn where they repeat."""
     if policy.person is not None:

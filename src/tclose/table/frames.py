@@ -1,4 +1,4 @@
-"""Frames of any library (pandas, polars, pyarrow) to polars and back, and tables as Arrow streams."""
+"""Frames of any library (pandas, polars, pyarrow), and Arrow streams, to polars and back."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ def _convert(frame: Any) -> pl.DataFrame:
         eager: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
         names = [str(name) for name in eager.columns]
     except TypeError:
+        if hasattr(frame, "__arrow_c_stream__") and not _is_series(frame):
+            return _from_stream(frame)
         raise InputError(f"expected a pandas, polars or pyarrow frame, not {type(frame).__name__}") from None
     except nw.exceptions.DuplicateError:
         raise InputError(TWICE) from None
@@ -40,6 +42,24 @@ def _convert(frame: Any) -> pl.DataFrame:
     if eager.implementation.is_pyarrow():
         return _from_arrow(frame)
     return pl.DataFrame({name: _column(name, column) for name, column in zip(names, eager.iter_columns(), strict=True)})
+
+
+def _is_series(frame: Any) -> bool:
+    try:
+        nw.from_native(frame, series_only=True)
+    except TypeError:
+        return False
+    return True
+
+
+def _from_stream(frame: Any) -> pl.DataFrame:
+    """Read an Arrow stream, such as a relation of DuckDB or a reader of record batches; it can be read once only."""
+    try:
+        return pl.DataFrame(frame)
+    except pl.exceptions.DuplicateError:
+        raise InputError(TWICE) from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError):
+        raise InputError("the Arrow stream cannot be read as a table of text, numbers and dates") from None
 
 
 def _from_arrow(frame: Any) -> pl.DataFrame:
@@ -93,8 +113,13 @@ def _one_spelling(column: pl.Series, spellings: Sequence[str]) -> pl.Series:
 
 
 def kind_of(frame: Any) -> str:
-    """Return which library a frame belongs to."""
-    return "polars" if isinstance(frame, pl.LazyFrame) else str(nw.from_native(frame).implementation.value)
+    """Return which library a frame belongs to; what comes as an Arrow stream leaves as a polars frame."""
+    if isinstance(frame, pl.LazyFrame):
+        return "polars"
+    try:
+        return str(nw.from_native(frame, eager_only=True).implementation.value)
+    except TypeError:
+        return "polars"
 
 
 def from_polars(frame: pl.DataFrame, kind: str) -> Any:

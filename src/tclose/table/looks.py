@@ -11,9 +11,11 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
+from tclose.policy import SourceSettings
 from tclose.policy.draft import Draft, Profile, person_of
 from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
+from tclose.policy.draft.source import draft_source
 from tclose.table.profile import profiles, with_persons
 from tclose.table.tally import Tally
 from tclose.table.values import ValueDomain
@@ -62,32 +64,41 @@ class TableLook:
     first: tuple[tuple[str | None, ...], ...]  # rows, as they are
     person: str | None  # the column that tells persons apart, where they have several rows
     missing: tuple[str, ...]  # cells that mean: no value
+    source: Mapping[str, Any]  # how the file is written, beyond plain CSV
+    source_words: str
+    questions: tuple[str, ...]  # what could not be detected
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
         return asdict(self)
 
 
-def drafted(frame: pl.DataFrame) -> tuple[list[Profile], Draft]:
-    """Describe the columns of a table, and draft its policy."""
+def drafted(
+    frame: pl.DataFrame, source: SourceSettings | None, questions: Sequence[str]
+) -> tuple[list[Profile], Draft]:
+    """Describe the columns of a table, and draft its policy; `source` is how its file is written."""
     described = profiles(frame)
     person = person_of(guess_roles(described))
     if person is not None:
         described = with_persons(frame, described, person)
     guesses = guess_roles(described)
-    return described, Draft(draft_policy(described), tuple(guesses), person_of(guesses))
+    return described, Draft(
+        draft_policy(described) + draft_source(source, questions), tuple(guesses), person_of(guesses)
+    )
 
 
-def look_at(frame: pl.DataFrame) -> TableLook:
-    """Look at a table."""
-    described, draft = drafted(frame)
+def look_at(frame: pl.DataFrame, source: SourceSettings | None = None, questions: Sequence[str] = ()) -> TableLook:
+    """Look at a table; `source` is how its file is written, `questions` what could not be detected."""
+    described, draft = drafted(frame, source, questions)
     missing = tuple(dict.fromkeys(["", *(marker for profile in described for marker in profile.markers)]))
     columns = [
         _column(frame[profile.name], profile, guess.to_dict(), missing)
         for profile, guess in zip(described, draft.columns, strict=True)
     ]
     first = frame.head(ROWS).select(pl.all().cast(pl.String, strict=False).str.slice(0, CELL)).rows()
-    return TableLook(frame.height, tuple(columns), tuple(first), draft.person, missing)
+    said = {} if source is None else source.to_dict()
+    words = "" if source is None else source.words
+    return TableLook(frame.height, tuple(columns), tuple(first), draft.person, missing, said, words, tuple(questions))
 
 
 def _column(column: pl.Series, profile: Profile, guess: Mapping[str, Any], missing: Sequence[str]) -> ColumnLook:

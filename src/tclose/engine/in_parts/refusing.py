@@ -39,6 +39,7 @@ def _of_models(policy: Policy) -> str | None:
         "presence": policy.presence is not None,
         "temper": policy.temper is not None,
         "both": bool(policy.both),
+        "pseudonym": policy.pseudonym is not None,
         "t_by": any(spec.t_by is not None for spec in specs),
         "average_t": any(spec.average_t is not None for spec in specs),
     }

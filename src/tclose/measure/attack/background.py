@@ -23,10 +23,9 @@ def run(scene: Scene) -> Finding:
         return not_applicable(scene, NO_SECRET)
     exposures, fewest = [], []
     for secret in scene.secrets:
-        cells = np.unique(secret.cells)
-        distinct = scene.counts(secret.cells, int(cells[-1]) + 1).distinct
-        telling = len(cells) > EXCLUDED + 1  # else the whole table reveals as much
-        exposures.append(Exposure(secret, (distinct <= EXCLUDED + 1) & telling))
+        distinct = scene.cell_counts(secret).distinct
+        telling = len(np.unique(secret.cells)) > EXCLUDED + 1  # else the whole table reveals as much
+        exposures.append(Exposure(secret.name, (distinct <= EXCLUDED + 1) & telling))
         fewest.append(int(distinct.min()) - 1)
     finding = finding_of(scene, min(fewest), exposures)
     if not finding.rows:

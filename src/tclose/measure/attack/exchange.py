@@ -39,7 +39,7 @@ def run(scene: Scene) -> Finding:
     from tclose.measure.exchange import attacked_rows, inferred
 
     if scene.published is None:
-        return Finding(None, len(scene.labels), len(scene.labels), RAW)
+        return Finding(None, scene.rows, scene.rows, RAW)
     if not scene.secrets:
         return not_applicable(scene, NO_SECRET)
     published = scene.published()
@@ -53,7 +53,7 @@ def run(scene: Scene) -> Finding:
     if worst.pairs < LEAST_PAIRS:
         return not_applicable(scene, TOO_FEW)
     figure = round(max(figures.gain for figures in found.figures), DIGITS)
-    return Finding(figure, found.sure, found.rows, _sentence(found, worst, len(scene.labels)), details=_details(found))
+    return Finding(figure, found.sure, found.rows, _sentence(found, worst, scene.rows), details=_details(found))
 
 
 def _sentence(found: Inference, worst: AttributeFigures, rows: int) -> str:
@@ -97,4 +97,5 @@ ATTACK = Attack(
     run,
     cure="a larger k, temper = 0.2, or --method mondrian",
     counts_people=True,
+    needs_rows=True,
 )

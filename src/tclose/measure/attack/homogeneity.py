@@ -24,7 +24,7 @@ def run(scene: Scene) -> Finding:
     """Count the classes that show one value of an attribute, where the whole table shows several."""
     if not scene.secrets:
         return not_applicable(scene, NO_SECRET)
-    exposures = [Exposure(secret, _alike(scene, secret)) for secret in scene.secrets]
+    exposures = [Exposure(secret.name, _alike(scene, secret)) for secret in scene.secrets]
     classes = int(exposed_for_any(exposures).sum())
     finding = finding_of(scene, classes, exposures)
     if not classes:
@@ -34,8 +34,9 @@ def run(scene: Scene) -> Finding:
 
 
 def _alike(scene: Scene, secret: Secret) -> Bools:
-    cells = int(secret.cells.max()) + 1
-    alike = scene.counts(secret.cells, cells).distinct == 1
+    alike = scene.cell_counts(secret).distinct == 1
+    if (linked := scene.linked) is not None:  # a value that everyone has, perhaps beside others
+        alike |= linked.shown_by_all(secret.cells)
     return np.asarray(alike & bool(np.ptp(secret.cells)))  # one value in the whole table is no news about a class
 
 

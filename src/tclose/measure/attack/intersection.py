@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, not_applicable
+from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, Secret, not_applicable
 from tclose.measure.linkage import BLOCK, Links
 from tclose.types import Ints
 from tclose.words import columns, number, rows_of
@@ -40,9 +40,7 @@ def run(scene: Scene) -> Finding:
     certain, narrowed, names = np.zeros(len(weights), dtype=bool), [], []
     for secret, again in zip(scene.secrets, scene.second.secrets, strict=True):
         cells = max(int(secret.cells.max()), int(again.cells.max())) + 1
-        left = values_left(
-            first, second, _presence(scene, secret.cells, cells), _presence(scene.second, again.cells, cells)
-        )
+        left = values_left(first, second, _presence(scene, secret, cells), _presence(scene.second, again, cells))
         alone = np.minimum(left.first, left.second)
         in_both = left.both > 0  # a withheld row may be in neither
         fewer = (weights * alone / np.maximum(left.both, 1))[in_both]
@@ -78,13 +76,13 @@ def values_left(
     return left
 
 
-def _presence(scene: Scene, cells: Ints, different: int) -> list[Presence]:
+def _presence(scene: Scene, secret: Secret, different: int) -> list[Presence]:
     """Return classes × values: which class shows which, in stretches of values."""
-    stretches = []
+    stretches, cells, labels = [], secret.cells, scene.labels_of(secret)
     for low in range(0, different, VALUES):
         inside = (cells >= low) & (cells < low + VALUES)
         shows = np.zeros((len(scene.sizes), min(VALUES, different - low)), dtype=np.float32)
-        shows[scene.labels[inside], cells[inside] - low] = 1
+        shows[labels[inside], cells[inside] - low] = 1
         stretches.append(shows)
     return stretches
 

@@ -6,31 +6,36 @@ the rows of the class that show it; where these rows agree on another attribute,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tclose.distance import Counts
-from tclose.measure.attack.base import Attack, Finding, Scene, Secret, not_applicable
+from tclose.measure.attack.base import Attack, Finding, Scene, Secret, SomeClasses, not_applicable
+from tclose.measure.linked_persons import RowsOfPersons
 from tclose.types import Bools, Ints
 from tclose.words import columns, percent, rows_of
 
 
 def run(scene: Scene) -> Finding:
     """Find the rows for which one known value reveals another, and the share of rows that it singles out."""
-    rows, secrets = len(scene.labels), [secret for secret in scene.secrets if secret.linked]
-    if len(secrets) < 2:
+    rows, secrets = scene.rows, [secret for secret in scene.secrets if secret.linked]
+    if len(secrets) < 2 and (scene.linked is None or not secrets):
         return not_applicable(
             scene, "This attack needs two sensitive attributes: one that the adversary knows, and one to learn."
         )
-    learnt, best = np.zeros(rows, dtype=bool), (-1.0, "")
-    for known in secrets:
-        group = _groups(scene, known)
-        single = np.bincount(group)[group] == 1
-        best = max(best, (float(single.mean()), known.name))
-        for other in secrets:
-            if other is not known and np.ptp(other.cells):
-                learnt |= _agree(group, other)
-    share, name = best
-    affected = int(learnt.sum())
+    telling = {secret.name for secret in secrets if np.ptp(secret.cells)}
+    singled_out, affected = dict.fromkeys((secret.name for secret in secrets), 0), 0
+    for classes in scene.some_classes():
+        learnt = np.zeros(len(classes.labels), dtype=bool)
+        for known in classes.linked:
+            group = _groups(classes, known)
+            singled_out[known.name] += classes.number_of(np.bincount(group, classes.rows)[group] == 1)
+            for other in classes.linked:
+                if other is not known and other.name in telling:
+                    learnt |= _agree(group, other)
+        affected += classes.number_of(_with_persons(scene.linked, learnt, secrets))
+    share, name = max((number / rows, name) for name, number in singled_out.items())
     sentence = (
         f"Anyone who knows a person's class and {columns([name])} singles out {percent(share)} of the rows; for "
         f"{rows_of(affected, rows)}, the class and one known value reveal another value."
@@ -38,9 +43,19 @@ def run(scene: Scene) -> Finding:
     return Finding(share, affected, rows, sentence)
 
 
-def _groups(scene: Scene, known: Secret) -> Ints:
+def _with_persons(linked: RowsOfPersons | None, learnt: Bools, secrets: Sequence[Secret]) -> Bools:
+    """Mark also what the other rows of a person tell, where pseudonyms link them."""
+    if linked is None:
+        return learnt
+    learnt = linked.all_rows(learnt)
+    for known in secrets:
+        learnt |= linked.revealed_by(known.name, {secret.name: secret.cells for secret in secrets})
+    return learnt
+
+
+def _groups(classes: SomeClasses, known: Secret) -> Ints:
     """Give numbers to the rows of each class that show the same known value."""
-    key = scene.labels * (int(known.cells.max()) + 1) + known.cells
+    key = classes.labels * (int(known.cells.max()) + 1) + known.cells
     return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)
 
 

@@ -9,7 +9,7 @@ from tclose.words import percent, rows_of
 
 def run_prosecutor(scene: Scene) -> Finding:
     """Look for a person who is known to be in the table."""
-    rows, least = len(scene.labels), int(scene.sizes.min())
+    rows, least = scene.rows, int(scene.sizes.min())
     chance = risk.prosecutor(scene.sizes)
     finding = Finding(chance, int(scene.sizes[scene.sizes < scene.crowd].sum()), rows, "")
     if least == 1:
@@ -26,7 +26,7 @@ def run_journalist(scene: Scene) -> Finding:
     crowds = risk.crowds(scene.sizes, scene.people)
     small = (crowds > 0) & (crowds < scene.crowd)
     chance = risk.journalist(scene.sizes, scene.people)
-    finding = Finding(chance, int(scene.sizes[small].sum()), len(scene.labels), "")
+    finding = Finding(chance, int(scene.sizes[small].sum()), scene.rows, "")
     if not chance:
         return finding.saying("No person of the register fits any class.")
     fewest = int(crowds[crowds > 0].min())
@@ -36,7 +36,7 @@ def run_journalist(scene: Scene) -> Finding:
 
 def run_marketer(scene: Scene) -> Finding:
     """Link as many rows as possible."""
-    share, whole = risk.marketer(scene.sizes, scene.people), len(scene.labels)
+    share, whole = risk.marketer(scene.sizes, scene.people), scene.rows
     right = round(share * whole)
     sentence = f"If every row is linked to a person of the register who fits, about {rows_of(right, whole)} are right."
     return Finding(share, right, whole, sentence)
@@ -44,7 +44,7 @@ def run_marketer(scene: Scene) -> Finding:
 
 def run_uniqueness(scene: Scene) -> Finding:
     """Count rows that are alone in their class and fit exactly one person."""
-    rows, whole = int(risk.unique(scene.sizes, scene.people).sum()), len(scene.labels)
+    rows, whole = int(risk.unique(scene.sizes, scene.people).sum()), scene.rows
     sentence = f"{rows_of(rows, whole)} are alone in their class and fit exactly one person of the register."
     return Finding(rows / whole, rows, whole, sentence)
 

@@ -15,10 +15,10 @@ def run(scene: Scene) -> Finding:
     chances = f"with a chance from {number(found.least)} to {number(found.largest)}"
     sentence = (
         f"Anyone of the population ({counted(found.population, 'row')}) is in the table {chances}, as far as one class "
-        f"tells. The classes of {rows_of(alone, len(scene.labels))} fit only people who are in the table. "
+        f"tells. The classes of {rows_of(alone, scene.rows)} fit only people who are in the table. "
         f"{counted(found.outside, 'row')} of the population fit no class and are surely not in it."
     )
-    return Finding(float(found.largest), alone, len(scene.labels), sentence)
+    return Finding(float(found.largest), alone, scene.rows, sentence)
 
 
 ATTACK = Attack(
@@ -32,4 +32,5 @@ ATTACK = Attack(
     run,
     cure="max in [presence]; a larger k",
     counts_people=True,
+    needs_rows=True,
 )

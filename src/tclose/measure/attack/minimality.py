@@ -19,7 +19,7 @@ from tclose.words import counted, rows_of
 def run(scene: Scene) -> Finding:
     """Count the classes that a method would have split if their sensitive values had allowed it."""
     if scene.own is None:
-        return Finding(0, 0, len(scene.labels), "Nothing was merged: this is the table itself.")
+        return Finding(0, 0, scene.rows, "Nothing was merged: this is the table itself.")
     mask = merged_for_their_values(scene.own, scene.crowd)
     classes, rows = int(mask.sum()), int(scene.sizes[mask].sum())
     sentence = (
@@ -28,10 +28,10 @@ def run(scene: Scene) -> Finding:
     )
     if classes:
         sentence = (
-            f"{rows_of(rows, len(scene.labels))} are in {counted(classes, 'class')} that could be split into groups of "
+            f"{rows_of(rows, scene.rows)} are in {counted(classes, 'class')} that could be split into groups of "
             f"at least {scene.crowd:,} people: their sensitive values probably prevented it."
         )
-    return Finding(classes, rows, len(scene.labels), sentence)
+    return Finding(classes, rows, scene.rows, sentence)
 
 
 def merged_for_their_values(own: Links, k: int) -> Bools:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tclose.measure.attack import (
     background,
+    differencing,
     exchange,
     homogeneity,
     intersection,
@@ -32,6 +33,7 @@ ATTACKS: tuple[Attack, ...] = (
     minimality.ATTACK,
     exchange.ATTACK,
     intersection.ATTACK,
+    differencing.ATTACK,
     membership.ATTACK,
     rarity.ATTACK,
 )

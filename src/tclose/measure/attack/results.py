@@ -16,6 +16,7 @@ from tclose.words import html_table, number, percent
 
 RAW, K_ANONYMOUS, RELEASE = "raw", "k_anonymous", "release"
 MOST_NAMED = 100
+OUT_OF_CORE = "This attack reads single rows, so it is not run out of core: use the engine memory."
 SEVERAL_ROWS = (
     "Some persons have several rows. This attack takes every row for a person and would show a risk that is too small, "
     "so it is left out."
@@ -33,7 +34,7 @@ class TableSize:
     @classmethod
     def of(cls, scene: Scene) -> TableSize:
         """Count the rows and classes of a table."""
-        return cls(len(scene.labels), len(scene.sizes), int(scene.sizes.min()))
+        return cls(scene.rows, len(scene.sizes), int(scene.sizes.min()))
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class Attacks:
     k: int  # of the k-anonymous table, and the crowd to hide among
     register_rows: int
     results: tuple[AttackResult, ...]
+    notes: tuple[str, ...] = ()  # what was left out
 
     @property
     def headings(self) -> dict[str, str]:
@@ -128,11 +130,13 @@ class Attacks:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
+        notes = {"notes": list(self.notes)} if self.notes else {}
         return {
             "tables": {name: vars(size) for name, size in self.tables.items()},
             "k": self.k,
             "register_rows": self.register_rows,
             "attacks": [result.to_dict() for result in self.results],
+            **notes,
         }
 
     def _repr_html_(self) -> str:
@@ -148,10 +152,7 @@ def attacked(
     results = []
     for done, attack in enumerate(ATTACKS):
         progress(done / len(ATTACKS), attack.title)
-        misled = several_rows and attack.counts_people
-        findings = {
-            name: not_applicable(scene, SEVERAL_ROWS) if misled else attack.run(scene) for name, scene in scenes.items()
-        }
+        findings = {name: _found(attack, scene, several_rows) for name, scene in scenes.items()}
         results.append(AttackResult(attack, findings))
     progress(1.0)
     return Attacks(
@@ -160,3 +161,9 @@ def attacked(
         register_rows=register_rows,
         results=tuple(results),
     )
+
+
+def _found(attack: Attack, scene: Scene, several_rows: bool) -> Finding:
+    if attack.needs_rows and scene.out_of_core:
+        return not_applicable(scene, OUT_OF_CORE)
+    return not_applicable(scene, SEVERAL_ROWS) if several_rows and attack.counts_people else attack.run(scene)

@@ -32,7 +32,7 @@ QUARTER = 4
 
 def run(scene: Scene) -> Finding:
     """Find the classes whose values are alike."""
-    exposures = [Exposure(secret, *_alike(scene, secret)) for secret in scene.secrets if _comparable(secret)]
+    exposures = [_exposure(scene, secret) for secret in scene.secrets if _comparable(secret)]
     if not exposures:
         return not_applicable(
             scene, "No sensitive attribute has a hierarchy, an order or costs, so no two values are alike."
@@ -52,8 +52,12 @@ def _comparable(secret: Secret) -> bool:
     return len(secret.levels) > 2 or secret.positions is not None or secret.costs is not None
 
 
-def _alike(scene: Scene, secret: Secret) -> tuple[Bools, Sequence[str]]:
-    counts = scene.counts(secret.codes, secret.domain)
+def _exposure(scene: Scene, secret: Secret) -> Exposure:
+    alike, lessons = _alike(scene.code_counts(secret), secret)
+    return Exposure(secret.name, alike, lessons.__getitem__)
+
+
+def _alike(counts: Counts, secret: Secret) -> tuple[Bools, Sequence[str]]:
     if secret.levels:
         return _under_one_node(counts, secret)
     if secret.costs is not None:

@@ -6,6 +6,8 @@ value has at least half of their class, but less than half of the table.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,7 @@ from tclose.words import columns, number, rows_of
 
 def gains(scene: Scene, secret: Secret) -> tuple[NDArray[np.float64], Bools]:
     """Return the largest gain of each class, and whether a value has half of it, but less than half of the table."""
-    counts, rows = scene.counts(secret.codes, secret.domain), len(secret.codes)
+    counts, rows = scene.code_counts(secret), scene.rows
     sizes, prior = counts.per_entry(counts.sizes), secret.reference[counts.codes]
     gain = counts.counts / sizes * (rows / prior)
     believed = (2 * counts.counts >= sizes) & (2 * prior < rows)
@@ -30,8 +32,7 @@ def run(scene: Scene) -> Finding:
     exposures, best = [], (0.0, "", 0)
     for secret in scene.secrets:
         gain, believed = gains(scene, secret)
-        lessons = [f"a value is {number(times)} times as likely as in the whole table" for times in gain]
-        exposures.append(Exposure(secret, believed, lessons))
+        exposures.append(Exposure(secret.name, believed, partial(_lesson, gain)))
         best = max(best, (float(gain.max()), secret.name, int(gain.argmax()) + 1))
     figure, name, where = best
     finding = finding_of(scene, figure, exposures)
@@ -40,6 +41,10 @@ def run(scene: Scene) -> Finding:
         affected = rows_of(finding.rows, finding.of)
         sentence += f"; {affected} are in classes where a value has at least half of the rows, unlike in the table"
     return finding.saying(f"{sentence}.")
+
+
+def _lesson(gain: NDArray[np.float64], place: int) -> str:
+    return f"a value is {number(gain[place])} times as likely as in the whole table"
 
 
 ATTACK = Attack(

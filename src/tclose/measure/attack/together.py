@@ -9,42 +9,82 @@ that has one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from tclose.distance import Ordered, Ratios
-from tclose.measure.attack.base import Attack, Exposure, Finding, Scene, Secret, finding_of, not_applicable
+from tclose.distance import Counts, Ordered, Ratios
+from tclose.measure.attack.base import (
+    Attack,
+    Exposure,
+    Finding,
+    Scene,
+    Secret,
+    SomeClasses,
+    finding_of,
+    not_applicable,
+)
+from tclose.types import Ints
 from tclose.words import columns, number, rows_of
 
 MOST_PAIRS = 45  # of attributes: all pairs of ten
 
 
 @dataclass(frozen=True, eq=False)
+class Columns:
+    """Two sensitive attributes as one: where they stand among all, sorted by one that has an order first."""
+
+    name: str
+    first: int
+    second: int
+
+    @classmethod
+    def of(cls, secrets: Sequence[Secret], one: int, other: int) -> Columns:
+        """Put two attributes together."""
+        first, second = sorted((one, other), key=lambda place: secrets[place].positions is None)
+        return cls(f"{secrets[one].name} + {secrets[other].name}", first, second)
+
+    def keys(self, classes: SomeClasses) -> Ints:
+        """Return a number for the pair of each row or group, in the order of the pairs."""
+        first, second = classes.secrets[self.first], classes.secrets[self.second]
+        return np.asarray(first.codes * second.domain + second.codes, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class PairTally:
+    """The pairs of some classes or of the table: their numbers, rising, and how many rows show each."""
+
+    keys: Ints
+    rows: Ints
+
+    @classmethod
+    def of(cls, keys: Ints, rows: Ints | None) -> PairTally:
+        """Count pairs that each stand for so many rows; one, where `rows` does not say."""
+        if rows is None:
+            return cls(*np.unique(keys, return_counts=True))
+        different, place = np.unique(keys, return_inverse=True)
+        return cls(different, np.bincount(place, rows).astype(np.int64))
+
+    def __add__(self, other: PairTally) -> PairTally:
+        return PairTally.of(np.concatenate([self.keys, other.keys]), np.concatenate([self.rows, other.rows]))
+
+
+@dataclass(frozen=True, eq=False)
 class Pair:
     """Two sensitive attributes as one, and how far the pairs of each class are from those of the table."""
 
+    name: str
     names: tuple[str, str]
-    secret: Secret
     ratios: Ratios
     alone: Fraction  # the largest distance of a class in either attribute, by rank as well
-
-    @classmethod
-    def of(cls, scene: Scene, one: Secret, other: Secret) -> Pair:
-        """Measure the pairs of two attributes, sorted by one that has an order first."""
-        first, second = sorted((one, other), key=lambda secret: secret.positions is None)
-        pairs, numbers = np.unique(first.codes * second.domain + second.codes, return_inverse=True)
-        codes = numbers.astype(np.int64)
-        secret = Secret(f"{one.name} + {other.name}", codes, codes, len(pairs))
-        alone = max(_ratios(scene, each).largest()[0] for each in (first, second))
-        return cls((first.name, second.name), secret, _ratios(scene, secret), alone)
 
     @property
     def exposure(self) -> Exposure:
         """The classes that are farther from the table in pairs than any class is in either attribute."""
-        return Exposure(self.secret, ~self.ratios.at_most(self.alone))
+        return Exposure(self.name, ~self.ratios.at_most(self.alone))
 
     def sentence(self) -> str:
         """Say how far the worst class is from the table, and how that is measured."""
@@ -56,17 +96,58 @@ class Pair:
         )
 
 
+def measured(scene: Scene, columns_of_pairs: Sequence[Columns]) -> list[Pair]:
+    """Measure pairs of attributes: the pairs of the table are counted first, then each class is compared with them."""
+    tallies: list[PairTally] = []
+    for classes in scene.some_classes():
+        found = [PairTally.of(each.keys(classes), classes.rows) for each in columns_of_pairs]
+        tallies = [one + other for one, other in zip(tallies, found, strict=True)] if tallies else found
+    numbers, parts = [], []
+    for classes in scene.some_classes():
+        numbers.append(classes.numbers)
+        pairs = zip(columns_of_pairs, tallies, strict=True)
+        parts.append([_ratios_of_pairs(classes, each, tally) for each, tally in pairs])
+    order = np.argsort(np.concatenate(numbers))
+    places = sorted({place for each in columns_of_pairs for place in (each.first, each.second)})
+    alone = {place: _ratios(scene, scene.secrets[place]).largest()[0] for place in places}
+    return [
+        Pair(
+            each.name,
+            (scene.secrets[each.first].name, scene.secrets[each.second].name),
+            _in_order([part[number] for part in parts], order),
+            max(alone[each.first], alone[each.second]),
+        )
+        for number, each in enumerate(columns_of_pairs)
+    ]
+
+
+def _ratios_of_pairs(classes: SomeClasses, each: Columns, table: PairTally) -> Ratios:
+    codes, domain = np.searchsorted(table.keys, each.keys(classes)), len(table.keys)
+    if classes.rows is None:
+        order = np.argsort(classes.labels, kind="stable")
+        counts = Counts.from_codes(classes.labels[order], codes[order], domain)
+    else:
+        counts = Counts.from_entries(classes.labels, codes, classes.rows, domain)
+    return Ordered(domain).emd(counts, table.rows)
+
+
+def _in_order(parts: Sequence[Ratios], order: Ints) -> Ratios:
+    """Put the figures of some classes after those of others, and all in the order of the classes' numbers."""
+    numerators = np.concatenate([part.numerators for part in parts])
+    return Ratios(numerators[order], np.concatenate([part.sizes for part in parts])[order], parts[0].unit)
+
+
 def _ratios(scene: Scene, secret: Secret) -> Ratios:
-    return Ordered(secret.domain).emd(scene.counts(secret.codes, secret.domain), secret.reference)
+    return Ordered(secret.domain).emd(scene.code_counts(secret), secret.reference)
 
 
 def run(scene: Scene) -> Finding:
     """Find the largest distance in pairs of values, and the rows of classes that stand out in pairs alone."""
-    shown = [secret for secret in scene.secrets if secret.linked]
+    shown = [place for place, secret in enumerate(scene.secrets) if secret.linked]
     if len(shown) < 2:
         return not_applicable(scene, "Rows show fewer than two sensitive attributes, so there are no pairs.")
     every = list(combinations(shown, 2))
-    pairs = [Pair.of(scene, *two) for two in every[:MOST_PAIRS]]
+    pairs = measured(scene, [Columns.of(scene.secrets, *two) for two in every[:MOST_PAIRS]])
     worst = max(pairs, key=lambda pair: pair.ratios.largest()[0])
     finding = finding_of(scene, float(worst.ratios.largest()[0]), [pair.exposure for pair in pairs])
     sentence = worst.sentence()

@@ -64,6 +64,7 @@ def _person(columns: Sequence[Profile], guesses: Sequence[Guess]) -> list[str]:
     return [
         f"person = {toml(person)}  # {counts}: rows with the same value count as one person",
         "# Delete the line above if rows with the same value can belong to different persons.",
+        f'# To publish its pseudonyms, add [pseudonym.{key(person)}] with key = "FILE" (docs/pseudonyms.md).',
     ]
 
 

@@ -15,6 +15,7 @@ from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
 from tclose.release.lower_bound import BoundClaim
+from tclose.release.pseudonymity import PseudonymClaims
 from tclose.release.published import Options, PublishedTable, ReleaseInput
 from tclose.release.published_files import FilesOf
 from tclose.release.verification import Verified
@@ -50,6 +51,7 @@ class About:
     table: str | None
     loss: Mapping[str, Any] | None  # that was lowered, if the method lowers the policy's
     bound: BoundClaim | None = None  # on the detail lost, if asked for
+    pseudonyms: PseudonymClaims | None = None  # by column, if there are any
     guarantee: str = GUARANTEE
 
 

@@ -21,7 +21,7 @@ from tclose.release.layouts.base import About, LayoutEntry, WrittenFile, sibling
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
 from tclose.release.published_files import FilesOf
 from tclose.release.verification import Verified, examined
-from tclose.table import read
+from tclose.table.sources import read_plain
 from tclose.types import Progress
 
 MARK = "-both"
@@ -76,7 +76,7 @@ def make(given: ReleaseInput, method: str, options: Options) -> Both:
 
 def read_release(path: str | Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Read a release from the file of its table; the counts lie beside it."""
-    return read(path), read(sibling(Path(path), MARK))
+    return read_plain(path), read_plain(sibling(Path(path), MARK))
 
 
 def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verified:

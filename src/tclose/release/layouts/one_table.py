@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ import polars as pl
 
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
+from tclose.recode.untyped import text_table
 from tclose.release.certificate import Certificate, CertifiedFile, Claims
 from tclose.release.layouts.base import About, LayoutEntry, WrittenFile, with_value
 from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
@@ -69,7 +70,13 @@ def make(given: ReleaseInput, method: str, options: Options) -> OneTable:
 def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verified:
     """Judge the table."""
     read = partial(files.frame, *promised.files)
+    if promised.release_format == "columns":
+        read = partial(_text_of_columns, read, promised)
     return examined(read, lambda: promised.policy, promised.claims, promised.measures, promised, progress)
+
+
+def _text_of_columns(read: Callable[[], pl.DataFrame], promised: Certificate) -> pl.DataFrame:
+    return text_table(read(), promised.policy)
 
 
 ENTRY = LayoutEntry("one table", "one table", lambda attributes: ("",), make, verify)

@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from tclose import steps
 from tclose.errors import InputError
+from tclose.policy.source import DATES, source_settings
 from tclose.studio.catalogue import LANGUAGES
 from tclose.studio.pages import LANGUAGE, back, page, project_page
 from tclose.studio.project import PRIVATE_FILE, Project
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
     from tclose.studio.server import Studio
 
 EXAMPLE_ROWS, EXAMPLE_SEED = 2000, 7
+SOURCE_KEYS = ("encoding", "separator", "decimal", "thousands", "dates", "sheet")
+MARKS = {"tab": "\t", "space": " "}  # which no form can show
+CHOICES = {
+    "encoding": ("utf-8", "windows-1252", "utf-16"),
+    "separator": (",", ";", "tab", "|"),
+    "decimal": (".", ","),
+    "thousands": (".", ",", "space", "'"),
+    "dates": DATES,
+}
 
 
 def show_start(request: Request) -> Response:
@@ -37,7 +47,10 @@ def show(request: Request, project: Project) -> Response:
     tried = process.current is not None and process.current.kind == "look"
     if project.result("look") is None and not tried:
         start(request, project, "look")
-    return project_page(request, project, "open")
+    said = {**project.settings.get("source", {})}
+    names = {mark: name for name, mark in MARKS.items()}
+    said |= {name: names.get(said[name], said[name]) for name in ("separator", "thousands") if name in said}
+    return project_page(request, project, "open", said=said, choices=CHOICES)
 
 
 def open_path(studio: Studio, path: str) -> Project:
@@ -97,5 +110,18 @@ def look_again(request: Request, project: Project, form: FormData) -> Response:
     return back(request, "open")
 
 
+def set_source(request: Request, project: Project, form: FormData) -> Response:
+    """Say how the file is written, and read it so."""
+    said = {name: text_of(form, name) for name in SOURCE_KEYS if text_of(form, name)}
+    marks = {"separator": MARKS, "thousands": MARKS}
+    source = {name: marks.get(name, {}).get(value, value) for name, value in said.items()}
+    source_settings(source, "source")  # a mistake is said at once
+    with project.lock:
+        others = {name: value for name, value in project.settings.items() if name != "source"}
+        project.change({**others, **({"source": source} if source else {})})
+    start(request, project, "look")
+    return back(request, "open")
+
+
 ACTIONS: dict[str, Any] = {"/open": by_path, "/example": example, "/delete": delete, "/language": language}
-SCREEN = Screen("open", show, {"again": look_again})
+SCREEN = Screen("open", show, {"again": look_again, "source": set_source})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
@@ -12,7 +14,7 @@ from tclose.studio.project import Project
 from tclose.studio.screens.base import Screen, start, text_of
 from tclose.studio.screens.candidates import chosen
 
-FORMATS = {"csv": "CSV", "parquet": "Parquet"}
+FORMATS = {"csv": "CSV", "xlsx": "Excel", "parquet": "Parquet", "dta": "Stata", "sav": "SPSS"}
 
 
 def show(request: Request, project: Project) -> Response:
@@ -34,7 +36,11 @@ def publish(request: Request, project: Project, form: FormData) -> Response:
     number, kind = text_of(form, "candidate"), text_of(form, "format")
     if not number.isdigit() or kind not in FORMATS:
         raise InputError("choose a candidate and a format")
-    start(request, project, "publish", number=int(number), suffix=kind, report=bool(text_of(form, "report")))
+    key, until = text_of(form, "key").strip(), text_of(form, "valid_until").strip()
+    if key and not Path(key).expanduser().is_file():
+        raise InputError("there is no such key on this machine")
+    asked = {"report": bool(text_of(form, "report")), "key": key and str(Path(key).expanduser()), "valid_until": until}
+    start(request, project, "publish", number=int(number), suffix=kind, **asked)
     return back(request, "publish")
 
 

@@ -1,26 +1,38 @@
-"""A table from a file or from standard input: CSV, Parquet or Arrow, told apart by their first bytes."""
+"""A table from a file, standard input or a database; files are told apart by their first bytes."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from tclose.errors import InputError
+from tclose.errors import InputError, SourceWarning
 from tclose.policy.paths import check_name, check_readable
-from tclose.table.sources.base import Source
-from tclose.table.sources.columnar import ARROW_FILE, ARROW_STREAM, PARQUET
-from tclose.table.sources.csv import CSV
+from tclose.policy.source import PLAIN, SourceSettings, same_reading
+from tclose.table.sources.base import TableRead
+from tclose.table.sources.databases import read_database
 from tclose.table.sources.folder import read_folder
+from tclose.table.sources.locations import Location, check_scheme
+from tclose.table.sources.reading import SOURCES, parse, read_data, sentence_of, spelled
 
-SOURCES: tuple[Source, ...] = (PARQUET, ARROW_FILE, ARROW_STREAM, CSV)  # the first whose bytes fit reads a file
+__all__ = ["SOURCES", "checked", "is_folder", "parse", "read", "read_bytes", "read_plain", "read_table", "told"]
 
 
-def read(path: str | Path, *, only: Collection[str] = ()) -> pl.DataFrame:
-    r"""Read a table from a CSV, Parquet or Arrow file, or a folder of Parquet files; `-` is standard input.
+def read(
+    path: str | Path,
+    *,
+    only: Collection[str] = (),
+    source: SourceSettings | Mapping[str, Any] | None = None,
+    missing: Collection[str] = (),
+) -> pl.DataFrame:
+    r"""Read a table from a file, from a folder of Parquet files, or from a database; `-` is standard input.
 
+    `book.xlsx#Sheet` names a sheet. `source` says how the file is written, as `[source]` in a policy does; without it,
+    that is detected, and a `SourceWarning` says what was found beyond plain CSV. Cells in `missing` mean "no value".
     With `only`, other columns than these may be left out, which spares memory.
 
     >>> import tempfile
@@ -29,10 +41,49 @@ def read(path: str | Path, *, only: Collection[str] = ()) -> pl.DataFrame:
     ...     read(Path(folder, "table.csv")).shape
     (2, 2)
     """
-    frame = read_folder(Path(path), read_bytes, only) if is_folder(path) else parse(read_bytes(path), only=only)
-    if frame.height == 0:
+    said = same_reading(source)
+    return checked(read_table(path, only=only, source=said, missing=missing), said).frame
+
+
+def checked(found: TableRead, said: SourceSettings | None) -> TableRead:
+    """Refuse a table that can be read in two ways; say how it was read where the policy does not."""
+    for question in found.questions:
+        raise InputError(question)
+    return told(found) if said is None else found
+
+
+def told(found: TableRead) -> TableRead:
+    """Say in one line how a table was read beyond plain CSV."""
+    if (sentence := sentence_of(found)) is not None:
+        warnings.warn(sentence, SourceWarning, 4)
+    return found
+
+
+def read_plain(path: str | Path) -> pl.DataFrame:
+    """Read a table that tclose wrote: nothing is detected in it."""
+    return read(path, source=PLAIN)
+
+
+def read_table(
+    path: str | Path,
+    *,
+    only: Collection[str] = (),
+    source: SourceSettings | None = None,
+    missing: Collection[str] = (),
+) -> TableRead:
+    """Read a table, and say how it was read and what could not be decided."""
+    check_scheme(path)
+    location = Location.of(path)
+    if location.scheme is not None:
+        found = spelled(read_database(location, source), source, missing)
+    elif is_folder(path):
+        found = TableRead(read_folder(Path(path), read_bytes, only))
+    else:
+        data = read_bytes(path if location.path is None else location.path)
+        found = read_data(data, source, only=only, missing=missing, part=location.part)
+    if found.frame.height == 0:
         raise InputError("the table has a header but no rows")
-    return frame
+    return found
 
 
 def is_folder(path: str | Path) -> bool:
@@ -59,19 +110,3 @@ def read_bytes(path: str | Path) -> bytes:
         raise InputError(f"{path} is a folder, not a table") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def parse(
-    data: bytes, *, repeated: Collection[str] = (), only: Collection[str] = (), written_here: bool = False
-) -> pl.DataFrame:
-    """Return the table that these bytes hold; columns named in `repeated` may come as categories.
-
-    With `only`, other columns than these may be left out. Bytes that this process wrote itself are read without the
-    check that a stranger's file needs.
-    """
-    source = next(source for source in SOURCES if data.startswith(source.begins))
-    if source.check is not None and not written_here:
-        source.check(data)
-    if only and source.read_only is not None:
-        return source.read_only(data, only)
-    return source.read(data, repeated)

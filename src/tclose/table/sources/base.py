@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
+
+from tclose.errors import InputError
+from tclose.policy.source import SourceSettings
+from tclose.words import legible
+
+NOTHING = SourceSettings()
+MOST_COLUMNS = 50_000
+LARGEST = 2**63
+WHOLE = 2**53  # up to which floats hold every whole number
 
 
 @dataclass(frozen=True)
@@ -17,7 +27,91 @@ class Source:
     """
 
     name: str
-    begins: bytes  # the first bytes of every such file; empty for the format that takes all the rest
+    begins: bytes | tuple[bytes, ...]  # the first bytes of such a file; empty for the format that takes all the rest
     read: Callable[[bytes, Collection[str]], pl.DataFrame]
     check: Callable[[bytes], None] | None = None
     read_only: Callable[[bytes, Collection[str]], pl.DataFrame] | None = None  # these columns, if it has them all
+    declared: str = ""  # what `format` in [source] calls it
+    read_as: Callable[[bytes, SourceSettings], TableRead] | None = None  # by what a policy says, or what is detected
+    spelled: bool = False  # text cells may hold numbers and dates in any notation, as people type them
+
+    def fits(self, beginning: bytes) -> bool:
+        """Tell whether a file that begins so is of this format."""
+        return beginning.startswith(self.begins)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What statistics packages keep beside the cells: what columns are called, and what codes mean."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)  # per column, from code to text
+
+    def only(self, names: Collection[str]) -> Labels | None:
+        """Return the labels of some columns; None where they have none."""
+        columns = {name: text for name, text in self.columns.items() if name in names}
+        values = {name: texts for name, texts in self.values.items() if name in names}
+        return Labels(columns, values) if columns or values else None
+
+
+@dataclass(frozen=True, eq=False)
+class TableRead:
+    """A table as it was read, how its file is written beyond plain CSV, and what could not be decided."""
+
+    frame: pl.DataFrame
+    found: SourceSettings = NOTHING
+    remarks: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    labels: Labels = field(default_factory=Labels)
+
+
+def check_width(columns: int) -> None:
+    """Refuse a table with more columns than any about people has."""
+    if columns > MOST_COLUMNS:
+        raise InputError(f"the table has {columns:,} columns, and at most {MOST_COLUMNS:,} are read: keep fewer")
+
+
+def check_names(names: list[str | None]) -> list[str]:
+    """Refuse columns without a name, and names that stand twice."""
+    check_width(len(names))
+    first: dict[str, int] = {}
+    for number, name in enumerate(names, start=1):
+        if name is None or not name.strip():
+            raise InputError(f"column {number} of {len(names)} has no name in the header")
+        if name in first:
+            raise InputError(
+                f"columns {first[name]} and {number} have the same name in the header: rename one",
+                detail=f"the name is '{legible(name)}'",
+            )
+        first[name] = number
+    return list(first)
+
+
+def column_of(name: str, cells: list[Any]) -> pl.Series:
+    """Return a column of Python values; numbers of both kinds are floats, and any other mixture is refused."""
+    kinds = {type(cell) for cell in cells} - {type(None)}
+    if not name.strip():
+        raise InputError("a column of the table has no name")
+    if kinds & {dict, list, bytes}:
+        raise InputError(f"column '{legible(name)}' holds lists, objects or bytes: make it text, a number or a date")
+    if kinds <= {str} or kinds == {bool}:
+        return pl.Series(name, cells, dtype=pl.Boolean if kinds == {bool} else pl.String)
+    if kinds <= {int, float} and all(abs(cell) < LARGEST for cell in cells if isinstance(cell, int)):
+        return pl.Series(name, cells, dtype=pl.Float64 if float in kinds else pl.Int64, strict=False)
+    raise InputError(f"column '{legible(name)}' mixes kinds of values: make them all text, or all numbers")
+
+
+def tidied(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return whole numbers as such, and moments at midnight as dates: some formats know neither."""
+    return pl.DataFrame([_tidied(column) for column in frame.iter_columns()])
+
+
+def _tidied(column: pl.Series) -> pl.Series:
+    cells = column.alias("")
+    if column.dtype == pl.Null:
+        return column.cast(pl.String)
+    if column.dtype.is_float() and bool(((cells.floor() == cells) & (cells.abs() <= WHOLE)).all()):
+        return column.cast(pl.Int64)
+    if isinstance(column.dtype, pl.Datetime) and bool((cells.dt.truncate("1d") == cells).all()):
+        return column.cast(pl.Date) if cells.null_count() < len(cells) else column.cast(pl.String)
+    return column

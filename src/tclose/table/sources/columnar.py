@@ -17,7 +17,8 @@ from tclose.table.sources.trial_reading import DAMAGED, TOO_LARGE, TWICE, read_o
 
 def _source(name: str, begins: bytes, reader: str) -> Source:
     """Return the source that one of polars' readers makes; what others wrote is read on trial first."""
-    return Source(name, begins, partial(_read, reader), partial(read_on_trial, reader=reader))
+    declared = name.partition(" ")[0].lower()
+    return Source(name, begins, partial(_read, reader), partial(read_on_trial, reader=reader), declared=declared)
 
 
 def _read(reader: str, data: bytes, repeated: Collection[str]) -> pl.DataFrame:

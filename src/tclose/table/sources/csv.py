@@ -16,11 +16,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.errors import InputError
-from tclose.table.sources.base import Source
+from tclose.table.sources.base import Source, check_width
 from tclose.types import Ints
 from tclose.words import counted
 
-SEPARATORS = (",", ";", "\t")
+SEPARATORS, BAR = (",", ";", "\t"), "|"
 CHUNK = 1 << 21
 QUOTE, NEWLINE, RETURN = b'"\n\r'
 
@@ -38,18 +38,25 @@ class Before:
 FIRST = Before()
 
 
-def parse(data: bytes, *, repeated: Collection[str] = (), before: Before = FIRST) -> pl.DataFrame:
+class NotUtf8(InputError):
+    """The table is not UTF-8 text; in another encoding it may be fine."""
+
+
+def parse(
+    data: bytes, *, repeated: Collection[str] = (), before: Before = FIRST, separator: str | None = None
+) -> pl.DataFrame:
     """Return the table that these bytes hold, every cell as text.
 
     Columns named in `repeated`, which hold few different cells, come as categories: long text is kept once. Of a block
-    of a table, to which the header was added, `before` says how many rows came earlier.
+    of a table, to which the header was added, `before` says how many rows came earlier. Without a `separator`, the
+    header tells it.
     """
     data = trimmed(data)
     if not data.strip():
         raise InputError("the table is empty: it has neither a header nor rows")
     _check_text(data, before.lines)
     first = _first_record(data)
-    separator = _sniff(first)
+    separator = separator or _sniff(first)
     header = _header(first, separator)
     records = _check_records(data, separator, len(header), before.records)
     if records == 1:
@@ -97,18 +104,22 @@ def _check_characters(data: bytes, lines: int) -> None:
         except UnicodeDecodeError as error:
             row = lines + data.count(b"\n", 0, read + error.start)
             where = f"row {row:,}" if row else "the header"
-            raise InputError(
-                f"the table is not UTF-8 text: the first bad byte is in {where}; save it as UTF-8"
-            ) from None
+            raise NotUtf8(f"the table is not UTF-8 text: the first bad byte is in {where}; save it as UTF-8") from None
         read = start + CHUNK - len(decoder.getstate()[0])
     if b"\0" in data:
         raise InputError("the table is not text: it holds NUL bytes; is it a spreadsheet or an archive?")
 
 
+def separator_of(data: bytes) -> str:
+    """Return the separator of a table, by its header."""
+    return _sniff(_first_record(trimmed(data)))
+
+
 def _sniff(line: str) -> str:
-    """Return the separator that splits the header into most fields."""
+    """Return the separator that splits the header into most fields; a bar only where there is no other."""
     outside = "".join(line.split('"')[::2])
-    return max(SEPARATORS, key=outside.count)
+    found = max(SEPARATORS, key=outside.count)
+    return BAR if found not in outside and BAR in outside else found
 
 
 def _first_record(data: bytes) -> str:
@@ -132,6 +143,7 @@ def _header(line: str, separator: str) -> list[str]:
         raise InputError(
             "the header is not valid CSV: a quote in it is stray or never closed, or a name is too long"
         ) from None
+    check_width(len(names))
     first: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if not name.strip():
@@ -217,4 +229,4 @@ def _check_returns(whole: Bytes, separators: Ints, ends: Ints, records: int) -> 
         raise InputError(f"row {row:,} has CR alone at the end of a field: put the field in quotes, or remove the CR")
 
 
-CSV = Source("CSV", b"", lambda data, repeated: parse(data, repeated=repeated))
+CSV = Source("CSV", b"", lambda data, repeated: parse(data, repeated=repeated), declared="csv", spelled=True)

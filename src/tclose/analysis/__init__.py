@@ -1,0 +1,1 @@
+"""Using a release: its typed columns, estimates with honest bounds, synthetic values and regression."""

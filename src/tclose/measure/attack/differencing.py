@@ -1,0 +1,136 @@
+"""An earlier release subtracted from a later one: what is left are the rows of the people who came in between.
+
+The adversary knows that a person is in the second release and not in the first, and knows the person's class. Where
+both releases show a class with the same cells, its new rows are what the second has more of. Where they do not, the
+values of all rows in such classes can still be subtracted: a value that no new row has is none of the person's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, Secret, not_applicable
+from tclose.types import Bools, Floats, Ints
+from tclose.words import columns, counted, rows_of
+
+
+@dataclass(frozen=True, eq=False)
+class NewRows:
+    """The values that new rows can have: one entry per class of the second release and value, sorted by class."""
+
+    starts: Ints  # where the entries of each class begin
+    cells: Ints  # the value of each entry
+    counts: Ints  # rows of the class that show it and may be new
+    most: Ints  # new rows of each class, at most
+
+    @property
+    def sizes(self) -> Ints:
+        """How many rows a new row of each class can be any of."""
+        return np.add.reduceat(self.counts, self.starts)
+
+    @property
+    def certain(self) -> Bools:
+        """Which classes leave one value to a new row."""
+        return np.asarray(np.diff(self.starts, append=len(self.cells)) == 1)
+
+
+def run(scene: Scene) -> Finding:
+    """Find the smallest group of rows that a new row can be any of, the groups of one value, and the distances."""
+    second, same = scene.second, scene.twins
+    if second is None or same is None:
+        return not_applicable(scene, "This attack needs a second release, with rows that the first does not have.")
+    added = int(second.sizes.sum() - scene.sizes.sum())
+    if added <= 0:
+        return not_applicable(scene, "The second release has no more rows than the first.")
+    if not scene.secrets:
+        return not_applicable(scene, NO_SECRET)
+    smallest, exposed, names, distances = added, 0, [], {}
+    for secret, again in zip(scene.secrets, second.secrets, strict=True):
+        new = new_rows(scene, second, same, secret, again)
+        failing = (new.sizes < scene.crowd) | new.certain
+        smallest = min(smallest, int(new.sizes.min()))
+        exposed = max(exposed, min(added, int(np.minimum(new.most, new.sizes)[failing].sum())))
+        names += [secret.name] if new.certain.any() else []
+        distances[secret.name] = round(largest_distance(new, again), 4)
+    details = {"smallest_group": smallest, "new_rows": added, "distance": distances}
+    sentence = _sentence(smallest, exposed, added, names, scene.crowd)
+    return Finding(float(smallest), exposed, added, sentence, details=details)
+
+
+def _sentence(smallest: int, exposed: int, added: int, names: list[str], crowd: int) -> str:
+    group = f"Of {counted(added, 'new row')}, the easiest to find can be one of {counted(smallest, 'row')}"
+    if not exposed:
+        return f"{group}; none is in a group of fewer than {crowd:,} rows or of one value."
+    certain = f", which makes {columns(names)} certain for some" if names else ""
+    return f"{group}; {rows_of(exposed, added)} can be in groups of fewer than {crowd:,} rows or of one value{certain}."
+
+
+def new_rows(scene: Scene, second: Scene, same: Ints, secret: Secret, again: Secret) -> NewRows:
+    """Subtract one attribute's values: class by class where both show a class, else all at once."""
+    different = int(max(secret.cells.max(), again.cells.max())) + 1
+    keys, counts = np.unique(second.labels * different + again.cells, return_counts=True)
+    labels, cells = np.divmod(keys, different)
+    twin = np.full(len(scene.sizes), -1, dtype=np.int64)  # the class of the second release
+    twin[same[same >= 0]] = np.flatnonzero(same >= 0)
+    before, lacking = _before(twin[scene.labels] * different + secret.cells, keys)
+    subtracted = same >= 0
+    subtracted[lacking // different] = False  # where a row has gone, the class is another one
+    subtracted[labels[before > counts]] = False
+    rest = (~np.append(subtracted, False))[twin[scene.labels]]  # -1 has no twin, so it is never subtracted
+    left = np.bincount(again.cells[~subtracted[second.labels]], minlength=different)
+    left = np.maximum(left - np.bincount(secret.cells[rest], minlength=different), 0)
+    possible = np.where(subtracted[labels], counts - before, np.minimum(counts, left[cells]))
+    most = np.where(subtracted, np.bincount(labels, counts - before, len(same)), np.minimum(second.sizes, left.sum()))
+    kept = possible > 0
+    starts = np.flatnonzero(np.diff(labels[kept], prepend=-1))
+    return NewRows(starts, cells[kept], possible[kept], most[labels[kept][starts]].astype(np.int64))
+
+
+def _before(keys: Ints, known: Ints) -> tuple[Ints, Ints]:
+    """Return how often the first release shows each pair of class and value, and the pairs that only it shows."""
+    shown, counts = np.unique(keys[keys >= 0], return_counts=True)
+    places = np.minimum(np.searchsorted(known, shown), len(known) - 1)
+    both = known[places] == shown
+    before = np.zeros(len(known), dtype=np.int64)
+    before[places[both]] = counts[both]
+    return before, shown[~both]
+
+
+def largest_distance(new: NewRows, secret: Secret) -> float:
+    """Return the largest distance of any group from the whole second release; 0 where a matrix compares the values."""
+    if secret.costs is not None:
+        return 0.0
+    code_of = np.zeros(int(secret.cells.max()) + 1, dtype=np.int64)
+    code_of[secret.cells] = secret.codes
+    overall, ends = secret.reference / len(secret.codes), np.append(new.starts[1:], len(new.cells))
+    farthest = 0.0
+    for start, end in zip(new.starts.tolist(), ends.tolist(), strict=True):
+        counts = np.bincount(code_of[new.cells[start:end]], new.counts[start:end], minlength=secret.domain)
+        farthest = max(farthest, _distance(counts / counts.sum() - overall, secret))
+    return farthest
+
+
+def _distance(difference: Floats, secret: Secret) -> float:
+    """Return the earth mover's distance of two distributions, from their difference."""
+    if secret.positions is not None and len(secret.positions) == len(difference):
+        span = float(secret.positions[-1] - secret.positions[0]) or 1.0
+        return float((np.abs(np.cumsum(difference)[:-1]) * np.diff(secret.positions)).sum() / span)
+    if secret.levels:
+        below = [np.abs(np.bincount(level, difference)).sum() for level in secret.levels[:-1]]
+        return float(np.sum(below) / (2 * max(len(below), 1)))
+    return float(np.abs(difference).sum() / 2)
+
+
+ATTACK = Attack(
+    "differencing",
+    "differencing attack",
+    "The adversary has an earlier release and a later one with more rows, and knows who came in between. What the "
+    "later release has more of are these people's rows.",
+    "rows in the smallest group that a new row can be any of",
+    "rows",
+    "higher",
+    run,
+    cure="add rows to a release with tclose apply",
+)

@@ -1,0 +1,13 @@
+"""Importing this module gives `df.tclose` to the frames of pandas.
+
+`import tclose` does so by itself where pandas was imported before.
+"""
+
+from tclose.integrations.namespace import Namespace, register_pandas
+
+try:
+    register_pandas()
+except ImportError as missing:
+    raise ImportError("tclose.pandas needs pandas: pip install pandas") from missing
+
+__all__ = ["Namespace"]

@@ -1,0 +1,101 @@
+"""What the descriptions of a release say in plain words; all of it follows from the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tclose.privacy import requirement
+from tclose.privacy.registry import MODELS
+from tclose.release.certificate import Certificate, ModelClaim
+from tclose.release.describing.facts import DescribedColumn, Description
+from tclose.release.layouts import LAYOUTS
+from tclose.release.verification import NO_IDENTITY
+from tclose.words import counted, number, plain
+
+RANGES = {
+    "[20, 29]": "from 20 to 29, both ends included",
+    "≥90 or ≤18": "90 or more; 18 or less",
+    "{a, b}": "one of the listed values",
+    "a single value": "everyone in the class has this value, or the value is a label that covers the class, or a mean",
+    "… or missing": "or the value is missing",
+}
+SENSITIVE = "each row publishes its own value, or the bin that the value is in"
+CAUTIONS = (
+    "Do not take a range for an exact value: a person's value lies somewhere in it, and not always in its middle.",
+    "Do not conclude that a person has a sensitive value because the person's class shows it often: the promise limits "
+    "how far a class may differ from the whole table, it does not make classes equal.",
+    "Do not try to find out who a row is about, and do not join this release with other tables for that purpose.",
+    "Nothing is promised about somebody who knows how the classes were made.",
+)
+
+
+def about(description: Description) -> str:
+    """Say in one paragraph what the release is."""
+    certificate = description.certificate
+    source = f" of {plain(certificate.table)}" if certificate.table else ""
+    rows = max(table.rows for table in description.tables)
+    sizes = f"{counted(rows, 'row')} in {counted(int(certificate.claims.classes or 0), 'class')}"
+    classes = sizes if certificate.claims.classes else counted(rows, "row")
+    withheld = f"; {counted(certificate.withheld, 'row')} withheld" if certificate.withheld else ""
+    return (
+        f"An anonymised release{source}: {classes}{withheld}. Rows of a class publish the same quasi-identifiers. "
+        f"Made by {certificate.tool or 'tclose'} with the method {certificate.method}, and judged from its published "
+        "values."
+    )
+
+
+def column_words(column: DescribedColumn, certificate: Certificate) -> str:
+    """Say what a column is, and what is promised about it."""
+    exact = LAYOUTS[certificate.layout].exact_quasi
+    words = {
+        "quasi": f"Quasi-identifier: {'published exactly' if exact else 'one common value per class, often a range'}.",
+        "keep": "Published exactly. Rows with different values are in different classes.",
+        "sensitive": f"Sensitive attribute: {'the values of a group, in any order' if exact else SENSITIVE}.",
+        "unlinkable": "Published exactly, and not judged.",
+        "pseudonym": "Pseudonym: rows with the same text are rows of one person, in every release with the same key.",
+        "group": "Number of the group whose sensitive values belong to these rows, in any order.",
+        "count": "Describes the counts of exact values in a class.",
+    }[column.role]
+    promises = "; ".join(promise for promise in map(promise_words, claims_about(certificate, column.name)))
+    return f"{words} Promised: {promises}." if promises else words
+
+
+def claims_about(certificate: Certificate, attribute: str | None) -> Iterator[ModelClaim]:
+    """Yield what is claimed about one attribute, or, for None, about classes as such; of several tables once each."""
+    every = [file.claims for file in certificate.files if file.claims is not None] or [certificate.claims]
+    seen = set()
+    for claim in (claim for claims in every for claim in claims.models if claim.attribute == attribute):
+        if claim.model in MODELS and (words := promise_words(claim)) not in seen:
+            seen.add(words)
+            yield claim
+
+
+def promise_words(claim: ModelClaim) -> str:
+    """Say which level is required and which one is reached."""
+    entry = requirement(str(claim.model))
+    reached = claim.reached if isinstance(claim.reached, str) else number(claim.reached or 0)
+    return f"{entry.title} {entry.words(claim.required)} (reached {reached})"
+
+
+def cautions(description: Description) -> Iterator[str]:
+    """Yield what a reader must not conclude."""
+    certificate = description.certificate
+    yield from CAUTIONS
+    if LAYOUTS[certificate.layout].exact_quasi:
+        yield f"{NO_IDENTITY[0].upper()}{NO_IDENTITY[1:]}."
+    if certificate.pseudonyms:
+        yield "Pseudonyms link the rows of a person, here and in every release with the same key."
+    if certificate.withheld:
+        withheld = counted(certificate.withheld, "row")
+        yield f"{withheld} withheld: shares in this release are not quite those of the original."
+
+
+def citation(description: Description) -> str:
+    """Say how to cite the release."""
+    certificate = description.certificate
+    source = f" of {plain(certificate.table)}" if certificate.table else ""
+    day = f", {certificate.created[:10]}" if certificate.created else ""
+    return (
+        f"{plain(description.name)}, an anonymised release{source}{day}. {certificate.tool or 'tclose'}. "
+        f"Certificate digest {certificate.digest}."
+    )

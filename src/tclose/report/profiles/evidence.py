@@ -1,0 +1,169 @@
+"""The figures that profiles are filled with: of the published tables, and of the original where that is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tclose.errors import InputError, did_you_mean
+from tclose.measure.attack import Attacks
+from tclose.measure.exposure import Exposed, Kind
+from tclose.measure.presence import PresenceCounts
+from tclose.policy import Context, Policy
+from tclose.recode.covering import worth_of
+from tclose.release.certificate import Certificate
+from tclose.release.presence import Population
+from tclose.release.release import WrittenRelease
+from tclose.report.profiles.identifiers import HarborFinding, PublishedColumn, safe_harbor
+from tclose.table import CodedTable
+from tclose.table.profile import profiles
+from tclose.table.values import values_of
+from tclose.types import Ints
+from tclose.words import counted
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Everything that a requirement may be filled with."""
+
+    certificate: Certificate
+    policy: Policy  # as it was asked for
+    sizes: Sequence[Ints]  # of the classes of each published table, in rows, or in persons where these are told apart
+    exposed: Exposed
+    published: Sequence[str] = ()  # columns of the release
+    attacks: Attacks | None = None
+    raw_sizes: Ints | None = None  # people of the original who agree on all quasi-identifiers; each is counted once
+    population: int | None = None  # people whom the table was drawn from
+    register: PresenceCounts | None = None  # who of the policy's population fits each class
+    columns: Callable[[], Sequence[PublishedColumn]] = tuple  # looks at all published columns
+
+    @cached_property
+    def harbor(self) -> tuple[HarborFinding, ...]:
+        """Which columns hold which of the 18 identifiers."""
+        return safe_harbor(self.columns())
+
+    @property
+    def context(self) -> Context:
+        """The steward's sentences."""
+        return self.policy.context or Context()
+
+    @property
+    def noun(self) -> str:
+        """What a class is made of."""
+        return self.certificate.counted.removesuffix("s")
+
+    @property
+    def smallest(self) -> int:
+        """Rows, or persons, of the smallest class."""
+        return min(int(sizes.min()) for sizes in self.sizes)
+
+    @property
+    def fraction(self) -> float | None:
+        """The part of the population that is in the table."""
+        people = None if self.raw_sizes is None else int(self.raw_sizes.sum())
+        return None if self.population is None or people is None else people / self.population
+
+    def exposed_rows(self, kind: Kind) -> int:
+        """Return how many published rows remain exposed in one way."""
+        return max((finding.rows for finding in self.exposed.findings if finding.kind == kind), default=0)
+
+
+def class_sizes(table: CodedTable) -> Ints:
+    """Return the rows of each class, or the persons where the table tells them apart."""
+    classes, persons = table.classes, table.persons
+    if persons is None:
+        return classes.sizes
+    people = int(persons.max()) + 1
+    pairs = np.unique(classes.labels_by_row() * people + persons)
+    return np.bincount(pairs // people)
+
+
+def people_by_class(original: CodedTable) -> Ints:
+    """Return the people of each class of the original; someone with several rows counts with the first of them."""
+    if original.persons is None:
+        return original.classes.sizes
+    first = np.unique(original.persons, return_index=True)[1]
+    sizes = np.bincount(original.classes.labels_by_row()[first])
+    return sizes[sizes > 0]
+
+
+def population_of(original: CodedTable) -> int | None:
+    """Return how many people the table was drawn from, by the fraction or the weights that `[context]` names."""
+    context = original.policy.context or Context()
+    people = int(people_by_class(original).sum())
+    if context.sampling_fraction is not None:
+        return round(people / context.sampling_fraction)
+    if context.sampling_weight is None:
+        return None
+    if original.persons is not None:
+        raise InputError("sampling_weight of [context] counts rows, the policy persons: say sampling_fraction instead")
+    total = _sum_of_weights(original, context.sampling_weight)
+    if total < people:
+        raise InputError(
+            f"the sampling weights '{context.sampling_weight}' add up to {total:,.0f}, fewer than the table's "
+            f"{counted(people, 'row')}: a weight is the number of people whom a row stands for"
+        )
+    return round(total)
+
+
+def _sum_of_weights(original: CodedTable, name: str) -> float:
+    columns = original.frame.columns
+    if name not in columns:
+        raise InputError(
+            f"the table has no column '{name}', the sampling_weight of [context]{did_you_mean(name, columns)}"
+        )
+    values = original.values(name)
+    worth = worth_of(values.domain) if values.kind == "number" else None
+    if worth is None or values.missing or float(worth.min()) <= 0:
+        raise InputError(f"the sampling weights '{name}' must be numbers above 0 in every row")
+    return float(worth[values.codes].sum())
+
+
+def gathered(written: WrittenRelease, original: CodedTable, *, attacks: Attacks | None) -> Evidence:
+    """Gather the figures of a release beside its original.
+
+    A release of groups publishes quasi-identifiers as they are: everyone hides among the same people as before.
+    """
+    release = written.release
+    frames, policy = release.layout.frames, release.policy
+    names = tuple(dict.fromkeys(name for frame in frames for name in frame.columns))
+
+    def columns() -> list[PublishedColumn]:
+        known = [name for name in names if name in original.frame.columns]
+        texts = {name: _texts(name, frames, original) for name in known}
+        looks = profiles(original.frame.select(known))
+        return [PublishedColumn(look, texts[look.name], look.name in policy.identifiers) for look in looks]
+
+    hidden = written.certificate.identity_protected
+    return Evidence(
+        written.certificate,
+        policy,
+        [class_sizes(each.table) for each in written.judged] if hidden else [class_sizes(original)],
+        written.exposed,
+        published=names,
+        attacks=attacks,
+        raw_sizes=people_by_class(original),
+        population=population_of(original),
+        register=_register(written, original),
+        columns=columns,
+    )
+
+
+def _texts(name: str, frames: Sequence[Any], original: CodedTable) -> tuple[str, ...]:
+    """Return the different texts that a release publishes of a column; exact values where these are counted apart."""
+    if name in original.policy.both:
+        return original.values(name).texts
+    columns = (frame[name] for frame in frames if name in frame.columns)
+    return tuple(dict.fromkeys(text for column in columns for text in values_of(column, ()).texts))
+
+
+def _register(written: WrittenRelease, original: CodedTable) -> PresenceCounts | None:
+    """Count who of the policy's population fits each class, where the policy names one."""
+    presence = written.release.policy.presence
+    if presence is None:
+        return None
+    return Population.of(presence.population, original.policy, original).counted(written.judged[0].table)

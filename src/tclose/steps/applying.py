@@ -1,0 +1,144 @@
+"""Let new rows join a release, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tclose.partition.options import checked
+from tclose.partition.registry import DEFAULT_METHOD
+from tclose.release.certificate import Batch, Certificate
+from tclose.release.continuing import check_continuable, prepared, read_release
+from tclose.release.files import pending, publish
+from tclose.release.formats import format_of, write_table
+from tclose.release.record import Record, load_record
+from tclose.release.targets import check_release_targets, sources_of
+from tclose.steps.given import as_frame
+from tclose.table import to_polars
+from tclose.types import Ints, Progress, Repeating, silent, stretch
+
+if TYPE_CHECKING:
+    from tclose.engine.applying import Joined
+    from tclose.engine.new_rows import Released
+
+PUT_TOGETHER = 0.9  # share of the work after which the new release is put together
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What became of a batch of new rows; how many wait is for the steward alone."""
+
+    given: int
+    joined: int
+    formed: int
+    classes_formed: int
+    waiting: int
+    out: Path | None  # None where no row could join, so that nothing was published
+    certificate: Certificate | None = None
+    waiting_file: Path | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        certified = {} if self.certificate is None else self.certificate.content | {"digest": self.certificate.digest}
+        figures = {name: getattr(self, name) for name in ("given", "joined", "formed", "classes_formed", "waiting")}
+        return {"release": None if self.out is None else str(self.out), "new_rows": figures, **certified}
+
+
+def apply(
+    record: str | Path,
+    table: Any,
+    *,
+    out: str | Path,
+    release: str | Path | None = None,
+    certificate: str | Path | None = None,
+    new_record: str | Path | None = None,
+    waiting: str | Path | None = None,
+    seed: int | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Applied:
+    """Add the rows of a table to the release that a record is of; the whole new release goes to `out`.
+
+    Old rows keep their cells. New rows join classes whose cells cover them, or form new classes, in groups that hold
+    what the policy asks for by themselves. The others wait; `waiting` is a file for them, readable by you alone. The
+    release lies beside its record under the name that the record has, or is given as `release`. If no row can join,
+    nothing is published. `new_record` takes the next batch.
+    """
+    told, known = Repeating(progress), load_record(record)
+    check_continuable(known)
+    before = Path(record).parent / str(known.files[0].name) if release is None else Path(release)
+    files: dict[str, Any] = {"certificate": certificate, "record": new_record}
+    sources = [*sources_of(table), Path(record), before]
+    extra = (*files.values(), waiting)
+    check_release_targets(Path(out), extra, sources, method=known.method, policy=known.policy, force=force)
+    if waiting is not None:
+        format_of(Path(waiting))
+    told(0.0, "reading")
+    from tclose.engine.new_rows import Released
+
+    released = Released.of(read_release(known, before), known)
+    rows = to_polars(as_frame(table, known.policy))
+    added = _joined(released, rows, known, seed, told)
+    certified = None
+    if added.cells.height:
+        certified = _published(known, released, added, Path(out), files, seed, force, told)
+    if waiting is not None and len(added.waiting):
+        _keep(rows, added.waiting, Path(waiting), force=force)
+    return Applied(
+        given=added.given,
+        joined=added.joined,
+        formed=added.formed,
+        classes_formed=added.classes_formed,
+        waiting=len(added.waiting),
+        out=None if certified is None else Path(out),
+        certificate=certified,
+        waiting_file=None if waiting is None or not len(added.waiting) else Path(waiting),
+    )
+
+
+def _joined(released: Released, rows: Any, record: Record, seed: int | None, told: Repeating) -> Joined:
+    """Choose the rows that can be published now."""
+    from tclose.engine.applying import Joining
+    from tclose.engine.new_rows import NewRows
+
+    options = record.options if record.method == DEFAULT_METHOD else {}
+    part = Repeating(stretch(told, 0.05, PUT_TOGETHER))
+    return Joining(released, NewRows.of(rows, released), seed, checked(DEFAULT_METHOD, options), part).run()
+
+
+def _published(
+    record: Record,
+    released: Released,
+    added: Joined,
+    out: Path,
+    files: Mapping[str, Any],
+    seed: int | None,
+    force: bool,
+    told: Repeating,
+) -> Certificate:
+    """Write the new release, once it and its differences from the earlier ones are confirmed."""
+    from tclose.engine.applying import continued
+
+    told(PUT_TOGETHER, "writing")
+    frame, batches = continued(released, added)
+    batch = Batch(int(batches.max()), added.cells.height, added.joined, added.formed, added.classes_formed)
+    release = prepared(record, record.seed, version("tclose"), released.frame, frame, batches, batch)
+    written = release.write(
+        out, **files, guard_formulas=record.guard_formulas, force=force, progress=stretch(told, PUT_TOGETHER, 1.0)
+    )
+    return written.certificate
+
+
+def _keep(rows: Any, waiting: Ints, path: Path, *, force: bool) -> None:
+    """Write the rows that wait, as they came, for the steward's eyes only."""
+    with pending({"waiting": path}, private={"waiting"}, force=force) as files:
+        files["waiting"].write(partial(_write, rows[waiting], path))
+        publish(files.values())
+
+
+def _write(rows: Any, path: Path, file: BinaryIO) -> None:
+    write_table(rows, format_of(path), file)

@@ -1,0 +1,153 @@
+"""Tables of databases: SQLite by the standard library, DuckDB and PostgreSQL by their own clients (`tclose[database]`).
+
+A whole table or view is read, and nothing is ever written. What a client says about an error could quote cells, or the
+URL with its password, so it is never repeated: it is only searched for what went wrong.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import polars as pl
+
+from tclose.errors import InputError, MissingExtra
+from tclose.policy.source import SourceSettings
+from tclose.table.sources.base import TableRead, check_names, column_of
+from tclose.table.sources.locations import Location
+from tclose.words import counted, legible
+
+MOST_NAMED = 20
+NAME = re.compile(r"[^@/\\:]+")  # or it is a part of a URL, with a password perhaps, in which # was not written as %23
+NO_TABLE = "what follows # is no name of a table: write a # in a password as %23"
+DAMAGED = "the table cannot be read from the database: the file is damaged, locked or no such database"
+TABLES = (
+    "SELECT table_schema::text, table_name::text FROM information_schema.tables "
+    "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
+)
+COLUMNS = (
+    "SELECT column_name::text, data_type::text FROM information_schema.columns "
+    "WHERE table_schema = {schema} AND table_name = {table} ORDER BY ordinal_position"
+)
+PLAIN_TYPES = frozenset(  # others, as numeric and uuid, come as text, which says the same
+    ("smallint", "integer", "bigint", "real", "double precision", "boolean", "date", "timestamp without time zone",
+     "text", "character varying")
+)  # fmt: skip
+BROKEN = (pl.exceptions.PolarsError, OSError)
+REASONS = (  # what PostgreSQL's client says, and what is said here
+    ("password", "the password is missing or wrong: set PGPASSWORD, or use a .pgpass file"),
+    ("no pg_hba.conf entry", "the server does not let this user in from here"),
+    ("refused", "no server answers at this host and port"),
+    ("could not translate host name", "the host is not known"),
+    ("timeout", "the server does not answer in time"),
+    ("role", "there is no such user"),
+    ("database", "there is no such database"),
+)
+
+
+def read_database(location: Location, said: SourceSettings | None) -> TableRead:
+    """Read a table of a database."""
+    table = location.part or (None if said is None else said.table)
+    if table is not None and not NAME.fullmatch(table):
+        raise InputError(NO_TABLE)
+    reader = {"sqlite": _sqlite, "duckdb": _duckdb, "postgresql": _postgresql}[str(location.scheme)]
+    frame, name = reader(location, table)
+    check_names(list(frame.columns))
+    return TableRead(frame, SourceSettings() if table else SourceSettings(format=location.scheme, table=name))
+
+
+def _chosen(tables: Sequence[str], asked: str | None) -> str:
+    """Return the table that is asked for, or the only one."""
+    listed = ", ".join(f"'{legible(table)}'" for table in tables[:MOST_NAMED])
+    if asked is None:
+        if len(tables) != 1:
+            names = f": {listed}" if tables else ""
+            raise InputError(f"the database has {counted(len(tables), 'table')}{names}; name one, as in URL#TABLE")
+        return tables[0]
+    if asked not in tables:
+        raise InputError(f"the database has no table '{legible(asked)}'; it has {listed or 'none'}")
+    return asked
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _existing(path: Path | None) -> Path:
+    if path is None or not path.is_file():
+        raise InputError(f"there is no file {path}")
+    return path
+
+
+def _sqlite(location: Location, table: str | None) -> tuple[pl.DataFrame, str]:
+    path = _existing(location.path)
+    try:
+        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
+        try:
+            listed = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
+            name = _chosen([each for (each,) in listed if not each.startswith("sqlite_")], table)
+            rows = connection.execute(f"SELECT * FROM {_quoted(name)}")
+            names = [column[0] for column in rows.description]
+            cells = list(zip(*rows.fetchall(), strict=True)) or [()] * len(names)
+        finally:
+            connection.close()
+    except (sqlite3.Error, UnicodeDecodeError):
+        raise InputError(DAMAGED) from None
+    columns = [column_of(name, list(some)) for name, some in zip(check_names(names), cells, strict=True)]
+    return pl.DataFrame(columns), name
+
+
+def _duckdb(location: Location, table: str | None) -> tuple[pl.DataFrame, str]:
+    path = _existing(location.path)
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtra("duckdb", "database", "a table of DuckDB") from None
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            listed = connection.execute("SELECT table_schema, table_name FROM information_schema.tables").fetchall()
+            tables = {each if schema == "main" else f"{schema}.{each}": (schema, each) for schema, each in listed}
+            name = _chosen(list(tables), table)
+            relation = connection.sql(f"SELECT * FROM {'.'.join(map(_quoted, tables[name]))}")
+            return pl.DataFrame(relation), name
+    except duckdb.Error:
+        raise InputError(DAMAGED) from None
+
+
+def _postgresql(location: Location, table: str | None) -> tuple[pl.DataFrame, str]:
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise MissingExtra("adbc-driver-postgresql", "database", "a table of PostgreSQL") from None
+    url = re.sub(r"^\w+:/{1,2}", "postgresql://", location.url)
+    with _safely(lambda: dbapi.connect(url), dbapi.Error) as connection, connection.cursor() as cursor:
+
+        def asked(query: str) -> pl.DataFrame:
+            stream = _safely(lambda: (cursor.execute(query), cursor.fetch_arrow())[1], dbapi.Error)
+            return _safely(lambda: pl.DataFrame(stream), (*BROKEN, dbapi.Error))  # type: ignore[no-any-return]
+
+        listed = asked(TABLES).rows()
+        tables = {each if schema == "public" else f"{schema}.{each}": (schema, each) for schema, each in listed}
+        name = _chosen(list(tables), table.removeprefix("public.") if table else None)
+        schema, own = tables[name]
+        columns = asked(COLUMNS.format(schema=_text(schema), table=_text(own))).rows()
+        shown = ", ".join(_quoted(column) + ("" if kind in PLAIN_TYPES else "::text") for column, kind in columns)
+        return asked(f"SELECT {shown} FROM {_quoted(schema)}.{_quoted(own)}"), name
+
+
+def _text(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
+
+
+def _safely(work: Callable[[], Any], refused: type[Exception] | tuple[type[Exception], ...]) -> Any:
+    """Do some work with a client; its own words are searched for the reason, and go no further."""
+    try:
+        return work()
+    except refused as error:
+        text = str(error)
+    reason = next((said for sign, said in REASONS if sign in text), "the server refuses it")
+    raise InputError(f"the table cannot be read from the database: {reason}")

@@ -1,0 +1,214 @@
+"""`tclose apply`: new rows join a release, a batch at a time; and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+Run = Callable[..., Any]
+POLICY = 'identifiers = ["name"]\nk = 3\n[quasi.age]\n[quasi.city]\n[sensitive.ill]\nt = 0.5\nl = 2\n'
+FIRST = (
+    "anonymize",
+    "t.csv",
+    "--policy",
+    "p.toml",
+    "--out",
+    "r1.csv",
+    "--certificate",
+    "c1.json",
+    "--method",
+    "mondrian",
+)
+APPLY = ("apply", "rec1.json", "new.csv", "--out", "r2.csv", "--certificate", "c2.json", "--record", "rec2.json")
+
+
+def table(rows: int, seed: int, *, secret: str = "", ages: tuple[int, int] = (20, 60)) -> str:
+    rng = np.random.default_rng(seed)
+    lines = [
+        f"P{seed}x{number},{rng.integers(*ages)},{rng.choice(['a', 'b'])},{rng.choice(['flu', 'cold', 'cough'])}"
+        for number in range(rows)
+    ]
+    return "name,age,city,ill\n" + "\n".join(lines) + "\n" + secret
+
+
+@pytest.fixture
+def released(tclose: Run, folder: Path) -> Run:
+    (folder / "t.csv").write_text(table(80, 1))
+    (folder / "p.toml").write_text(POLICY)
+    (folder / "new.csv").write_text(table(40, 2))
+    assert tclose(*FIRST, "--record", "rec1.json").status == 0
+    return tclose
+
+
+def rows_of(name: str) -> Counter[tuple[str, ...]]:
+    with Path(name).open(newline="") as file:
+        return Counter(tuple(row) for row in list(csv.reader(file))[1:])
+
+
+def test_new_rows_join_and_the_certificates_form_a_chain(released: Run) -> None:
+    outcome = released(*APPLY, "--waiting", "w.csv")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert " of 40 new rows are in r2.csv: " in outcome.out
+    assert released("verify", "r2.csv", "--certificate", "c2.json").status == 0
+    first, second = (json.loads(Path(name).read_text()) for name in ("c1.json", "c2.json"))
+    assert second["previous"] == [first["digest"]]
+    batch, before, after = second["batch"], rows_of("r1.csv"), rows_of("r2.csv")
+    assert after >= before
+    assert batch["number"] == 1
+    assert batch["joined"] + batch["formed"] == batch["rows"] == sum((after - before).values()) > 0
+    waiting = rows_of("w.csv") if Path("w.csv").exists() else Counter()
+    assert batch["rows"] + sum(waiting.values()) == 40
+    assert {row[0] for row in waiting} <= {row[0] for row in rows_of("new.csv")}
+    assert "waiting" not in Path("c2.json").read_text()
+    for name in ("rec2.json", *(["w.csv"] if waiting else [])):
+        assert stat.S_IMODE(Path(name).stat().st_mode) == 0o600
+
+
+def test_the_next_batch_joins_the_newest_release(released: Run, folder: Path) -> None:
+    assert released(*APPLY).status == 0
+    (folder / "more.csv").write_text(table(40, 3))
+    outcome = released("apply", "rec2.json", "more.csv", "--out", "r3.csv", "--certificate", "c3.json", "--json")
+    assert outcome.status == 0, outcome.err
+    answer, last = json.loads(outcome.out), json.loads(Path("c2.json").read_text())
+    assert answer["previous"] == [last["digest"]]
+    assert answer["batch"]["number"] == 2
+    assert sum(answer["new_rows"][name] for name in ("joined", "formed", "waiting")) == 40
+    assert rows_of("r3.csv") >= rows_of("r2.csv")
+    assert json.loads(Path("rec1.json").read_text())["seed"] == json.loads(Path("rec2.json").read_text())["seed"]
+
+
+def test_nothing_is_published_if_no_row_can_join(released: Run, folder: Path) -> None:
+    (folder / "new.csv").write_text("name,age,city,ill\nZed,33,a,flu\nYou,34,a,flu\n")
+    outcome = released(*APPLY, "--waiting", "w.csv")
+    assert outcome.status == 0
+    assert outcome.out.startswith("None of 2 new rows can join yet, so no release was written: all of them wait.\n")
+    assert not any(Path(name).exists() for name in ("r2.csv", "c2.json", "rec2.json"))
+    assert rows_of("w.csv") == rows_of("new.csv")
+
+
+def test_values_that_a_class_cannot_show_wait(released: Run, folder: Path) -> None:
+    text = table(40, 4)
+    (folder / "new.csv").write_text(text + "Eve,30,a,\n")
+    outcome = released(*APPLY, "--waiting", "w.csv")
+    assert outcome.status == 0, outcome.err
+    assert ("Eve", "30", "a", "") in rows_of("w.csv")
+
+
+BAD_RECORDS = {
+    "no JSON": "seed",
+    "a list": "[]",
+    "no seed": '{"method": "weave", "version": "0.1.0"}',
+    "a seed that is text": '{"seed": "7", "method": "weave", "version": "0.1.0"}',
+    "a later format": '{"format": 3, "seed": 7, "method": "weave", "version": "9"}',
+    "half a record": '{"format": 2, "seed": 7, "method": "weave", "version": "0.1.0"}',
+}
+
+
+@pytest.mark.parametrize("text", BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
+def test_a_damaged_record_is_refused(released: Run, folder: Path, text: str) -> None:
+    (folder / "rec1.json").write_text(text)
+    released(*APPLY).refuses("rec1.json is not a record of tclose")
+    assert not Path("r2.csv").exists()
+
+
+def test_a_record_of_format_1_is_refused(released: Run, folder: Path) -> None:
+    (folder / "rec1.json").write_text('{"seed": 7, "method": "weave", "version": "0.1.0"}')
+    released(*APPLY).refuses("format 1", "publish it anew, with --record")
+
+
+def test_another_release_is_refused(released: Run, folder: Path) -> None:
+    (folder / "r1.csv").write_text((folder / "r1.csv").read_text() + "30,a,flu\n")
+    released(*APPLY).refuses("r1.csv is not the release of this record: its SHA-256 differs")
+    (folder / "r1.csv").unlink()
+    released(*APPLY).refuses("there is no file r1.csv")
+
+
+def test_the_release_may_lie_elsewhere(released: Run, folder: Path) -> None:
+    (folder / "old").mkdir()
+    (folder / "r1.csv").rename(folder / "old" / "first.csv")
+    assert released(*APPLY, "--release", "old/first.csv").status == 0
+
+
+WRONG_TABLES = {
+    "name,age,city\nA,30,a\n": "the table has no column 'ill'",
+    "name,age,city,ill\nA,young,a,flu\n": "column 'age' of the new rows is not all numbers, as it is in the release",
+    "name,age,city,ill,more\nA,30,a,flu,1\n": "the policy gives no role to 'more'",
+    "name,age,city,ill\n": "the table has a header but no rows",
+}
+
+
+@pytest.mark.parametrize(("text", "says"), WRONG_TABLES.items())
+def test_a_table_of_other_columns_is_refused(released: Run, folder: Path, text: str, says: str) -> None:
+    (folder / "new.csv").write_text(text)
+    released(*APPLY).refuses(says)
+    assert not Path("r2.csv").exists()
+
+
+OBSTACLES: dict[str, tuple[Any, str]] = {
+    "person": ("name", "counts persons"),
+    "temper": (0.2, "asks for temper"),
+    "presence": ({"population": "p.csv", "max": 0.5}, "asks for presence"),
+    "quasi": ({"age": {"publish": "mean"}, "city": {}}, "the class means of 'age'"),
+}
+
+
+@pytest.mark.parametrize("name", OBSTACLES)
+def test_policies_that_a_batch_cannot_hold_are_refused(released: Run, folder: Path, name: str) -> None:
+    setting, says = OBSTACLES[name]
+    record = json.loads((folder / "rec1.json").read_text())
+    record["policy"][name] = setting
+    (folder / "rec1.json").write_text(json.dumps(record))
+    released(*APPLY).refuses("new rows cannot join this release", says)
+
+
+@pytest.mark.parametrize(("model", "says"), [("n = 20", "n of 'ill'"), ("average_t = 0.4", "average_t of 'ill'")])
+def test_models_of_more_than_one_class_are_refused(tclose: Run, folder: Path, model: str, says: str) -> None:
+    (folder / "t.csv").write_text(table(80, 1))
+    (folder / "p.toml").write_text(POLICY.replace("l = 2", model))
+    (folder / "new.csv").write_text(table(40, 2))
+    assert tclose(*FIRST, "--record", "rec1.json").status == 0
+    tclose(*APPLY).refuses("new rows cannot join this release", says)
+
+
+def test_releases_of_several_tables_are_refused(tclose: Run, folder: Path) -> None:
+    (folder / "t.csv").write_text(table(80, 1))
+    (folder / "p.toml").write_text(POLICY)
+    (folder / "new.csv").write_text(table(40, 2))
+    assert tclose(*FIRST[:-1], "anatomy", "--record", "rec1.json").status == 0
+    tclose(*APPLY).refuses("a release of one table with classes, not one of method 'anatomy'")
+
+
+def test_files_that_are_read_are_not_overwritten(released: Run) -> None:
+    released("apply", "rec1.json", "new.csv", "--out", "r1.csv").refuses("r1.csv is read and would be overwritten")
+    released("apply", "rec1.json", "new.csv", "--out", "r2.csv", "--record", "rec1.json").refuses("rec1.json is read")
+    released(*APPLY, "--waiting", "w.txt").refuses("a release is written as .csv")
+
+
+def test_formulas_stay_guarded(tclose: Run, folder: Path) -> None:
+    (folder / "t.csv").write_text(table(80, 1).replace("flu", "=flu"))
+    (folder / "p.toml").write_text(POLICY)
+    (folder / "new.csv").write_text(table(40, 2).replace("flu", "=flu"))
+    assert tclose(*FIRST, "--guard-formulas", "--record", "rec1.json").status == 0
+    assert tclose(*APPLY).status == 0
+    assert rows_of("r2.csv") >= rows_of("r1.csv")
+    assert ",=flu" not in Path("r2.csv").read_text()
+    assert tclose("verify", "r2.csv", "--certificate", "c2.json").status == 0
+
+
+def test_subtracting_the_releases_reveals_no_more(released: Run, folder: Path) -> None:
+    assert released(*APPLY).status == 0
+    (folder / "all.csv").write_text(table(80, 1) + "".join(table(40, 2).splitlines(keepends=True)[1:]))
+    outcome = released("attack", "r1.csv", "r2.csv", "--original", "all.csv", "--policy", "p.toml", "--json")
+    assert outcome.status == 0, outcome.err
+    found = {attack["name"]: attack["release"] for attack in json.loads(outcome.out)["attacks"]}
+    assert found["differencing"]["rows"] == 0
+    assert found["differencing"]["figure"] >= 3
+    assert found["intersection"]["figure"] == 1

@@ -1,0 +1,90 @@
+"""Pseudonyms on the command line: the key, the release, what it says, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from .conftest import SECRET, Outcome
+
+Run = Callable[..., Outcome]
+POLICY = """
+identifiers = ["id"]
+k = 2
+[pseudonym.id]
+key = "keys/my.key"
+[quasi.age]
+[sensitive.ill]
+t = 0.5
+"""
+
+
+@pytest.fixture
+def table(folder: Path) -> Path:
+    """Write a table and its policy; every patient has two rows."""
+    rows = [(f"{SECRET}{number // 2}", 20 + number // 2, "ab"[number % 2]) for number in range(16)]
+    pl.DataFrame(rows, schema=["id", "age", "ill"], orient="row").write_csv(folder / "t.csv")
+    (folder / "p.toml").write_text(POLICY)
+    (folder / "keys").mkdir()
+    return folder / "t.csv"
+
+
+def test_from_a_key_to_a_verified_release(process: Run, table: Path) -> None:
+    """In processes of their own: nothing that identifies anyone, and nothing of the key, is written or printed."""
+    folder = table.parent
+    made = process("pseudonym-key", "keys/my.key")
+    assert made.status == 0
+    if os.name != "nt":
+        assert stat.S_IMODE((folder / "keys/my.key").stat().st_mode) == 0o600
+    written = ("--out", "r.csv", "--certificate", "c.json", "--record", "record.json", "--effort", "fast")
+    published = process("anonymize", "t.csv", "--policy", "p.toml", *written)
+    assert published.status == 0, published.err
+    assert "link all rows of a person" in " ".join(published.err.split())
+    fingerprint = json.loads((folder / "c.json").read_text())["pseudonyms"]["id"]["key"]
+    assert fingerprint in made.out
+    verified = process("verify", "r.csv", "--certificate", "c.json")
+    assert verified.status == 0, verified.err
+    secret = (folder / "keys/my.key").read_bytes()
+    texts = [made.out, published.out, published.err, verified.out]
+    texts += [(folder / name).read_text() for name in ("r.csv", "c.json", "record.json")]
+    assert all(SECRET not in text and secret.hex() not in text and "my.key" not in text for text in texts[1:])
+
+
+def test_a_key_is_never_overwritten(tclose: Run, table: Path) -> None:
+    assert tclose("pseudonym-key", "keys/my.key", "--json").status == 0
+    before = Path("keys/my.key").read_bytes()
+    tclose("pseudonym-key", "keys/my.key").refuses("exists already, and a key that was used must not get lost")
+    assert Path("keys/my.key").read_bytes() == before
+    tclose("pseudonym-key", "nowhere/my.key").refuses("there is no folder nowhere")
+    options = ("--policy", "p.toml", "--out", "r.csv", "--certificate", "keys/my.key", "--force")
+    tclose("anonymize", "t.csv", *options).refuses("keys/my.key is read and would be overwritten")
+    assert Path("keys/my.key").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "there is no key file keys/my.key: make one with tclose pseudonym-key keys/my.key"),
+        (("--method", "mondrian"), "cannot keep all rows of a pseudonym in one class: choose method 'weave'"),
+        (("--engine", "disk"), "pseudonym looks at all classes at once: use the engine memory"),
+    ],
+)
+def test_what_is_refused_before_the_work(tclose: Run, table: Path, options: tuple[str, ...], says: str) -> None:
+    if options:
+        tclose("pseudonym-key", "keys/my.key")
+    tclose("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", *options).refuses(says)
+    assert not Path("r.csv").exists()
+    tclose("anonymize", "no table.csv", "--policy", "p.toml", "--out", "r.csv", *options).refuses(says)
+
+
+def test_a_draft_mentions_pseudonyms_where_an_identifier_repeats(tclose: Run, folder: Path) -> None:
+    rows = {"patient_id": [1000 + number // 3 for number in range(60)], "age": [number % 50 for number in range(60)]}
+    pl.DataFrame(rows).write_csv("t.csv")
+    drafted = tclose("init", "t.csv").out
+    assert '# To publish its pseudonyms, add [pseudonym.patient_id] with key = "FILE"' in drafted
