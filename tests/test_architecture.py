@@ -43,11 +43,13 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
     "examples": {*BASE, "table"},
     "steps": {*NUMERICS, "partition", "recode", "measure", "release", "sql"},
     "cli": {*BASE, "policy", "steps"},
+    "studio": {*BASE, "policy", "steps"},
 }
 IN_FUNCTIONS = {  # further edges, taken only when somebody asks
     "release": {"report"},
     "compare": {"report"},
     "steps": {"engine", "compare", "report", "examples", "spark"},
+    "cli": {"studio"},
 }
 SEES_FRAMES = {
     "table", "recode", "release", "analysis", "engine", "spark", "sklearn", "integrations", "cli", "examples",

@@ -25,6 +25,7 @@ from tclose.cli.pseudonym_keys import pseudonym_key
 from tclose.cli.publishing import anonymize, demo, init
 from tclose.cli.reproducing import reproduce
 from tclose.cli.signing import keygen, sign
+from tclose.cli.studio import studio
 from tclose.cli.studying import attack, compare, methods
 from tclose.cli.terminal import echo_error, end_at_once, forgive_stderr, protect_streams
 from tclose.errors import LeakWarning, SourceWarning, TcloseError
@@ -105,6 +106,7 @@ for command in (
     methods,
     reproduce,
     sql,
+    studio,
     verify,
 ):
     cli.add_command(command)

@@ -40,7 +40,16 @@ from tclose.steps.judging import (
     verify,
     verify_bound,
 )
-from tclose.steps.preparing import doctor, init, method_options, methods, warm
+from tclose.steps.preparing import (
+    doctor,
+    init,
+    look,
+    look_inside,
+    method_options,
+    methods,
+    warm,
+    write_example,
+)
 from tclose.steps.pseudonym_keys import pseudonym_key
 from tclose.steps.publishing import anonymize, demo
 from tclose.steps.signing import KEY_FORMATS, Passphrase, demands, endorsement, keygen, sign
@@ -112,6 +121,8 @@ __all__ = [
     "explain",
     "init",
     "keygen",
+    "look",
+    "look_inside",
     "method_options",
     "methods",
     "pseudonym_key",
@@ -122,4 +133,5 @@ __all__ = [
     "verify",
     "verify_bound",
     "warm",
+    "write_example",
 ]

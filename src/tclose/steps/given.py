@@ -38,12 +38,12 @@ def _columns(policy: Policy) -> set[str]:
     return {name for name, _ in policy.columns()} | (set() if weight is None else {weight})
 
 
-def as_drafted(table: Any) -> tuple[Any, SourceSettings | None, tuple[str, ...]]:
+def as_drafted(table: Any, source: SourceSettings | None = None) -> tuple[Any, SourceSettings | None, tuple[str, ...]]:
     """Return a table for a draft, how its file is written where that was detected, and what the steward must decide."""
     if not isinstance(table, str | Path):
         return table, None, ()
-    found = told(read_table(table))
-    return found.frame, found.found, found.questions
+    found = told(read_table(table, source=source))
+    return found.frame, source or found.found, found.questions
 
 
 def as_release(release: Any, policy: Policy) -> Any:

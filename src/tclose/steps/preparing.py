@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 from tclose.errors import InputError
 from tclose.partition import METHODS, Method, method_and_options
 from tclose.partition.options import from_texts
-from tclose.policy.draft import Draft, person_of
-from tclose.policy.draft import draft as draft_policy
-from tclose.policy.draft import guess as guess_roles
-from tclose.policy.draft.source import draft_source
+from tclose.policy import Policy, PolicyLike, SourceSettings
+from tclose.policy.draft import Draft
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.targets import sources_of
-from tclose.steps.given import as_drafted
+from tclose.steps.given import as_drafted, as_release
 from tclose.table import to_polars
-from tclose.table.profile import profiles, with_persons
+from tclose.table.looks import ReleaseLook, TableLook, drafted, look_at, look_into
 from tclose.types import Progress, silent
 
 if TYPE_CHECKING:
@@ -32,16 +30,38 @@ def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> D
     if out is not None:
         check_targets([Path(out)], sources_of(table), force=force)
     given, source, questions = as_drafted(table)
-    frame = to_polars(given)
-    described = profiles(frame)
-    person = person_of(guess_roles(described))
-    if person is not None:
-        described = with_persons(frame, described, person)
-    guesses = guess_roles(described)
-    draft = Draft(draft_policy(described) + draft_source(source, questions), tuple(guesses), person_of(guesses))
+    _, draft = drafted(to_polars(given), source, questions)
     if out is not None:
         _write(Path(out), draft.policy, force=force)
     return draft
+
+
+def look(table: Any, *, source: SourceSettings | None = None, progress: Progress = silent) -> TableLook:
+    """Show a table to its steward: the first rows as they are, and what each column holds and may be.
+
+    `source` says how the file is written; without it, that is detected.
+    """
+    progress(0.0, "reading")
+    given, found, questions = as_drafted(table, source)
+    progress(0.3, "looking at the columns")
+    return look_at(to_polars(given), found, questions)
+
+
+def look_inside(release: Any, policy: PolicyLike, *, class_number: int = 1, progress: Progress = silent) -> ReleaseLook:
+    """Show the classes of a release of one table to its steward, and one of them closely."""
+    asked = Policy.of(policy)
+    progress(0.0, "reading")
+    frame = to_polars(as_release(release, asked))
+    attributes = [name for name in asked.sensitive if name in frame.columns]
+    progress(0.5, "looking at the classes")
+    return look_into(frame, asked.visible, attributes, class_number)
+
+
+def write_example(folder: str | Path, *, rows: int, seed: int) -> tuple[Path, Path]:
+    """Write the invented hospital table and its policy into a folder; return their paths."""
+    from tclose.examples.demo import write_example as write
+
+    return write(Path(folder), rows=rows, seed=seed)
 
 
 def _write(path: Path, text: str, *, force: bool) -> None:

@@ -1,0 +1,67 @@
+"""Where projects lie: a folder of the user's own, and which of them are open."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import threading
+from pathlib import Path
+
+from tclose.errors import InputError
+from tclose.studio.project import PRIVATE_FOLDER, Project
+
+KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
+
+
+class Home:
+    """The folder of all projects, and one that may lie elsewhere."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = Path.home() / ".tclose" / "studio" if folder is None else folder
+        self.folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+        self._open: dict[str, Project] = {}
+        self._lock = threading.Lock()
+
+    def project(self, key: str) -> Project:
+        """Return a project by its key; a key is never a path."""
+        if not KEY.fullmatch(key):
+            raise InputError("there is no such project")
+        with self._lock:
+            if key not in self._open:
+                if not (self.folder / key / "project.json").is_file():
+                    raise InputError("there is no such project")
+                self._open[key] = Project(self.folder / key)
+            return self._open[key]
+
+    def at(self, folder: Path, *, table: Path | None) -> Project:
+        """Open a project in a folder of its own, or make it for a table."""
+        project = Project(folder)
+        if not (folder / "project.json").is_file():
+            if table is None:
+                raise InputError(f"{folder} is no project of the studio: name a table to begin one")
+            project = Project.create(folder, name=table.name, table=str(table.resolve()))
+        if not KEY.fullmatch(folder.name):
+            raise InputError("the folder of a project is called by small letters, digits and hyphens")
+        with self._lock:
+            return self._open.setdefault(project.key, project)
+
+    def new(self, name: str, table: str) -> Project:
+        """Make a project for a table: a path, or the name of a file that is put into its source."""
+        stem = re.sub(r"[^a-z0-9]+", "-", Path(name).stem.lower()).strip("-")[:40] or "table"
+        project = Project.create(self.folder / f"{stem}-{secrets.token_hex(3)}", name=name, table=table)
+        with self._lock:
+            self._open[project.key] = project
+        return project
+
+    def recent(self) -> list[Project]:
+        """Return all projects, that of the last change first."""
+        found = [each.parent for each in self.folder.glob("*/project.json") if KEY.fullmatch(each.parent.name)]
+        newest = sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
+        inside = [self.project(folder.name) for folder in newest]
+        return inside + [project for project in self._open.values() if project.folder.parent != self.folder]
+
+    def forget(self, project: Project) -> None:
+        """Delete a project."""
+        with self._lock:
+            self._open.pop(project.key, None)
+        project.remove()

@@ -1,0 +1,180 @@
+"""The server's side of long work: one process per project, its jobs, how far they are, and who cancels them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 1.5  # seconds that a cancelled job has to end by itself
+MOST_JOBS = 20  # of a process; then a new one begins with fresh memory
+MOST_PROCESSES = 4
+
+
+@dataclass
+class Job:
+    """One piece of work: what it is, how far it is, and what came of it."""
+
+    number: int
+    kind: str
+    share: float = 0.0
+    phase: str = ""
+    state: str = "running"  # done, failed, cancelled
+    error: str = ""
+    result: Any = None
+    notes: list[str] = field(default_factory=list)
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def running(self) -> bool:
+        """Whether it is still going on."""
+        return self.state == "running"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a page is told."""
+        told = {"job": self.number, "kind": self.kind, "share": self.share, "phase": self.phase}
+        return {**told, "state": self.state, "error": self.error, "seconds": round(time.monotonic() - self.begun, 1)}
+
+
+class Process:
+    """The process that works for one project."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.jobs, self.used = folder, dict[int, Job](), time.monotonic()
+        self._changed = threading.Condition()
+        self._process: subprocess.Popen[str] | None = None
+        self._begun = 0
+
+    @property
+    def current(self) -> Job | None:
+        """The job that was started last."""
+        return self.jobs[max(self.jobs)] if self.jobs else None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job is running."""
+        return any(job.running for job in self.jobs.values())
+
+    def start(self, number: int, kind: str, given: dict[str, Any]) -> Job:
+        """Start a job; one that is running is cancelled."""
+        for running in [job for job in self.jobs.values() if job.running]:
+            self.cancel(running)
+        job = Job(number, kind)
+        with self._changed:
+            process = self._ready()
+            self.jobs = {key: value for key, value in self.jobs.items() if key > number - 50} | {number: job}
+            self._send(process, {"job": number, "kind": kind, "folder": str(self.folder), "given": given})
+        return job
+
+    def cancel(self, job: Job) -> None:
+        """Stop a job: it ends by itself, or its process is killed."""
+        with self._changed:
+            process = self._process
+            if not job.running or process is None:
+                return
+            self._send(process, {"cancel": job.number})
+            self._changed.wait_for(lambda: not job.running, PATIENCE)
+            if job.running:
+                process.kill()
+                self._process = None
+                self._set(job, state="cancelled")
+
+    def changes(self, job: Job, seconds: float) -> None:
+        """Wait until something is heard of a job, at most so long."""
+        before = job.to_dict()["share"], job.phase, job.state
+        with self._changed:
+            self._changed.wait_for(lambda: (job.share, job.phase, job.state) != before, seconds)
+
+    def close(self) -> None:
+        """End the process."""
+        with self._changed:
+            if self._process is not None:
+                self._process.kill()
+                self._process.wait()
+                self._process = None
+
+    def _ready(self) -> subprocess.Popen[str]:
+        self.used = time.monotonic()
+        if self._process is not None and (self._begun >= MOST_JOBS or self._process.poll() is not None):
+            self._process.kill()
+            self._process = None
+        if self._process is None:
+            self._begun = 0
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tclose.studio.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                encoding="utf-8",
+            )
+            threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
+        self._begun += 1
+        return self._process
+
+    def _send(self, process: subprocess.Popen[str], said: dict[str, Any]) -> None:
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(said) + "\n")
+            process.stdin.flush()
+        except OSError:  # it has just ended; `_listen` says so
+            return
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said = json.loads(line)
+            with self._changed:
+                if (job := self.jobs.get(said.pop("job"))) is not None and job.running:
+                    self._set(job, **said)
+        process.wait()
+        with self._changed:
+            if self._process is process:
+                self._process = None
+                for job in self.jobs.values():
+                    if job.running:
+                        self._set(job, state="failed", error="The work ended unexpectedly: is there enough memory?")
+
+    def _set(self, job: Job, **said: Any) -> None:
+        if not said.get("phase"):
+            said.pop("phase", None)
+        vars(job).update(said)
+        self._changed.notify_all()
+
+
+class Jobs:
+    """The processes of all projects."""
+
+    def __init__(self) -> None:
+        self._processes: dict[Path, Process] = {}
+        self._numbers, self._lock = count(1), threading.Lock()
+
+    def of(self, folder: Path) -> Process:
+        """Return the process of a project; those that nobody needs end when there are many."""
+        with self._lock:
+            found = self._processes.setdefault(folder, Process(folder))
+            idle = sorted((p for p in self._processes.values() if p is not found and not p.busy), key=lambda p: p.used)
+            for process in idle[: max(len(self._processes) - MOST_PROCESSES, 0)]:
+                process.close()
+                del self._processes[process.folder]
+            return found
+
+    def start(self, folder: Path, kind: str, **given: Any) -> Job:
+        """Start a job for a project."""
+        return self.of(folder).start(next(self._numbers), kind, given)
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in self._each():
+            process.close()
+
+    def _each(self) -> Iterator[Process]:
+        with self._lock:
+            yield from list(self._processes.values())

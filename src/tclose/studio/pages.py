@@ -1,0 +1,87 @@
+"""How pages are made: templates, the texts of a language, and what every page of a project shows."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from tclose.policy.writing import as_toml
+from tclose.studio.catalogue import LANGUAGES, Texts
+
+if TYPE_CHECKING:
+    from tclose.studio.project import Project
+    from tclose.studio.server import Studio
+
+LANGUAGE = "tclose-language"  # the cookie
+
+
+def environment() -> Environment:
+    """Return the templates; every value is escaped."""
+    loader = PackageLoader("tclose.studio", "templates")
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters["percent"] = lambda share: f"{100 * share:.1f} %"
+    return made
+
+
+def texts_of(request: Request) -> Texts:
+    """Return the texts in the language that the user chose, or else the browser asks for."""
+    asked = request.cookies.get(LANGUAGE) or request.headers.get("accept-language", "")[:2].lower()
+    return Texts(asked)
+
+
+def page(request: Request, template: str, *, status: int = 200, **given: Any) -> HTMLResponse:
+    """Make a page."""
+    studio: Studio = request.app.state.studio
+    texts = texts_of(request)
+    common = {
+        "t": texts,
+        "languages": LANGUAGES,
+        "form_token": studio.keys.form,
+        "screens": studio.screens,
+        "project": None,
+        "screen": None,
+        "message": request.query_params.get("said", "")[:400],
+        "path": request.url.path,
+    }
+    made = studio.templates.get_template(template).render({**common, **given})
+    return HTMLResponse(made, status)
+
+
+def project_page(request: Request, project: Project, screen: str, **given: Any) -> HTMLResponse:
+    """Make a page of a project: what it shows, and what all of them show."""
+    studio: Studio = request.app.state.studio
+    job = studio.jobs.of(project.folder).current
+    shown = {
+        "project": project,
+        "screen": screen,
+        "look": project.result("look"),
+        "settings": project.settings,
+        "policy_text": as_toml(project.settings),
+        "left": project.left_to_do if project.position else [],
+        "job": job if job is not None and job.running else None,
+        "failed": job if job is not None and job.state == "failed" else None,
+        "command": command(project),
+        **given,
+    }
+    return page(request, f"{screen}.html", **shown)
+
+
+def back(request: Request, screen: str, *, said: str = "", anchor: str = "") -> Response:
+    """Send the browser back to a screen after a change, so that reloading repeats nothing."""
+    from urllib.parse import urlencode
+
+    query = f"?{urlencode({'said': said})}" if said else ""
+    to = f"/p/{request.path_params['project']}/{screen}{query}{f'#{anchor}' if anchor else ''}"
+    return RedirectResponse(to, 303)
+
+
+def command(project: Project) -> str:
+    """Return the command that does the same as the studio."""
+    policy = shlex.quote(str(project.folder / "policy.toml"))
+    return (
+        f"tclose anonymize {shlex.quote(str(project.table))} --policy {policy} --out release.csv --certificate c.json"
+    )

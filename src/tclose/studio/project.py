@@ -1,0 +1,211 @@
+"""A project: one folder with a table's policy, the history of its settings, what was tried and what was published.
+
+Everything that a steward has decided lies in the folder, written whole or not at all. So nothing is lost when a page is
+reloaded, or when the studio is killed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import threading
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tclose.errors import InputError, PolicyError
+from tclose.policy import Policy
+from tclose.policy.writing import as_toml
+
+FOLDERS = ("source", "history", "candidates", "release", "results")
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+Settings = dict[str, Any]
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    data = content.encode() if isinstance(content, str) else content
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+class Project:
+    """One project, by its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.lock = folder, threading.RLock()
+
+    @classmethod
+    def create(cls, folder: Path, *, name: str, table: str) -> Project:
+        """Make a new project for a table: a path, or the name of a file in `source`."""
+        folder.mkdir(parents=True, mode=PRIVATE_FOLDER)
+        project = cls(folder)
+        for each in FOLDERS:
+            (folder / each).mkdir(mode=PRIVATE_FOLDER)
+        write_whole(folder / "project.json", json.dumps({"name": name, "table": table}))
+        return project
+
+    @property
+    def key(self) -> str:
+        """How the project is called in addresses."""
+        return self.folder.name
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The name of the project, and its table."""
+        try:
+            about: dict[str, Any] = json.loads((self.folder / "project.json").read_text())
+        except (OSError, ValueError):
+            raise InputError(f"{self.folder.name} is no project of the studio") from None
+        return about
+
+    @property
+    def table(self) -> Path:
+        """The file of the table."""
+        given = Path(self.about["table"])
+        return given if given.is_absolute() else self.folder / "source" / given.name
+
+    @property
+    def settings(self) -> Settings:
+        """The policy as it is now, shaped as its file is; it may still lack what has to be chosen."""
+        return read_settings(self.folder / "policy.toml")
+
+    @property
+    def policy(self) -> Policy:
+        """The policy, if nothing is left to choose."""
+        return Policy.from_dict(self.settings, folder=self.folder)
+
+    @property
+    def left_to_do(self) -> list[str]:
+        """What the policy still lacks, a sentence each."""
+        try:
+            Policy.from_dict(self.settings, folder=self.folder)
+        except PolicyError as error:
+            return [str(mistake) for mistake in error.mistakes]
+        return []
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells one state of the settings from another."""
+        return hashlib.sha256(as_toml(self.settings).encode()).hexdigest()[:16]
+
+    def change(self, settings: Settings) -> None:
+        """Take new settings, and remember those before."""
+        with self.lock:
+            text, position = as_toml(settings), self.position
+            if position and text == self._entry(position).read_text():
+                return
+            for later in self._entries(after=position):
+                later.unlink()
+            write_whole(self._entry(position + 1), text)
+            self._go(position + 1)
+
+    def undo(self) -> bool:
+        """Go back by one change; say whether there was one."""
+        return self._move(-1)
+
+    def redo(self) -> bool:
+        """Go forward again; say whether there was anything to redo."""
+        return self._move(1)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a change to go back by."""
+        return self.position > 1
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether a change was undone."""
+        return self._entry(self.position + 1).exists()
+
+    @property
+    def position(self) -> int:
+        """The number of the current settings in the history; 0 before the first."""
+        try:
+            return int((self.folder / "history" / "position").read_text())
+        except (OSError, ValueError):
+            return 0
+
+    def result(self, name: str) -> Any:
+        """Return a result that was kept; None where there is none."""
+        try:
+            return json.loads((self.folder / "results" / f"{name}.json").read_text())
+        except (OSError, ValueError):
+            return None
+
+    def keep(self, name: str, result: Any) -> None:
+        """Keep a result."""
+        write_whole(self.folder / "results" / f"{name}.json", json.dumps(result))
+
+    def candidates(self) -> list[dict[str, Any]]:
+        """Return the releases that were tried and are complete, the newest first."""
+        complete = sorted((self.folder / "candidates").glob("*/result.json"), reverse=True)
+        return [{**json.loads(about.read_text()), "number": int(about.parent.name)} for about in complete]
+
+    def new_candidate(self) -> Path:
+        """Make the folder of the next candidate."""
+        with self.lock:
+            numbers = [int(each.name) for each in (self.folder / "candidates").iterdir() if each.name.isdigit()]
+            folder = self.folder / "candidates" / f"{max(numbers, default=0) + 1:04d}"
+            folder.mkdir(mode=PRIVATE_FOLDER)
+            return folder
+
+    def candidate(self, number: int) -> Path:
+        """Return the folder of a candidate."""
+        folder = self.folder / "candidates" / f"{number:04d}"
+        if not (folder / "result.json").is_file():
+            raise InputError(f"there is no candidate {number}")
+        return folder
+
+    def remove(self) -> None:
+        """Delete the project with its copies of raw data."""
+        shutil.rmtree(self.folder)
+
+    def _go(self, position: int) -> None:
+        write_whole(self.folder / "policy.toml", self._entry(position).read_text())
+        write_whole(self.folder / "history" / "position", str(position))
+
+    def _move(self, by: int) -> bool:
+        with self.lock:
+            target = self.position + by
+            if target < 1 or not self._entry(target).exists():
+                return False
+            self._go(target)
+            return True
+
+    def _entry(self, position: int) -> Path:
+        return self.folder / "history" / f"{position:06d}.toml"
+
+    def _entries(self, *, after: int) -> list[Path]:
+        return [each for each in (self.folder / "history").glob("*.toml") if int(each.stem) > after]
+
+
+def read_settings(path: Path) -> Settings:
+    """Read settings as they stand in a policy file; none where there is no such file."""
+    try:
+        return tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+
+
+def drafted(look: Mapping[str, Any]) -> Settings:
+    """Return the first settings of a project: the roles that a look at the table proposes."""
+    settings: Settings = {"identifiers": [], "k": 5, "missing": list(look["missing"]), "quasi": {}, "sensitive": {}}
+    for column in look["columns"]:
+        if column["role"] == "identifier":
+            settings["identifiers"].append(column["name"])
+        else:
+            settings[column["role"]][column["name"]] = dict(column["settings"])
+    if look["person"] is not None:
+        settings["person"] = look["person"]
+    if look["source"]:
+        settings["source"] = dict(look["source"])
+    return settings

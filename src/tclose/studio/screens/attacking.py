@@ -1,0 +1,35 @@
+"""Attack: what remains exposed in a candidate, most rows first, each with the setting that cures it."""
+
+from __future__ import annotations
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tclose.errors import InputError
+from tclose.studio.pages import back, project_page
+from tclose.studio.project import Project
+from tclose.studio.screens.base import Screen, start, text_of
+from tclose.studio.screens.candidates import chosen, kept
+
+
+def show(request: Request, project: Project) -> Response:
+    """Show what attacks found."""
+    if project.result("look") is None:
+        return back(request, "open")
+    candidate = chosen(request, project)
+    found = None if candidate is None else kept(project.candidate(candidate["number"]), "attack")
+    attacks = [] if found is None else sorted(found["attacks"], key=lambda each: -each["release"]["rows"])
+    return project_page(request, project, "attack", candidate=candidate, found=found, attacks=attacks)
+
+
+def attack(request: Request, project: Project, form: FormData) -> Response:
+    """Attack a candidate."""
+    number = text_of(form, "candidate")
+    if not number.isdigit():
+        raise InputError("there is no such candidate")
+    start(request, project, "attack", number=int(number))
+    return back(request, "attack")
+
+
+SCREEN = Screen("attack", show, {"run": attack})

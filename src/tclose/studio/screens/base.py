@@ -1,0 +1,37 @@
+"""What a screen declares: its name in addresses and templates, how it is shown, and what can be done on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tclose.studio.jobs import Job
+from tclose.studio.project import Project
+
+Action = Callable[[Request, Project, FormData], Response]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """One screen."""
+
+    name: str
+    show: Callable[[Request, Project], Response]
+    actions: Mapping[str, Action] = field(default_factory=dict)
+
+
+def text_of(form: FormData, name: str) -> str:
+    """Return what a form says, as text."""
+    given = form.get(name, "")
+    return given if isinstance(given, str) else ""
+
+
+def start(request: Request, project: Project, kind: str, **given: Any) -> Job:
+    """Start a job of a project."""
+    job: Job = request.app.state.studio.jobs.start(project.folder, kind, **given)
+    return job

@@ -1,0 +1,34 @@
+"""Look: a candidate before and after, by column and by class; a class shows its rows and its distributions."""
+
+from __future__ import annotations
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tclose.errors import InputError
+from tclose.studio.pages import back, project_page
+from tclose.studio.project import Project
+from tclose.studio.screens.base import Screen, start, text_of
+from tclose.studio.screens.candidates import chosen, kept
+
+
+def show(request: Request, project: Project) -> Response:
+    """Show the classes of a candidate, and one of them closely."""
+    if project.result("look") is None:
+        return back(request, "open")
+    candidate = chosen(request, project)
+    found = None if candidate is None else kept(project.candidate(candidate["number"]), "inside")
+    return project_page(request, project, "inside", candidate=candidate, found=found)
+
+
+def look_into(request: Request, project: Project, form: FormData) -> Response:
+    """Look into a candidate, at one of its classes."""
+    number, class_number = text_of(form, "candidate"), text_of(form, "class") or "1"
+    if not (number.isdigit() and class_number.isdigit()):
+        raise InputError("there is no such class")
+    start(request, project, "inside", number=int(number), class_number=int(class_number))
+    return back(request, "inside", anchor="class")
+
+
+SCREEN = Screen("inside", show, {"class": look_into})

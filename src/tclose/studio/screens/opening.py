@@ -1,0 +1,127 @@
+"""Open: a path, a dropped file, a built-in example or a recent project; then the first rows of the table."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from tclose import steps
+from tclose.errors import InputError
+from tclose.policy.source import DATES, source_settings
+from tclose.studio.catalogue import LANGUAGES
+from tclose.studio.pages import LANGUAGE, back, page, project_page
+from tclose.studio.project import PRIVATE_FILE, Project
+from tclose.studio.screens.base import Screen, start, text_of
+
+if TYPE_CHECKING:
+    from tclose.studio.server import Studio
+
+EXAMPLE_ROWS, EXAMPLE_SEED = 2000, 7
+SOURCE_KEYS = ("encoding", "separator", "decimal", "thousands", "dates", "sheet")
+MARKS = {"tab": "\t", "space": " "}  # which no form can show
+CHOICES = {
+    "encoding": ("utf-8", "windows-1252", "utf-16"),
+    "separator": (",", ";", "tab", "|"),
+    "decimal": (".", ","),
+    "thousands": (".", ",", "space", "'"),
+    "dates": DATES,
+}
+
+
+def show_start(request: Request) -> Response:
+    """Show where to begin."""
+    studio: Studio = request.app.state.studio
+    recent = [(project.key, project.about["name"]) for project in studio.home.recent()]
+    return page(request, "start.html", recent=recent)
+
+
+def show(request: Request, project: Project) -> Response:
+    """Show the table's first rows; where nobody has looked at it yet, look."""
+    process = request.app.state.studio.jobs.of(project.folder)
+    tried = process.current is not None and process.current.kind == "look"
+    if project.result("look") is None and not tried:
+        start(request, project, "look")
+    said = {**project.settings.get("source", {})}
+    names = {mark: name for name, mark in MARKS.items()}
+    said |= {name: names.get(said[name], said[name]) for name in ("separator", "thousands") if name in said}
+    return project_page(request, project, "open", said=said, choices=CHOICES)
+
+
+def open_path(studio: Studio, path: str) -> Project:
+    """Begin a project with a file of this machine."""
+    found = Path(path).expanduser()
+    if not path.strip() or not found.is_file():
+        raise InputError("there is no such file on this machine")
+    return studio.home.new(found.name, str(found.resolve()))
+
+
+def by_path(request: Request, form: FormData) -> Response:
+    """Open a file by its path."""
+    project = open_path(request.app.state.studio, text_of(form, "path"))
+    return RedirectResponse(f"/p/{project.key}/open", 303)
+
+
+def upload(request: Request, form: FormData) -> Response:
+    """Open a file that was dropped or chosen: the project keeps a copy."""
+    given = form.get("table")
+    if not isinstance(given, UploadFile) or not given.filename:
+        raise InputError("choose a file first")
+    name = Path(given.filename.replace("\\", "/")).name.lstrip(".")[:120] or "table"
+    project = request.app.state.studio.home.new(name, name)
+    with os.fdopen(os.open(project.folder / "source" / name, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE), "wb") as file:
+        shutil.copyfileobj(given.file, file, 1 << 20)
+    return RedirectResponse(f"/p/{project.key}/open", 303)
+
+
+def example(request: Request, form: FormData) -> Response:
+    """Open the invented hospital table."""
+    project = request.app.state.studio.home.new("hospital.csv", "hospital.csv")
+    steps.write_example(project.folder / "source", rows=EXAMPLE_ROWS, seed=EXAMPLE_SEED)
+    return RedirectResponse(f"/p/{project.key}/open", 303)
+
+
+def delete(request: Request, form: FormData) -> Response:
+    """Delete a project with its copies of raw data."""
+    studio: Studio = request.app.state.studio
+    project = studio.home.project(text_of(form, "project"))
+    studio.jobs.of(project.folder).close()
+    studio.home.forget(project)
+    return RedirectResponse("/", 303)
+
+
+def language(request: Request, form: FormData) -> Response:
+    """Choose the language of the studio."""
+    chosen, to = text_of(form, "language"), text_of(form, "path")
+    answer = RedirectResponse(to if to.startswith("/") and not to.startswith("//") else "/", 303)
+    if chosen in LANGUAGES:
+        answer.set_cookie(LANGUAGE, chosen, httponly=True, samesite="strict")
+    return answer
+
+
+def look_again(request: Request, project: Project, form: FormData) -> Response:
+    """Read the table again."""
+    start(request, project, "look")
+    return back(request, "open")
+
+
+def set_source(request: Request, project: Project, form: FormData) -> Response:
+    """Say how the file is written, and read it so."""
+    said = {name: text_of(form, name) for name in SOURCE_KEYS if text_of(form, name)}
+    marks = {"separator": MARKS, "thousands": MARKS}
+    source = {name: marks.get(name, {}).get(value, value) for name, value in said.items()}
+    source_settings(source, "source")  # a mistake is said at once
+    with project.lock:
+        others = {name: value for name, value in project.settings.items() if name != "source"}
+        project.change({**others, **({"source": source} if source else {})})
+    start(request, project, "look")
+    return back(request, "open")
+
+
+ACTIONS: dict[str, Any] = {"/open": by_path, "/example": example, "/delete": delete, "/language": language}
+SCREEN = Screen("open", show, {"again": look_again, "source": set_source})

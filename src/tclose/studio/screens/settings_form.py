@@ -1,0 +1,40 @@
+"""One setting of one column, as the forms of two screens send it."""
+
+from __future__ import annotations
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tclose.errors import InputError
+from tclose.studio.pages import back
+from tclose.studio.project import Project
+from tclose.studio.screens.base import text_of
+from tclose.studio.settings import with_k, with_setting
+
+
+def column_at(project: Project, role: str, form: FormData) -> str:
+    """Return the column that a form means by its place among those of its role."""
+    place, columns = text_of(form, "place"), [str(name) for name in project.settings.get(role, {})]
+    if not place.isdigit() or int(place) >= len(columns):
+        raise InputError("there is no such column")
+    return columns[int(place)]
+
+
+def set_column(role: str, allowed: frozenset[str], request: Request, project: Project, form: FormData) -> Response:
+    """Take over every setting that a form gives for one column."""
+    column = column_at(project, role, form)
+    with project.lock:
+        settings = project.settings
+        for name in form:
+            if name in allowed:
+                settings = with_setting(settings, role, column, name, text_of(form, name))
+        project.change(settings)
+    return back(request, role, anchor=f"column-{text_of(form, 'place')}")
+
+
+def set_k(request: Request, project: Project, form: FormData) -> Response:
+    """Set the smallest class."""
+    with project.lock:
+        project.change(with_k(project.settings, text_of(form, "k")))
+    return back(request, "quasi")

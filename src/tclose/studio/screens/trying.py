@@ -1,0 +1,48 @@
+"""Try: releases are made in the background and kept as candidates, side by side."""
+
+from __future__ import annotations
+
+import shutil
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tclose import steps
+from tclose.errors import InputError
+from tclose.studio.pages import back, project_page
+from tclose.studio.project import Project
+from tclose.studio.screens.base import Screen, start, text_of
+
+EFFORTS = ("fast", "balanced", "best")
+
+
+def show(request: Request, project: Project) -> Response:
+    """Show what can be tried, and what was."""
+    if project.result("look") is None:
+        return back(request, "open")
+    shown = {"methods": list(steps.methods()), "efforts": EFFORTS, "default": steps.DEFAULT_METHOD}
+    candidates = project.candidates()
+    return project_page(request, project, "try", candidates=candidates, fingerprint=project.fingerprint, **shown)
+
+
+def attempt(request: Request, project: Project, form: FormData) -> Response:
+    """Make a release with the chosen method."""
+    method, effort = text_of(form, "method"), text_of(form, "effort")
+    if method not in steps.methods() or effort not in EFFORTS:
+        raise InputError("choose a method and an effort")
+    project.policy  # noqa: B018 - what is left to choose is said before the work
+    start(request, project, "try", method=method, effort=effort if method == steps.DEFAULT_METHOD else None)
+    return back(request, "try")
+
+
+def remove(request: Request, project: Project, form: FormData) -> Response:
+    """Delete a candidate."""
+    number = text_of(form, "number")
+    if not number.isdigit():
+        raise InputError("there is no such candidate")
+    shutil.rmtree(project.candidate(int(number)))
+    return back(request, "try")
+
+
+SCREEN = Screen("try", show, {"run": attempt, "remove": remove})

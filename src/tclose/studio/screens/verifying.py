@@ -1,0 +1,40 @@
+"""Verify: a release and its certificate, judged again; the original is not needed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tclose.errors import InputError
+from tclose.studio.pages import back, project_page
+from tclose.studio.project import PRIVATE_FOLDER, Project
+from tclose.studio.screens.base import Screen, start
+
+
+def show(request: Request, project: Project) -> Response:
+    """Show what verification found."""
+    return project_page(request, project, "verify", found=project.result("verified"))
+
+
+def verify(request: Request, project: Project, form: FormData) -> Response:
+    """Verify two files that were dropped here."""
+    folder = project.folder / "results" / "dropped"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=PRIVATE_FOLDER)
+    paths = {}
+    for name in ("release", "certificate"):
+        given = form.get(name)
+        if not isinstance(given, UploadFile) or not given.filename:
+            raise InputError("choose a release and its certificate")
+        paths[name] = folder / (Path(given.filename.replace("\\", "/")).name.lstrip(".")[:120] or name)
+        with paths[name].open("xb") as file:
+            shutil.copyfileobj(given.file, file, 1 << 20)
+    start(request, project, "verify", **{name: str(path) for name, path in paths.items()}, name="verified")
+    return back(request, "verify")
+
+
+SCREEN = Screen("verify", show, {"run": verify})

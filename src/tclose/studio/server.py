@@ -1,0 +1,225 @@
+"""The studio as a web application, and the server that runs it on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import webbrowser
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from jinja2 import Environment
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from tclose.errors import TcloseError
+from tclose.studio.home import Home
+from tclose.studio.jobs import Jobs
+from tclose.studio.pages import back, environment, page
+from tclose.studio.project import Project
+from tclose.studio.safety import Guard, Keys
+from tclose.studio.screens import SCREENS
+from tclose.studio.screens.base import Screen
+from tclose.studio.work import sentence
+
+UPLOAD = "/upload"
+LOCAL = "127.0.0.1"
+HEARTBEAT = 10.0  # seconds after which a page hears of a job in any case
+
+
+@dataclass(frozen=True)
+class Studio:
+    """Everything that the screens share."""
+
+    home: Home
+    jobs: Jobs
+    keys: Keys
+    templates: Environment
+    screens: tuple[Screen, ...] = SCREENS
+
+
+def application(studio: Studio) -> Guard:
+    """Return the whole application, behind its guard."""
+    routes = [
+        Mount("/static", StaticFiles(packages=[("tclose.studio", "static")])),
+        Route("/p/{project}/undo", changing(_undo), methods=["POST"]),
+        Route("/p/{project}/redo", changing(_redo), methods=["POST"]),
+        Route("/p/{project}/cancel", changing(_cancel), methods=["POST"]),
+        Route("/p/{project}/events", _events),
+        Route("/p/{project}/job", _job),
+        *(route for screen in SCREENS for route in _routes(screen)),
+    ]
+    from tclose.studio.screens import opening
+
+    routes += [Route("/", guarded(opening.show_start)), Route(UPLOAD, changing(opening.upload), methods=["POST"])]
+    routes += [Route(path, changing(do), methods=["POST"]) for path, do in opening.ACTIONS.items()]
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        studio.jobs.close()
+
+    made = Starlette(routes=routes, lifespan=lifespan, exception_handlers={404: _not_found, 405: _not_found})
+    made.state.studio = studio
+    return Guard(made, studio.keys, lambda path: path == UPLOAD or path.endswith("/verify/run"))
+
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def guarded(show: Callable[[Request], Any]) -> Handler:
+    """Turn mistakes into pages that say them, and keep slow work out of the server's own thread."""
+
+    @wraps(show)
+    async def shown(request: Request) -> Response:
+        try:
+            found = await run_in_threadpool(show, request)
+        except TcloseError as error:
+            return page(request, "mistake.html", status=404, sentence=sentence(error.sentence))
+        answer: Response = found
+        return answer
+
+    return shown
+
+
+def changing(change: Callable[[Request, Any], Any]) -> Handler:
+    """Accept a change: its form must carry the studio's own token."""
+
+    @wraps(change)
+    async def changed(request: Request) -> Response:
+        form = await request.form(max_files=2, max_fields=200)
+        studio: Studio = request.app.state.studio
+        given = request.headers.get("x-form-token") or form.get("form_token")
+        if given != studio.keys.form:
+            return page(request, "mistake.html", status=403, sentence="This form is not the studio's own.")
+        try:
+            answer: Response = await run_in_threadpool(change, request, form)
+        except TcloseError as error:
+            screen = request.path_params.get("screen")
+            if screen is None or "project" not in request.path_params:
+                return page(request, "mistake.html", status=400, sentence=sentence(error.sentence))
+            return back(request, screen, said=sentence(error.sentence))
+        finally:
+            await form.close()
+        return answer
+
+    return changed
+
+
+def project_of(request: Request) -> Project:
+    """Return the project that an address names."""
+    studio: Studio = request.app.state.studio
+    return studio.home.project(request.path_params["project"])
+
+
+def _routes(screen: Screen) -> list[Route]:
+    def show(request: Request) -> Response:
+        return screen.show(request, project_of(request))
+
+    def acting(do: Callable[..., Response]) -> Callable[[Request, Any], Response]:
+        def act(request: Request, form: Any) -> Response:
+            request.path_params["screen"] = screen.name
+            return do(request, project_of(request), form)
+
+        return act
+
+    own = f"/p/{{project}}/{screen.name}"
+    actions = [Route(f"{own}/{name}", changing(acting(do)), methods=["POST"]) for name, do in screen.actions.items()]
+    return [Route(own, guarded(show)), *actions]
+
+
+def _undo(request: Request, form: Any) -> Response:
+    project_of(request).undo()
+    return back(request, _screen(form))
+
+
+def _redo(request: Request, form: Any) -> Response:
+    project_of(request).redo()
+    return back(request, _screen(form))
+
+
+def _cancel(request: Request, form: Any) -> Response:
+    studio: Studio = request.app.state.studio
+    process = studio.jobs.of(project_of(request).folder)
+    if process.current is not None:
+        process.cancel(process.current)
+    return back(request, _screen(form))
+
+
+def _screen(form: Any) -> str:
+    """Return the screen to go back to; a name that no screen has leads to the first."""
+    asked = form.get("screen", "")
+    return asked if asked in {screen.name for screen in SCREENS} else SCREENS[0].name
+
+
+async def _job(request: Request) -> Response:
+    """Say how far the current job is."""
+    try:
+        process = request.app.state.studio.jobs.of(project_of(request).folder)
+    except TcloseError:
+        return JSONResponse({"job": None}, 404)
+    return JSONResponse({"job": None} if process.current is None else process.current.to_dict())
+
+
+async def _events(request: Request) -> Response:
+    """Tell a page how far a job is, until it ends."""
+    try:
+        process = request.app.state.studio.jobs.of(project_of(request).folder)
+    except TcloseError:
+        return Response(status_code=404)
+
+    async def told() -> AsyncIterator[str]:
+        job = process.current
+        while job is not None:
+            yield f"data: {json.dumps(job.to_dict())}\n\n"
+            if not job.running or await request.is_disconnected():
+                return
+            await asyncio.to_thread(process.changes, job, HEARTBEAT)
+
+    return StreamingResponse(told(), media_type="text/event-stream")
+
+
+async def _not_found(request: Request, _: Exception) -> Response:
+    return page(request, "mistake.html", status=404, sentence="There is no such page.")
+
+
+def serve(
+    table: Path | None, *, project: Path | None, port: int, browser: bool, announce: Callable[[str], None]
+) -> None:
+    """Serve the studio until it is stopped; `announce` is told its address once it answers."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((LOCAL, port))
+        studio = Studio(Home(), Jobs(), Keys(listening.getsockname()[1]), environment())
+        entrance = studio.keys.address
+        if project is not None:
+            studio.home.at(project, table=table)
+        elif table is not None:
+            from tclose.studio.screens.opening import open_path
+
+            open_path(studio, str(table))
+        settings = uvicorn.Config(application(studio), log_level="critical", access_log=False, lifespan="on")
+        server = uvicorn.Server(settings)
+        threading.Thread(target=_announced, args=(server, entrance, browser, announce), daemon=True).start()
+        server.run(sockets=[listening])
+
+
+def _announced(server: uvicorn.Server, address: str, browser: bool, announce: Callable[[str], None]) -> None:
+    import time
+
+    while not server.started:
+        time.sleep(0.02)
+    announce(address)
+    if browser:
+        webbrowser.open(address)

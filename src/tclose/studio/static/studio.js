@@ -1,0 +1,61 @@
+// Progress of long work, sliders, dropped files, and forms that save themselves. Everything else is plain HTML.
+"use strict";
+
+function follow(section) {
+  const events = new EventSource(section.dataset.events);
+  events.onmessage = (event) => {
+    const job = JSON.parse(event.data);
+    if (!section.isConnected) {
+      events.close();
+      return;
+    }
+    if (job.state !== "running") {
+      events.close();
+      window.location.reload();
+      return;
+    }
+    section.querySelector("progress").value = job.share;
+    section.querySelector("[data-percent]").textContent = `${Math.round(100 * job.share)} %`;
+    if (job.phase) section.querySelector("[data-phase]").textContent = job.phase;
+  };
+  window.addEventListener("pagehide", () => events.close());
+}
+
+function told(slider) {
+  const output = slider.parentElement.querySelector("output");
+  const level = Number(slider.value);
+  output.textContent = level <= 0.12 ? output.dataset.strict : level <= 0.25 ? output.dataset.middle : output.dataset.loose;
+}
+
+function slide(slider) {
+  const field = document.getElementById(slider.dataset.slider);
+  slider.addEventListener("input", () => { field.value = slider.value; told(slider); });
+  slider.addEventListener("change", () => field.form.requestSubmit());
+  field.addEventListener("input", () => { slider.value = field.value.replace(",", "."); told(slider); });
+  told(slider);
+}
+
+function drop(form) {
+  const field = form.querySelector("input[type=file]");
+  document.addEventListener("dragover", (event) => { event.preventDefault(); form.classList.add("over"); });
+  document.addEventListener("dragleave", () => form.classList.remove("over"));
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (!event.dataTransfer.files.length) return;
+    field.files = event.dataTransfer.files;
+    form.requestSubmit();
+  });
+}
+
+function prepare(root) {
+  root.querySelectorAll("[data-events]").forEach(follow);
+  root.querySelectorAll("[data-slider]").forEach(slide);
+  root.querySelectorAll("[data-drop]").forEach(drop);
+  root.querySelectorAll("form[data-auto]").forEach((form) => form.addEventListener("change", () => form.requestSubmit()));
+  root.querySelectorAll("[data-confirm]").forEach((button) => button.addEventListener("click", (event) => {
+    if (!window.confirm(button.dataset.confirm)) event.preventDefault();
+  }));
+}
+
+document.documentElement.classList.add("scripted");
+htmx.onLoad(prepare);

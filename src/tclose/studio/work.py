@@ -1,0 +1,183 @@
+"""What a project's process does: each piece of work calls a step and keeps what it returns in the project's folder."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Callable
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tclose import steps
+from tclose.policy import Policy
+from tclose.policy.source import source_settings
+from tclose.studio.project import Project, drafted, read_settings, write_whole
+from tclose.types import Progress, stretch
+from tclose.words import number, rows_in_classes
+
+ROLE_KEYS = {"identifiers", "quasi", "sensitive", "keep"}
+MOST_MOVES = 12  # that are shown
+RELEASE, CERTIFICATE, RECORD = "release.csv", "certificate.json", "record.json"
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital letter, and end with a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+
+
+def look(folder: Path, progress: Progress) -> dict[str, Any]:
+    """Look at the table, and begin a policy where there is none."""
+    project = Project(folder)
+    said = project.settings.get("source")
+    source = None if said is None else source_settings(said, "source")
+    found = steps.look(project.table, source=source, progress=progress).to_dict()
+    project.keep("look", found)
+    if not project.settings.keys() & ROLE_KEYS:
+        project.change(drafted(found))
+    return {"rows": found["rows"]}
+
+
+def check(folder: Path, progress: Progress) -> dict[str, Any]:
+    """Judge the table as it is."""
+    project = Project(folder)
+    name, policy = f"check-{project.fingerprint}", project.policy
+    result = steps.check(project.table, policy, engine="auto", progress=progress)
+    models = [
+        {
+            "attribute": finding.attribute,
+            "title": finding.title,
+            "asked": finding.asked,
+            "reached": number(finding.reached),
+            "satisfied": finding.satisfied,
+            "worst": finding.worst_class,
+            "failing": finding.failing_classes,
+        }
+        for finding in result.models
+    ]
+    told = rows_in_classes(result.rows, result.classes, smallest=result.smallest_class, withheld=result.withheld)
+    words = {"sentence": sentence(told), "notes": list(map(sentence, result.notes))}
+    project.keep(name, {**result.to_dict(), "models": models, **words})
+    return {"result": name}
+
+
+def explain(folder: Path, progress: Progress, *, attribute: str, class_number: int) -> dict[str, Any]:
+    """Explain how far one class is from the table, for one attribute."""
+    project = Project(folder)
+    found = steps.explain(
+        project.table, project.policy, attribute=attribute, class_number=class_number, progress=progress
+    )
+    moves = [move.to_dict() for move in (found.moves_between_bins if found.grouped else found.moves)]
+    figures = [{**move, "mass": float(Fraction(move["mass"])), "cost": float(Fraction(move["cost"]))} for move in moves]
+    costliest = sorted(figures, key=lambda move: -move["cost"])
+    project.keep(f"explain-{project.fingerprint}", {**found.to_dict(), "moves": costliest[:MOST_MOVES]})
+    return {"attribute": attribute, "number": class_number}
+
+
+def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None) -> dict[str, Any]:
+    """Make a release and keep it as a candidate."""
+    project = Project(folder)
+    policy, fingerprint, place = project.policy, project.fingerprint, project.new_candidate()
+    options = steps.method_options(method, {} if effort is None else {"effort": effort})
+    try:
+        published = steps.anonymize(
+            project.table,
+            policy,
+            out=place / RELEASE,
+            certificate=place / CERTIFICATE,
+            record=place / RECORD,
+            method=method,
+            options=options,
+            engine="auto",
+            progress=stretch(progress, 0.0, 0.9),
+        )
+        progress(0.9, "looking at the release")
+        told = {
+            **published.to_dict(),
+            "release": RELEASE,
+            "fingerprint": fingerprint,
+            "effort": effort,
+            "nothing": published.exposed.nothing,
+        }
+        (place / RELEASE).chmod(0o600)
+        (place / CERTIFICATE).chmod(0o600)
+        write_whole(place / "policy.toml", (project.folder / "policy.toml").read_text())
+        write_whole(place / "result.json", json.dumps(told))
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    return {"candidate": int(place.name)}
+
+
+def attack(folder: Path, progress: Progress, *, number: int) -> dict[str, Any]:
+    """Attack a candidate."""
+    project = Project(folder)
+    place = project.candidate(number)
+    found = steps.attack(place / RELEASE, original=project.table, policy=_policy_of(place, project), progress=progress)
+    write_whole(place / "attack.json", json.dumps(found.to_dict()))
+    return {"candidate": number}
+
+
+def inside(folder: Path, progress: Progress, *, number: int, class_number: int) -> dict[str, Any]:
+    """Look into the classes of a candidate."""
+    project = Project(folder)
+    place = project.candidate(number)
+    policy = _policy_of(place, project)
+    found = steps.look_inside(place / RELEASE, policy, class_number=class_number, progress=progress)
+    write_whole(place / "inside.json", json.dumps(found.to_dict()))
+    return {"candidate": number}
+
+
+def publish(
+    folder: Path, progress: Progress, *, number: int, suffix: str, report: bool, key: str, valid_until: str
+) -> dict[str, Any]:
+    """Repeat a candidate from its record into the folder of published files, with its certificate and a page."""
+    project = Project(folder)
+    place, made = project.candidate(number), project.folder / "release"
+    until = date.fromisoformat(valid_until) if valid_until else None
+    endorsement = steps.endorsement(key=key or None, valid_until=until)
+    for old in made.iterdir():
+        old.unlink()
+    out, page = made / f"release.{suffix}", made / "report.html" if report else None
+    published = steps.anonymize(
+        project.table,
+        _policy_of(place, project),
+        out=out,
+        certificate=made / CERTIFICATE,
+        report=page,
+        public=True,
+        replay=place / RECORD,
+        endorsement=endorsement,
+        progress=progress,
+    )
+    policy, record = (shlex.quote(str(path)) for path in (place / "policy.toml", place / RECORD))
+    same = f"tclose anonymize {shlex.quote(str(project.table))} --policy {policy} --replay {record} --out {out.name}"
+    project.keep("published", {"candidate": number, "files": [path.name for path in published.files], "command": same})
+    return {"candidate": number}
+
+
+def verify(folder: Path, progress: Progress, *, release: str, certificate: str, name: str) -> dict[str, Any]:
+    """Verify a release that was dropped here, or one that was published."""
+    project = Project(folder)
+    found = steps.verify(release, certificate, engine="auto", progress=progress)
+    project.keep(name, found.to_dict())
+    return {"result": name}
+
+
+def _policy_of(place: Path, project: Project) -> Policy:
+    """Return the policy of a candidate; the files that it names lie in the project."""
+    return Policy.from_dict(read_settings(place / "policy.toml"), folder=project.folder)
+
+
+WORK: dict[str, Callable[..., dict[str, Any]]] = {
+    "look": look,
+    "check": check,
+    "explain": explain,
+    "try": attempt,
+    "attack": attack,
+    "inside": inside,
+    "publish": publish,
+    "verify": verify,
+}

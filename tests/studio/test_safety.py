@@ -1,0 +1,154 @@
+"""Who may speak to the studio: hostile requests, each through the real server."""
+
+from __future__ import annotations
+
+import http.client
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tclose.studio.safety import HEADERS
+from tclose.studio.screens import SCREENS
+
+from .conftest import Running
+
+
+class Browser:
+    """Sends single requests, with whatever headers a test wants."""
+
+    def __init__(self, studio: Running) -> None:
+        self.studio = studio
+        self.host = studio.origin.removeprefix("http://")
+
+    def ask(self, method: str, path: str, form: dict[str, str] | None = None, **headers: str | None) -> Any:
+        port = int(self.host.partition(":")[2])
+        cookie = f"tclose-{port}={self.studio.token}"
+        usual: dict[str, str | None] = {"Host": self.host, "Cookie": cookie}
+        if method == "POST":
+            usual |= {"Origin": self.studio.origin, "Content-Type": "application/x-www-form-urlencoded"}
+        sent = {**usual, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        body = urlencode(form or {}).encode()
+        for name, value in sent.items():
+            if value is not None:
+                connection.putheader(name, value)
+        if method == "POST" and "Content-Length" not in sent:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body if method == "POST" else None)
+        answer = connection.getresponse()
+        answer.text = answer.read().decode()  # type: ignore[attr-defined]
+        connection.close()
+        return answer
+
+    @property
+    def form_token(self) -> str:
+        return str(self.ask("GET", "/").text.partition('X-Form-Token": "')[2].partition('"')[0])
+
+    def post(self, to: str, /, **form: str) -> Any:
+        return self.ask("POST", to, {"form_token": self.form_token, **form})
+
+
+@pytest.fixture
+def browser(studio: Running) -> Browser:
+    return Browser(studio)
+
+
+def test_only_our_own_pages_are_answered(browser: Browser, tmp_path: Path) -> None:
+    port = browser.host.partition(":")[2]
+    assert browser.ask("GET", "/").status == 200
+    assert browser.ask("GET", "/", Host=f"localhost:{port}", Cookie=None).status == 403
+    for hostile in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{int(port) + 1}", ""):
+        assert browser.ask("GET", "/", Host=hostile).status == 403, hostile
+    for cookie in (None, "", f"tclose-{port}=guess", "x" * 5000, f"tclose-{port}"):
+        assert browser.ask("GET", "/", Cookie=cookie).status == 403
+    assert browser.ask("GET", "/", Origin="http://evil.example").status == 403
+    token = browser.form_token
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    good = {"form_token": token, "path": str(tmp_path / "t.csv")}
+    for origin in (None, "null", "http://evil.example", f"https://127.0.0.1:{port}"):
+        assert browser.ask("POST", "/open", good, Origin=origin).status == 403, origin
+    assert browser.ask("POST", "/open", good, Sec_Fetch_Site="cross-site").status == 403
+    assert browser.ask("POST", "/open", good).status == 303
+
+
+def test_the_entrance_needs_the_token(browser: Browser) -> None:
+    assert browser.ask("GET", "/?token=wrong", Cookie=None).status == 403
+    answer = browser.ask("GET", f"/?token={browser.studio.token}", Cookie=None)
+    assert answer.status == 200
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(answer.headers["set-cookie"].split("; "))
+
+
+def test_every_answer_has_the_headers_that_protect_it(browser: Browser) -> None:
+    for path, cookie in (
+        ("/", None),
+        ("/", "wrong"),
+        ("/static/studio.css", None),
+        ("/nothing", None),
+        ("/p/none/open", None),
+    ):
+        headers = {} if cookie is None else {"Cookie": cookie}
+        answer = browser.ask("GET", path, **headers)
+        for name, value in HEADERS.items():
+            assert answer.headers[name] == value, (path, name)
+        assert "access-control-allow-origin" not in answer.headers
+    page = browser.ask("GET", "/").text
+    assert " style=" not in page
+    assert "<script>" not in page
+    assert " onclick" not in page
+
+
+def test_every_change_needs_the_token_of_its_form(browser: Browser) -> None:
+    made = browser.post("/example")
+    project = made.headers["location"].split("/")[2]
+    paths = ["/open", "/example", "/delete", "/language", "/upload"]
+    paths += [f"/p/{project}/{screen.name}/{action}" for screen in SCREENS for action in screen.actions]
+    paths += [f"/p/{project}/{name}" for name in ("undo", "redo", "cancel")]
+    for path in paths:
+        for token in ("", "wrong"):
+            answer = browser.ask("POST", path, {"form_token": token, "project": project})
+            assert answer.status == 403, path
+        assert browser.ask("GET", path).status in (404, 405), path
+    assert browser.ask("GET", f"/p/{project}/open").status == 200
+
+
+@pytest.mark.parametrize("key", ["..", "%2e%2e", "..%2f..%2fetc", "x/../../etc", "%00", "a" * 3000, "studio"])
+def test_a_project_is_never_a_path(browser: Browser, key: str) -> None:
+    for screen in ("open", "columns", "publish?file=/etc/passwd", "events", "job"):
+        assert browser.ask("GET", f"/p/{key}/{screen}").status in (403, 404)
+
+
+def test_files_are_those_of_the_release_folder(browser: Browser) -> None:
+    project = browser.post("/example").headers["location"].split("/")[2]
+    for name in ("/etc/passwd", "../project.json", "..%2fproject.json", "project.json", "%00"):
+        assert browser.ask("GET", f"/p/{project}/publish?file={name}").status == 404
+    for name in ("../project.py", "..%2fproject.py", "%2e%2e/worker.py"):
+        assert browser.ask("GET", f"/static/{name}").status in (403, 404)
+
+
+def test_what_is_too_large_is_refused(browser: Browser) -> None:
+    assert browser.ask("POST", "/open", {}, Content_Length=str(2 << 20)).status == 413
+    assert browser.ask("POST", "/upload", {}, Content_Length=str(3 << 30)).status == 413
+    assert browser.ask("POST", "/open", {}, Content_Length="-1").status in (400, 413)
+    assert browser.ask("POST", "/open", {}, Transfer_Encoding="chunked", Content_Length=None).status in (400, 413)
+
+
+def test_language_does_not_lead_elsewhere(browser: Browser) -> None:
+    for to in ("//evil.example", "https://evil.example", "javascript:alert(1)", "/\\evil.example"):
+        location = browser.post("/language", language="de", path=to).headers["location"]
+        assert location == "/" or location.startswith("/%5C"), location
+
+
+def test_nothing_of_a_table_is_printed(studio: Running, tmp_path: Path) -> None:
+    browser = Browser(studio)
+    (tmp_path / "t.csv").write_text("name,pay\nWilhelmina Zanzibar,4711\nB,5\n")
+    assert browser.post("/open", path=str(tmp_path / "t.csv")).status == 303
+    assert browser.post("/open", path="/nothing/there").status == 400
+    assert browser.ask("GET", "/p/none/open").status == 404
+    studio.process.terminate()
+    out, error = studio.process.communicate(timeout=60)
+    assert out == ""
+    assert "Zanzibar" not in error
+    assert studio.token not in error

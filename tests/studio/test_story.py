@@ -1,0 +1,173 @@
+"""The whole story in a real browser: from a file to a verified release, found by role and label, not by CSS.
+
+Every request that does not go to the studio fails the test, and so does every message on the console.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tclose.examples import hospital
+
+from .conftest import Running, start, stop
+
+playwright = pytest.importorskip("playwright.sync_api", reason="install it with: pip install playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="install it with: sudo apt-get install -y chromium")
+PATIENCE = 240_000  # milliseconds for anything that computes
+FLAGS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+class Visitor:
+    """A browser at a studio, and what went wrong in it."""
+
+    def __init__(self, context: Any, studio: Running) -> None:
+        self.studio, self.wrong = studio, list[str]()
+        self.page = context.new_page()
+        self.page.set_default_timeout(PATIENCE)
+        self.page.on(
+            "console", lambda said: self.wrong.append(said.text) if said.type in ("error", "warning") else None
+        )
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("request", self._asked)
+        self.page.on(
+            "response", lambda got: self.wrong.append(f"{got.status} {got.url}") if got.status >= 400 else None
+        )
+        self.page.goto(studio.address)
+        self.page.get_by_role("heading", name="Which table has to leave the house?").wait_for()
+
+    def _asked(self, request: Any) -> None:
+        if not request.url.startswith(self.studio.origin):
+            self.wrong.append(f"asked for {request.url}")
+
+    def button(self, name: str) -> Any:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def go(self, name: str) -> None:
+        self.page.get_by_role("navigation", name="Steps").get_by_role("link", name=name, exact=True).click()
+
+    def heading(self, name: str) -> Any:
+        return self.page.get_by_role("heading", name=name)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visitor(chromium: Any, studio: Running) -> Iterator[Visitor]:
+    context = chromium.new_context(locale="en-US")
+    yield Visitor(context, studio)
+    context.close()
+
+
+def table_of(folder: Path, rows: int = 300) -> Path:
+    hospital(rows, seed=3).select("name", "zip", "age", "sex", "ldl", "diagnosis").write_csv(folder / "patients.csv")
+    return folder / "patients.csv"
+
+
+def test_from_a_file_to_a_verified_release(visitor: Visitor, tmp_path: Path) -> None:
+    page = visitor.page
+    page.get_by_label("Table").set_input_files(table_of(tmp_path))
+    visitor.button("Open the file").click()
+    visitor.heading("This is your table").wait_for()
+    page.get_by_role("link", name="Yes: choose what each column is").click()
+    page.get_by_role("group", name="Role of sex").get_by_label("Keep").check()
+    page.get_by_role("group", name="Role of sex").get_by_label("Quasi-identifier").check()
+    visitor.go("Sensitive")
+    for name in ("ldl", "diagnosis"):
+        field = page.get_by_role("region", name=name).get_by_role("textbox", name="t", exact=True)
+        field.fill("0,4")
+        field.press("Enter")
+        page.get_by_text(f"sensitive.{name}:").wait_for(state="detached")
+    visitor.go("Risk today")
+    visitor.button("Judge the table").click()
+    page.get_by_text("The table must not be published as it is.").wait_for()
+    page.get_by_role("button", name="Why does ldl fail?").click()
+    visitor.heading("against the whole table: ldl").wait_for()
+    visitor.go("Try")
+    page.get_by_label("Effort").select_option("fast")
+    visitor.button("Make a release").click()
+    page.get_by_role("region", name="Candidates, the newest first").wait_for()
+    visitor.go("Look")
+    visitor.button("Show the classes").click()
+    page.get_by_role("region", name="Rows of this class").wait_for()
+    visitor.go("Publish")
+    visitor.button("Publish").click()
+    visitor.heading("Published files").wait_for()
+    files = {}
+    for name in ("release.csv", "certificate.json"):
+        with page.expect_download() as download:
+            page.get_by_role("link", name=name).click()
+        files[name] = tmp_path / name
+        download.value.save_as(files[name])
+    visitor.go("Verify")
+    page.get_by_label("Release").set_input_files(files["release.csv"])
+    page.get_by_label("Certificate").set_input_files(files["certificate.json"])
+    visitor.button("Verify").click()
+    page.get_by_text("The release holds what its certificate says.").wait_for()
+    assert visitor.wrong == []
+
+
+def test_nothing_is_lost_when_the_studio_is_killed(chromium: Any, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    first = start(home)
+    context = chromium.new_context(locale="en-US")
+    visitor = Visitor(context, first)
+    visitor.page.get_by_label("Path").fill(str(table_of(tmp_path, 100)))
+    visitor.button("Open the path").click()
+    visitor.page.get_by_role("link", name="Yes: choose what each column is").click()
+    visitor.page.get_by_role("group", name="Role of zip").get_by_label("Leave out").check()
+    visitor.page.get_by_role("button", name="Undo").wait_for()
+    visitor.button("Undo").click()
+    playwright.expect(visitor.button("Redo")).to_be_enabled()
+    first.process.kill()
+    first.process.communicate(timeout=60)
+    second = start(home)
+    try:
+        again = Visitor(context, second)
+        again.page.get_by_role("link", name="patients.csv").click()
+        again.go("Columns")
+        assert again.page.get_by_role("group", name="Role of zip").get_by_label("Quasi-identifier").is_checked()
+        again.button("Redo").click()
+        playwright.expect(again.button("Redo")).to_be_disabled()
+        assert again.page.get_by_role("group", name="Role of zip").get_by_label("Leave out").is_checked()
+        assert again.wrong == []
+    finally:
+        context.close()
+        stop(second)
+
+
+HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}'
+
+
+def test_hostile_names_and_cells_are_shown_as_they_are(visitor: Visitor, tmp_path: Path) -> None:
+    quoted = HOSTILE.replace('"', '""')
+    rows = "\n".join(f'"{quoted}",{n},"{quoted}"' for n in range(20))
+    table = tmp_path / "'onload=alert(3)<b>.csv"
+    table.write_text(f'"{quoted}",pay,"x{quoted}"\n{rows}\n')
+    visitor.page.on("dialog", lambda dialog: visitor.wrong.append("a dialog"))
+    visitor.page.get_by_label("Table").set_input_files(table)
+    visitor.button("Open the file").click()
+    visitor.heading("This is your table").wait_for()
+    for screen in ("Columns", "Quasi-identifiers", "Sensitive", "Risk today", "Try", "Publish", "Verify", "Open"):
+        visitor.go(screen)
+        visitor.page.wait_for_load_state()
+        assert "49<" not in visitor.page.content()
+    assert visitor.page.locator("img").count() == 0
+    assert visitor.wrong == []
