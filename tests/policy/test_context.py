@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose import Policy, PolicyError
@@ -58,6 +58,7 @@ def test_python_gives_the_same() -> None:
     assert with_context(review_date=datetime(2027, 1, 1, 12)).context == Context(review_date=date(2027, 1, 1))
 
 
+@settings(deadline=None, max_examples=20)
 @given(text=st.text(max_size=50))
 def test_no_sentence_leaves_a_policy(text: str) -> None:
     secret = f"secret {text} secret"
