@@ -155,7 +155,7 @@ def test_a_register_of_the_policy(call: Run, folder: Path) -> None:
     done = call("--profile", "iso27559", "--json")
     assert done.status == 0, done.err
     by_name = {each["name"]: each for each in json.loads(done.out)["profile"]["requirements"]}
-    assert "of the population of 60 that the policy names" in by_name["sample_risk"]["answer"]
+    assert "of the 60 rows of the population that the policy names" in by_name["sample_risk"]["answer"]
 
 
 def test_a_real_process(process: Run, call: Run) -> None:

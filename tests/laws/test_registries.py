@@ -23,11 +23,12 @@ from tclose.measure.attack import ATTACKS
 from tclose.measure.utility import MEASURES
 from tclose.partition import DEFAULT_METHOD, METHODS, method_and_options, method_named
 from tclose.partition.options import checked
-from tclose.policy import Policy, Sensitive
+from tclose.policy import PROFILES, Policy, Sensitive
 from tclose.privacy import KAnonymity, Model, Rule, models_of
 from tclose.privacy.registry import MODELS
 from tclose.release.formats import FORMATS, OutputFormat, format_of
 from tclose.release.layouts import LAYOUTS, layout_of
+from tclose.report.profiles import BY_NAME
 from tclose.table.sources import SOURCES, parse
 from tclose.table.sources.base import Source
 
@@ -328,6 +329,15 @@ def test_what_a_format_writes_can_be_read_back(kind: OutputFormat) -> None:
 def test_a_source_has_a_name_and_a_reader(source: Source) -> None:
     assert source.name
     assert callable(source.read)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_profile_says_what_it_is_and_which_text_was_read(name: str) -> None:
+    profile = BY_NAME[name]
+    assert profile.name == name
+    assert profile.title
+    assert "read" in profile.read or "Written from copies of the text" in profile.read
+    assert callable(profile.require)
 
 
 def test_only_the_last_source_takes_any_file() -> None:

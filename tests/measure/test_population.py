@@ -45,7 +45,7 @@ def test_the_risk_of_a_sample_is_the_mean_of_its_distribution(rows: int, p: floa
     assert journalist_by_sample(np.array([rows]), p)[0] == pytest.approx(mean_of_inverse(rows, p), rel=1e-7)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(sizes=SIZES, p=st.floats(1e-6, 1.0))
 def test_a_sample_hides_people(sizes: Ints, p: float) -> None:
     """Not knowing who was sampled never helps an adversary, and everyone sampled is the prosecutor's case."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
+from dataclasses import fields
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose import Policy, PolicyError
@@ -56,6 +58,7 @@ def test_python_gives_the_same() -> None:
     assert with_context(review_date=datetime(2027, 1, 1, 12)).context == Context(review_date=date(2027, 1, 1))
 
 
+@settings(deadline=None, max_examples=20)
 @given(text=st.text(max_size=50))
 def test_no_sentence_leaves_a_policy(text: str) -> None:
     secret = f"secret {text} secret"
@@ -116,3 +119,21 @@ def test_policies_with_fewer_columns_can_be_derived() -> None:
     assert group_policy(policy, "group").context == policy.context
     assert projection_policy(policy, [], first=True).context == policy.context
     assert scaled(k_alone(policy, 2), Fraction(1, 2)).context == policy.context
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "profiles.md").read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_docs_is_read() -> None:
+    example = "\n".join(line[4:] for line in PAGE.splitlines() if line.startswith("    "))
+    given = tomllib.loads(example[example.index("[context]") :])
+    columns = {"quasi": ["age", "zip"], "sensitive": {"ldl": {"t": 0.2}}}
+    context = Policy.from_dict({**columns, **given}).context
+    assert context is not None
+    assert context.sign_off == SignOff("A. Steward", date(2026, 11, 16))
+
+
+def test_the_docs_explain_every_key() -> None:
+    assert [
+        each.name for each in fields(Context) if f"`{each.name}`" not in PAGE and f"context.{each.name}" not in PAGE
+    ] == []

@@ -214,7 +214,7 @@ def test_several_tables_count_with_the_worst(evidence: Evidence) -> None:
 def test_a_register_gives_a_k_map(evidence: Evidence) -> None:
     counts = PresenceCounts(np.array([4, 6]), np.array([40, 12]), 3, 55)
     answer = of(filled(evidence, "iso27559", FULL, register=counts), "sample_risk").answer
-    assert "at least 12 rows of the population of 55" in answer
+    assert "at least 12 of the 55 rows of the population" in answer
     assert "0.08333 for the most exposed row" in answer
 
 

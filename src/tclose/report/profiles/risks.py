@@ -61,8 +61,8 @@ def _by_register(evidence: Evidence) -> str:
     assert found is not None
     largest, share = risk.journalist(found.sizes, found.people), risk.marketer(found.sizes, found.people)
     return (
-        f"k-map: every class fits at least {counted(int(found.people.min()), 'row')} of the population of "
-        f"{found.population:,} that the policy names. Chance of a right link: {number(largest)} for the most exposed "
+        f"k-map: each class is fitted by at least {int(found.people.min()):,} of the {found.population:,} rows of the "
+        f"population that the policy names. Chance of a right link: {number(largest)} for the most exposed "
         f"row (journalist), {number(share)} on average (marketer). Lower is better."
     )
 
