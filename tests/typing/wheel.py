@@ -27,7 +27,7 @@ VERSIONS = ("3.11", "3.12", "3.13")
 SHIPPED = ("py.typed", "report/page.html", "report/style.css", "report/page.js", "examples/policy.toml",
            "examples/diagnosis.csv")  # fmt: skip
 TABLE = "age,pay\n" + "".join(f"{20 + i},{i % 4}\n" for i in range(16))
-LOWER_BOUND = re.compile(r"([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=([0-9.]+)")
+LOWER_BOUND = re.compile(r"([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=([0-9.]+)(; .*)?")
 LEFT_OUT = {"spark", "dev"}  # needs Java; is for developers, and takes the other extras again
 FOR_TESTS = ("pytest>=8", "hypothesis>=6.100", "pandas==2.2.0", "pyarrow==16.0.0", "duckdb==1.1.0")
 TESTS = (
@@ -102,7 +102,7 @@ def lowest() -> list[str]:
     matched = {bound: LOWER_BOUND.fullmatch(bound) for bound in bounds}
     if unclear := [bound for bound, found in matched.items() if found is None]:
         raise SystemExit(f"no plain lower bound: {', '.join(unclear)}")
-    return sorted({f"{found[1]}=={found[2]}" for found in matched.values() if found is not None})
+    return sorted({f"{found[1]}=={found[2]}{found[3] or ''}" for found in matched.values() if found is not None})
 
 
 def use_lowest(wheel: Path, python: str, folder: Path) -> None:
