@@ -133,4 +133,5 @@ ATTACK = Attack(
     "higher",
     run,
     cure="add rows to a release with tclose apply",
+    needs_rows=True,
 )
