@@ -77,7 +77,12 @@ def test_files_and_folders_are_attacked_as_in_memory(
 def test_what_was_left_out_is_said(made: Path, in_memory: Attacks) -> None:
     found = steps.attack(made / "r.csv", original=made / "t.csv", policy=POLICY, engine="disk").to_dict()
     (note,) = found["notes"]
-    for words in ("not run out of core", "exchange attack", "membership attack", "k-anonymous table", "memory"):
+    for words in (
+        "not run out of core",
+        "exchange, differencing and membership attacks",
+        "k-anonymous table",
+        "memory",
+    ):
         assert words in note
     assert "notes" not in in_memory.to_dict()
 

@@ -32,9 +32,10 @@ from tclose.types import Beat, Progress, Repeating, silent, stretch
 READ = 0.8  # share of the work after which all tables are read
 COMPARED = 0.9  # share after which people and classes are compared
 NAMES = ("the release", "the second release")
+LEFT_OUT = [attack.label for attack in ATTACKS if attack.needs_rows]
 NOTE = (
-    f"not run out of core: the {' and the '.join(attack.title for attack in ATTACKS if attack.needs_rows)}, which read "
-    "single rows, and the comparison with a k-anonymous table; the engine memory runs them"
+    f"not run out of core: the {', '.join(LEFT_OUT[:-1])} and {LEFT_OUT[-1]} attacks, which read single rows, and the "
+    "comparison with a k-anonymous table; the engine memory runs them"
 )
 
 
