@@ -46,7 +46,7 @@ def question(data: bytes, **said: str) -> str:
     return asked
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(NUMBERS, st.sampled_from(OTHERS))
 @example(["1234.567"], Notation(",", "."))
 @example(["1.234"], Notation(".", ","))
@@ -57,7 +57,7 @@ def test_declared_numbers_read_back(numbers: list[str], notation: Notation) -> N
     assert read.frame["pay"].to_list() == numbers
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(NUMBERS, st.sampled_from([PLAIN, *OTHERS]))
 def test_detected_numbers_are_right_or_asked_about(numbers: list[str], notation: Notation) -> None:
     """Whatever the file shows: the numbers come back, or the steward is asked, or they were plain to begin with."""
@@ -69,7 +69,7 @@ def test_detected_numbers_are_right_or_asked_about(numbers: list[str], notation:
     assert read.questions or plain or codes or [float(cell) for cell in read.frame["pay"]] == right
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.sampled_from(["3", "-0.5", "1e-3", "007", "word", "2024-01-31", "", "NA", "[1, 2]", "a b"]), min_size=1)
 )
@@ -156,14 +156,14 @@ def spelled(day: date, form: str) -> str:
     return form
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(DAY, min_size=1, max_size=6), st.sampled_from(DATES))
 def test_declared_dates_read_back(days: list[date], form: str) -> None:
     read = read_data(csv(x=["w"] * len(days), day=[spelled(d, form) for d in days]), SourceSettings(dates=(form,)))
     assert read.frame["day"].to_list() == [day.isoformat() for day in days]
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(DAY, min_size=1, max_size=6), st.sampled_from([form for form in DATES if form != "yyyymmdd"]))
 def test_detected_dates_are_right_or_asked_about(days: list[date], form: str) -> None:
     read = found(csv(x=["w"] * len(days), day=[spelled(d, form) for d in days]))

@@ -362,7 +362,7 @@ def frames(draw: st.DrawFn) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("kind", [FORMATS[0], *FORMATS[3:]], ids=lambda kind: kind.name)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(frames())
 def test_what_was_written_comes_back(kind: OutputFormat, frame: pl.DataFrame) -> None:
     for package in kind.packages:

@@ -1,7 +1,7 @@
 """Excel workbooks (.xlsx, .xlsm, .xlsb, .xls) and OpenDocument sheets (.ods), read by fastexcel.
 
 A sheet's first row that is not empty is the header. Columns of numbers, dates and truth values have these types; a
-column that mixes them is text.
+column that mixes them is text. An empty cell of text is empty text, as in CSV.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def _table(workbook: Any, sheet: str) -> pl.DataFrame:
         raise InputError(DAMAGED) from None
     if rows.height == 0:
         raise InputError("the table has a header but no rows")
-    frame = pl.DataFrame([column.alias(name) for column, name in zip(rows.iter_columns(), names, strict=True)])
-    return tidied(frame)
+    frame = tidied(pl.DataFrame([cells.alias(name) for cells, name in zip(rows.iter_columns(), names, strict=True)]))
+    return pl.DataFrame([each.fill_null("") if each.dtype == pl.String else each for each in frame.iter_columns()])
 
 
 def _read(data: bytes, repeated: Collection[str]) -> pl.DataFrame:
