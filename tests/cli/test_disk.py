@@ -99,7 +99,7 @@ def test_attack(folder: Path, process: Callable[..., Outcome]) -> None:
     assert (shown.status, shown.err) == (0, "")
     words = " ".join(shown.out.split())
     assert "raw table release" in words
-    assert "Note: not run out of core: the exchange attack and the membership attack" in words
+    assert "Note: not run out of core: the exchange, differencing and membership attacks" in words
     answer = json.loads(process(*asked, "--json").out)
     assert list(answer["tables"]) == ["raw", "release"]
     assert answer["tables"]["release"]["rows"] == 300
