@@ -113,7 +113,7 @@ def applied(folder: Path, number: int, rows: pl.DataFrame, ending: str) -> Appli
 
 
 @given(CASES)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_every_release_and_every_difference_holds(case: Case) -> None:
     rng, missing = np.random.default_rng(case.seed), case.model.get("missing") is not None
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
