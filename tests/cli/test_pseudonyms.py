@@ -56,6 +56,17 @@ def test_from_a_key_to_a_verified_release(process: Run, table: Path) -> None:
     assert all(SECRET not in text and secret.hex() not in text and "my.key" not in text for text in texts[1:])
 
 
+def test_a_release_with_pseudonyms_is_repeated_but_no_rows_join_it(tclose: Run, table: Path) -> None:
+    """The record does not say where the key is, so it is the policy of the command that names it."""
+    assert tclose("pseudonym-key", "keys/my.key").status == 0
+    asked = ("anonymize", "t.csv", "--policy", "p.toml")
+    assert tclose(*asked, "--out", "r.csv", "--record", "rec.json", "--effort", "fast").status == 0
+    again = tclose(*asked, "--out", "again.csv", "--replay", "rec.json")
+    assert again.status == 0, again.err
+    assert Path("again.csv").read_bytes() == Path("r.csv").read_bytes()
+    tclose("apply", "rec.json", "t.csv", "--out", "r2.csv").refuses("its policy has pseudonyms")
+
+
 def test_a_key_is_never_overwritten(tclose: Run, table: Path) -> None:
     assert tclose("pseudonym-key", "keys/my.key", "--json").status == 0
     before = Path("keys/my.key").read_bytes()

@@ -95,9 +95,11 @@ def anonymize(
     check_profile(profile, report)
     if replay is not None:
         given = {"options": options, "seed": seed, "engine": engine, "part_rows": part_rows}
-        again = Replay.of(replay, table, asked, Path(out), {**given, "guard_formulas": guard_formulas, "room": room})
+        given |= {"guard_formulas": guard_formulas, "room": room, "release_format": release_format}
+        again = Replay.of(replay, table, asked, Path(out), given)
         method, options, seed, part_rows = again.method, again.options, again.seed, again.part_rows
         engine, guard_formulas, room = again.engine, again.guard_formulas, again.room
+        release_format = again.release_format
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
@@ -167,7 +169,9 @@ def _in_memory(
     prepared = replace(prepared, labels=labels)
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
     if files["record"] is not None:
-        notes_of_record = replace(prepared.notes, table_sha256=file_digest(table)).with_room(asked, room)
+        written_as = None if asked.source is None else asked.source.to_dict()
+        notes_of_record = replace(prepared.notes, table_sha256=file_digest(table), source=written_as)
+        notes_of_record = notes_of_record.with_room(asked, room)
         prepared = replace(prepared, notes=notes_of_record)
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(policy, method, settings)
