@@ -94,7 +94,7 @@ def anonymize(
     asked, told, room = Policy.of(policy), Repeating(progress), checked_room(room)
     check_profile(profile, report)
     if replay is not None:
-        given = {"options": options, "seed": seed, "engine": engine, "part_rows": part_rows}
+        given: dict[str, Any] = {"options": options, "seed": seed, "engine": engine, "part_rows": part_rows}
         given |= {"guard_formulas": guard_formulas, "room": room, "release_format": release_format}
         again = Replay.of(replay, table, asked, Path(out), given)
         method, options, seed, part_rows = again.method, again.options, again.seed, again.part_rows
