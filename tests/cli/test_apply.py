@@ -232,7 +232,8 @@ def test_room_is_left_by_the_first_release_and_used_by_the_next(tclose: Run, fol
 
 @pytest.mark.parametrize("room", ["1", "-0.1", "much", "nan"])
 def test_a_room_that_is_no_share_is_refused(released: Run, room: str) -> None:
-    released(*FIRST, "--force", "--room", room).refuses("the room for new rows is a share of every t")
+    record = ("--record", "rec1.json")
+    released(*FIRST, *record, "--force", "--room", room).refuses("the room for new rows is a share of every t")
 
 
 def test_numbers_of_a_typed_table_join_a_release_of_text(tclose: Run, folder: Path) -> None:
@@ -279,3 +280,11 @@ def test_new_rows_are_read_as_the_source_of_the_policy_says(tclose: Run, folder:
     more.write_parquet(folder / "waiting.parquet")  # as --waiting writes rows
     outcome = tclose("apply", "rec2.json", "waiting.parquet", "--out", "r3.csv")
     assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_room_that_nobody_could_use_is_refused(released: Run, folder: Path) -> None:
+    released(*FIRST, "--force", "--room", "0.1").refuses("apply needs the record: add --record FILE", usage=True)
+    room = (*FIRST, "--force", "--record", "rec1.json", "--room", "0.1")
+    released(*room, "--format", "columns").refuses("--room is of no use here", "not one of typed columns")
+    (folder / "p.toml").write_text('person = "name"\n' + POLICY)
+    released(*room).refuses("--room is of no use here", "counts persons")

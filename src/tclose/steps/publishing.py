@@ -18,6 +18,7 @@ from tclose.policy.derived import scaled
 from tclose.policy.paths import check_name
 from tclose.release.beside import Beside
 from tclose.release.certificate import ReleaseFormat
+from tclose.release.continuing import check_room
 from tclose.release.describing import description_files
 from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import check_new
@@ -104,6 +105,8 @@ def anonymize(
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
     check_release_format(release_format, method, asked)
+    if room:
+        check_room(asked, release_format)
     check_keys(asked)
     sources = [*sources_of(table, policy, asked), *endorsement.sources, *([] if replay is None else [Path(replay)])]
     signed, described = endorsement.files(certificate), description_files(Path(out), describe)
@@ -111,7 +114,11 @@ def anonymize(
     folder = part_rows or (1 if engine == "spark" else None)  # which always writes one
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=folder)
     settings = {**preset, **(options or {})}
-    whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
+    whole = {
+        "a page": report is not None,
+        "a bound": bound or bound_proof is not None,
+        "a guard against formulas": guard_formulas,
+    }
     whole |= {"typed columns": release_format == "columns", "a description": bool(describe)}
     whole["room for new rows"] = room > 0
     endorsement = endorsement.begun(table, record=record is not None, created=created(), beat=told.beat)
