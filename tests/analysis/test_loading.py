@@ -168,3 +168,20 @@ def test_regressions_that_make_no_sense_are_refused(tmp_path: Path, release: Rel
     release.write(tmp_path / "r.csv", release_format="columns")
     with pytest.raises(InputError, match=why):
         tclose.load(tmp_path / "r.csv").regression(y, x)
+
+
+@pytest.mark.parametrize("certified", [True, False])
+def test_nothing_is_detected_in_a_release(tmp_path: Path, certified: bool) -> None:
+    """Cells such as 1,5 that were published as text are no decimal commas, with a certificate or without."""
+    (tmp_path / "r.csv").write_text(
+        'age,answers\n"[20, 29]","1,5"\n"[20, 29]","2,5"\n"[30, 39]","1,5"\n"[30, 39]","2,5"\n'
+    )
+    if certified:
+        frame = pl.DataFrame({"age": [20, 29, 30, 39], "answers": ["1,5", "2,5"] * 2})
+        policy = {"quasi": ["age"], "sensitive": {"answers": {"t": 0.5}}, "k": 2}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LeakWarning)
+            made = tclose.anonymize(frame, policy, method="mondrian", seed=1)
+        made.write(tmp_path / "r.csv", certificate=tmp_path / "c.json")
+    loaded = tclose.load(tmp_path / "r.csv", tmp_path / "c.json" if certified else None)
+    assert sorted(loaded.frame["answers"]) == ["1,5", "1,5", "2,5", "2,5"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import stat
 from collections import Counter
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 Run = Callable[..., Any]
@@ -230,4 +232,59 @@ def test_room_is_left_by_the_first_release_and_used_by_the_next(tclose: Run, fol
 
 @pytest.mark.parametrize("room", ["1", "-0.1", "much", "nan"])
 def test_a_room_that_is_no_share_is_refused(released: Run, room: str) -> None:
-    released(*FIRST, "--force", "--room", room).refuses("the room for new rows is a share of every t")
+    record = ("--record", "rec1.json")
+    released(*FIRST, *record, "--force", "--room", room).refuses("the room for new rows is a share of every t")
+
+
+def test_numbers_of_a_typed_table_join_a_release_of_text(tclose: Run, folder: Path) -> None:
+    """The first release is sorted by the size of its numbers, a CSV file that is read again has texts only."""
+    for name, rows, seed in (("t.parquet", 80, 1), ("new.parquet", 40, 2)):
+        ill = pl.col("ill").replace_strict({"flu": 9.5, "cold": 10.5, "cough": 100.5})
+        pl.read_csv(io.StringIO(table(rows, seed))).with_columns(ill).write_parquet(folder / name)
+    (folder / "p.toml").write_text(POLICY)
+    assert tclose("anonymize", "t.parquet", *FIRST[2:], "--record", "rec1.json").status == 0
+    outcome = tclose("apply", "rec1.json", "new.parquet", *APPLY[3:])
+    assert outcome.status == 0, outcome.err
+    assert rows_of("r2.csv") > rows_of("r1.csv")
+    assert tclose("verify", "r2.csv", "--certificate", "c2.json").status == 0
+
+
+def test_typed_columns_are_refused(tclose: Run, folder: Path) -> None:
+    (folder / "t.csv").write_text(table(80, 1))
+    (folder / "p.toml").write_text(POLICY)
+    (folder / "new.csv").write_text(table(40, 2))
+    assert tclose(*FIRST, "--format", "columns", "--record", "rec1.json").status == 0
+    tclose(*APPLY).refuses("a release of text cells, not one of typed columns")
+    assert not Path("r2.csv").exists()
+
+
+SOURCE = '[source]\nseparator = ";"\ndecimal = ","\n'
+
+
+def test_new_rows_are_read_as_the_source_of_the_policy_says(tclose: Run, folder: Path) -> None:
+    """In a batch alone, 1,234 could be read in two ways; nothing is guessed, and nothing is published of it."""
+    (folder / "p.toml").write_text(POLICY + SOURCE)
+    for name, rows, seed in (("t.csv", 80, 1), ("new.csv", 40, 2)):
+        cells = [line.split(",") for line in table(rows, seed).splitlines()]
+        text = "\n".join(";".join([who, f"{age},234" if age != "age" else age, *rest]) for who, age, *rest in cells)
+        (folder / name).write_text(text + "\n")
+    assert tclose(*FIRST, "--record", "rec1.json", "--room", "0.2").status == 0
+    tclose(*APPLY, "--waiting", "w.csv").refuses("name a file of .parquet or .arrow, which can be the next batch")
+    outcome = tclose(*APPLY, "--waiting", "w.parquet")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert {row[0][0] for row in rows_of("r2.csv")} == {"["}
+    assert not any(
+        setting in Path(name).read_text() for name in ("r2.csv", "c2.json") for setting in ("source", "decimal")
+    )
+    more = pl.DataFrame({"name": ["x"], "age": ["30.5"], "city": ["a"], "ill": ["flu"]})
+    more.write_parquet(folder / "waiting.parquet")  # as --waiting writes rows
+    outcome = tclose("apply", "rec2.json", "waiting.parquet", "--out", "r3.csv")
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_room_that_nobody_could_use_is_refused(released: Run, folder: Path) -> None:
+    released(*FIRST, "--force", "--room", "0.1").refuses("apply needs the record: add --record FILE", usage=True)
+    room = (*FIRST, "--force", "--record", "rec1.json", "--room", "0.1")
+    released(*room, "--format", "columns").refuses("--room is of no use here", "not one of typed columns")
+    (folder / "p.toml").write_text('person = "name"\n' + POLICY)
+    released(*room).refuses("--room is of no use here", "counts persons")

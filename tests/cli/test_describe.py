@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from .conftest import Outcome
 
 Run = Callable[..., Outcome]
@@ -45,3 +47,31 @@ def test_what_is_refused(tclose: Run, folder: Path) -> None:
     done = tclose(*arguments, "--describe", "ddi", "--force")
     assert done.status == 0
     assert "Description: r.ddi.xml" in done.out
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx", ".dta", ".sav"])
+@pytest.mark.parametrize("release_format", ["text", "columns"])
+def test_every_file_format_and_typed_columns_are_described(
+    tclose: Run, folder: Path, ending: str, release_format: str
+) -> None:
+    """Lists have a type of their own, and no typed column is called something that it is not."""
+    for package in {".xlsx": ("xlsxwriter", "fastexcel"), ".dta": ("pyreadstat",), ".sav": ("pyreadstat",)}.get(
+        ending, ()
+    ):
+        pytest.importorskip(package, reason="pip install 'tclose[excel,stata]'")
+    rows = "".join(f"{20 + number},{'abc'[number % 3]},{number % 2}\n" for number in range(24))
+    (folder / "t.csv").write_text("age,city,pay\n" + rows)
+    (folder / "p.toml").write_text("k = 3\nquasi = ['age', 'city']\n[sensitive.pay]\nt = 0.5\n")
+    formats = [part for name in FORMATS for part in ("--describe", name)]
+    made = ("anonymize", "t.csv", "--policy", "p.toml", "--out", f"r{ending}", "--format", release_format)
+    done = tclose(*made, "--method", "mondrian", *formats)
+    assert done.status == 0, done.err
+    (resource,) = json.loads((folder / "r.datapackage.json").read_text())["resources"]
+    assert resource["format"] == ending[1:]
+    fields = {field["name"]: field for field in resource["schema"]["fields"]}
+    assert not any("counts of exact values" in field["description"] for field in fields.values())
+    if release_format == "columns":
+        assert [*fields] == ["age_low", "age_high", "age_mid", "city", "pay", "class", "class_size"]
+        assert fields["city"]["type"] == ("array" if ending == ".parquet" else "string")
+        assert "Quasi-identifier age: no value in the class is smaller" in (folder / "r.codebook.md").read_text()
+        assert "[20, 29]" not in (folder / "r.codebook.md").read_text()

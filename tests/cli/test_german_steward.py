@@ -1,11 +1,15 @@
-"""A steward with a German file, as Excel and as CSV: from the file to a verified release, with one edit."""
+"""A steward with a German file, as Excel and as CSV: from the file to a verified, signed release, with one edit."""
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
+import json
+import os
 import random
 import re
+import stat
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
@@ -78,10 +82,13 @@ FILES: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_from_the_file_to_a_verified_release(tclose: Run, folder: Path, name: str) -> None:
+def test_from_the_file_to_a_verified_signed_release(tclose: Run, folder: Path, name: str) -> None:
+    pytest.importorskip("cryptography", reason="pip install 'tclose[sign]'")
     made, note = FILES[name]
     (folder / name).write_bytes(made())
 
+    key = tclose("keygen", "--out", "steward")
+    assert (key.status, key.err) == (0, "")
     drafted = tclose("init", name, "--out", "policy.toml")
     assert (drafted.status, drafted.err) == (0, note)
     draft = Path("policy.toml").read_text(encoding="utf-8")
@@ -93,13 +100,20 @@ def test_from_the_file_to_a_verified_release(tclose: Run, folder: Path, name: st
     Path("policy.toml").write_text(edited, encoding="utf-8")
 
     files = ("--out", "release.xlsx" if name.endswith(".xlsx") else "release.csv", "--certificate", "certificate.json")
-    published = tclose("anonymize", name, "--policy", "policy.toml", *files, "--effort", "fast")
+    signed = ("--record", "record.json", "--sign", "steward")
+    published = tclose("anonymize", name, "--policy", "policy.toml", *files, *signed, "--effort", "fast")
     assert published.status == 0, published.err
+    assert "Signed: certificate.dsse.json" in published.out
     assert "note: " not in published.err  # nothing is guessed a second time
 
-    verified = tclose("verify", files[1], "--certificate", "certificate.json")
+    verified = tclose("verify", files[1], "--certificate", "certificate.dsse.json", "--signer", "steward.pub")
     assert verified.status == 0, verified.out
+    assert "Signed by 1 of the 1 key given" in verified.out
+    assert "meets its policy" in verified.out
+    audited = ("--record", "record.json", "--original", name)
+    assert tclose("verify", files[1], "--certificate", "certificate.json", *audited).status == 0
     assert_nothing_leaks(files[1])
+    assert_the_envelope_leaks_nothing()
 
 
 def assert_nothing_leaks(release: str) -> None:
@@ -111,7 +125,19 @@ def assert_nothing_leaks(release: str) -> None:
     for number, family, born, *_ in patients():
         assert not cells & {str(number), family, born.isoformat(), german(born)}
     certificate = Path("certificate.json").read_text(encoding="utf-8")
-    assert not re.search(r"windows-1252|dd\.mm\.yyyy|Patienten\"|source", certificate)
+    assert not re.search(r"windows-1252|dd\.mm\.yyyy|Patienten\"|\"source\": \{", certificate)
+
+
+def assert_the_envelope_leaks_nothing() -> None:
+    """Assert that what is signed is the certificate, and that neither key nor seed stands in it."""
+    payload = base64.b64decode(json.loads(Path("certificate.dsse.json").read_text())["payload"]).decode()
+    statement, record = json.loads(payload), json.loads(Path("record.json").read_text())
+    assert statement["predicate"] == json.loads(Path("certificate.json").read_text(encoding="utf-8"))
+    secrets = [str(record["seed"]), *record["commitment_keys"].values(), Path("steward").read_text().splitlines()[1]]
+    assert not any(secret in payload for secret in secrets)
+    assert not re.search(r"windows-1252|dd\.mm\.yyyy|Patienten\"", payload)
+    if os.name != "nt":
+        assert {stat.S_IMODE(Path(name).stat().st_mode) for name in ("steward", "record.json")} == {0o600}
 
 
 def test_an_eighteen_and_a_seventy_three_year_old_are_not_one_class(tclose: Run, folder: Path) -> None:

@@ -56,6 +56,30 @@ def test_from_a_key_to_a_verified_release(process: Run, table: Path) -> None:
     assert all(SECRET not in text and secret.hex() not in text and "my.key" not in text for text in texts[1:])
 
 
+def test_a_release_with_pseudonyms_is_repeated_but_no_rows_join_it(tclose: Run, table: Path) -> None:
+    """The record does not say where the key is, so it is the policy of the command that names it."""
+    assert tclose("pseudonym-key", "keys/my.key").status == 0
+    asked = ("anonymize", "t.csv", "--policy", "p.toml")
+    assert tclose(*asked, "--out", "r.csv", "--record", "rec.json", "--effort", "fast").status == 0
+    again = tclose(*asked, "--out", "again.csv", "--replay", "rec.json")
+    assert again.status == 0, again.err
+    assert Path("again.csv").read_bytes() == Path("r.csv").read_bytes()
+    tclose("apply", "rec.json", "t.csv", "--out", "r2.csv").refuses("its policy has pseudonyms")
+
+
+def test_attacks_on_two_releases_do_not_pretend_that_pseudonyms_link_nothing(tclose: Run, table: Path) -> None:
+    assert tclose("pseudonym-key", "keys/my.key").status == 0
+    for name, seed in (("r.csv", "1"), ("r2.csv", "2")):
+        asked = ("anonymize", "t.csv", "--policy", "p.toml", "--out", name, "--effort", "fast", "--seed", seed)
+        assert tclose(*asked).status == 0
+    outcome = tclose("attack", "r.csv", "r2.csv", "--original", "t.csv", "--policy", "p.toml", "--json")
+    assert outcome.status == 0, outcome.err
+    found = {attack["name"]: attack["release"] for attack in json.loads(outcome.out)["attacks"]}
+    for name in ("intersection", "differencing"):
+        assert found[name]["figure"] is None
+        assert "would show a risk that is too small, so it is left out" in found[name]["sentence"]
+
+
 def test_a_key_is_never_overwritten(tclose: Run, table: Path) -> None:
     assert tclose("pseudonym-key", "keys/my.key", "--json").status == 0
     before = Path("keys/my.key").read_bytes()

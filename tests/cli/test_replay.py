@@ -104,3 +104,15 @@ def test_a_record_of_format_1_repeats_with_the_options_of_the_command(tclose: Ru
     Path("rec.json").write_text(json.dumps({name: record[name] for name in ("seed", "method", "version")}))
     assert tclose(*AGAIN).status == 0
     assert Path("again.csv").read_bytes() == Path("r.csv").read_bytes()
+
+
+def test_typed_columns_are_repeated_without_being_asked_for(tclose: Run) -> None:
+    made = ("--method", "mondrian", "--format", "columns")
+    assert tclose(*ASKED, *made, "--out", "r.csv", "--record", "rec.json").status == 0
+    assert tclose(*AGAIN).status == 0
+    assert Path("again.csv").read_bytes() == Path("r.csv").read_bytes()
+
+
+def test_another_release_format_than_the_record_has_is_refused(tclose: Run) -> None:
+    assert tclose(*ASKED, "--method", "mondrian", "--out", "r.csv", "--record", "rec.json").status == 0
+    tclose(*AGAIN, "--format", "columns").refuses("--replay takes the method, its options, the seed, --room, --format")

@@ -170,6 +170,10 @@ def test_other_columns_have_types() -> None:
 def test_names_that_clash_are_refused(clash: str) -> None:
     with pytest.raises(InputError, match=clash):
         check_typed_names(Policy(quasi=["q"], sensitive={clash: {"t": 0.5}}))
+    with pytest.raises(InputError, match=clash):
+        check_typed_names(
+            Policy(quasi=["q"], sensitive={"s": {"t": 0.5}}, identifiers=[clash], pseudonym={clash: {"key": "x.key"}})
+        )
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tclose.recode.typed_values import USE_TEXT, typed
 from tclose.recode.untyped import suffixes_of, text_table
 from tclose.release.certificate import load as load_certificate
 from tclose.release.finding import files_of
-from tclose.table import read
+from tclose.table.sources import read_plain
 
 Kind = Literal["polars", "pandas"]
 
@@ -86,7 +86,7 @@ def _certified(release: str | Path, certificate: str | Path) -> tuple[pl.DataFra
 
 def _from_file(release: str | Path, means: Collection[str]) -> tuple[pl.DataFrame, _Roles]:
     """Read a release without a certificate, and recognise its quasi-identifiers."""
-    frame = read(release)
+    frame = read_plain(release)
     columns = {CLASS, CLASS_SIZE} <= {*frame.columns}
     generalised = (each.name for each in frame.iter_columns() if each.name in means or _is_generalised(each))
     quasi = _typed_names(frame) if columns else list(generalised)

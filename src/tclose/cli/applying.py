@@ -17,7 +17,10 @@ from tclose.words import counted
 @click.argument("record", type=FILE)
 @click.argument("table")
 @click.option(
-    "--out", type=FILE, required=True, help="The new release to write, with all rows: .csv, .parquet, .arrow."
+    "--out",
+    type=FILE,
+    required=True,
+    help="The new release, with all rows: .csv, .parquet, .arrow, .xlsx, .dta or .sav.",
 )
 @click.option("--release", type=FILE, help="The release that the record is of, if it does not lie beside it.")
 @click.option("--certificate", type=FILE, help="Write the certificate here; it names the certificate before it.")

@@ -132,6 +132,10 @@ def anonymize(
         raise click.UsageError("--profile is about the page that --report writes")
     if bound_seconds is not None and not bound and bound_proof is None:
         raise click.UsageError("--bound-seconds is about the bound that --bound searches for")
+    if _says("room") and record is None and replay is None:
+        raise click.UsageError(
+            "--room is for rows that apply adds later, and apply needs the record: add --record FILE"
+        )
     if replay is not None and _says("method", "engine", "effort", "base", "tables"):
         raise click.UsageError("--replay takes how the release is made from the record: leave such options out")
     options = method_options(method, given, effort=effort, tables=tables, base=base)

@@ -57,7 +57,8 @@ TEXTS = pl.List(pl.String)
 
 def check_typed_names(policy: Policy) -> None:
     """Refuse a policy whose columns have names that typed columns could get."""
-    own = {name.casefold(): name for name in (*policy.visible, *policy.sensitive, *policy.unlinkable)}
+    published = (*policy.visible, *policy.sensitive, *policy.unlinkable, *(policy.pseudonym or ()))
+    own = {name.casefold(): name for name in published}
     made = [CLASS, CLASS_SIZE, *(name + suffix for name in policy.quasi for suffix in SUFFIXES)]
     clash = next((own[name.casefold()] for name in made if name.casefold() in own), None)
     if clash is not None:

@@ -26,6 +26,7 @@ from tclose.release.release import PreparedRelease
 from tclose.table.sources import is_folder, parse, read_bytes
 from tclose.types import Ints
 
+TEXT_ONLY = "new rows can join a release of text cells, not one of typed columns (--format columns)"
 ANEW = "publish it anew, with --record"
 
 
@@ -51,6 +52,8 @@ def check_continuable(record: Record) -> None:
         raise InputError("new rows can join a release of one file that was made in memory, not one in parts")
     if record.content.get("classes") is None or len(record.files) != 1:
         raise InputError(f"new rows can join a release of one table with classes, not one of method '{record.method}'")
+    if record.release_format == "columns":
+        raise InputError(TEXT_ONLY)
     if why := next(_obstacles(record.policy, record.content["policy"]), None):
         raise InputError(f"new rows cannot join this release: {why}")
     batches = record.notes.batches
@@ -58,9 +61,18 @@ def check_continuable(record: Record) -> None:
         raise InputError("the record does not say with which batch each row of the release came")
 
 
+def check_room(policy: Policy, release_format: str) -> None:
+    """Refuse to leave room for new rows in a release that they could never join."""
+    why = TEXT_ONLY if release_format == "columns" else next(_obstacles(policy, policy.to_dict()), None)
+    if why is not None:
+        raise InputError(f"--room is of no use here: {why}")
+
+
 def _obstacles(policy: Policy, asked: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a policy asks for that nobody could keep for a batch by itself, or that the record does not hold."""
-    if policy.person is not None:
+    if policy.pseudonym:
+        yield "its policy has pseudonyms, and rows of a person who is in it already would need the class of that person"
+    elif policy.person is not None:
         yield "its policy counts persons (person), and a record does not keep who they are"
     for name in ("temper", "presence", "both"):
         if asked.get(name):

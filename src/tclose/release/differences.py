@@ -12,6 +12,7 @@ import polars as pl
 from tclose.errors import InternalError
 from tclose.policy import Policy
 from tclose.privacy.judge import JudgedTable, verdicts
+from tclose.recode.frame import ordered
 from tclose.release.published import Judge
 from tclose.table import CodedTable
 from tclose.table.classes import Classes, rows_by_label
@@ -59,9 +60,12 @@ class ChainJudge(Judge):
         return judged
 
     def _continues(self, published: pl.DataFrame) -> bool:
-        """Tell whether the rows of earlier batches are those of the release that is continued, cell by cell."""
+        """Tell whether the rows of earlier batches are those of the release that is continued, cell by cell.
+
+        Their order may differ: a first release sorts numbers by size, a file that was read again has text only.
+        """
         old = published.filter(pl.Series(self.batches < self.newest))
-        return _texts(old).equals(_texts(self.before.select(old.columns)))
+        return ordered(_texts(old))[0].equals(ordered(_texts(self.before.select(old.columns)))[0])
 
     @cached_property
     def newest(self) -> int:

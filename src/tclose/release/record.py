@@ -18,8 +18,9 @@ from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.policy.derived import with_levels
 from tclose.policy.settings import exact
+from tclose.policy.source import SourceSettings, same_reading
 from tclose.release.certificate import CertifiedFile
-from tclose.release.record_notes import FORMAT, Notes, unrolled
+from tclose.release.record_notes import FORMAT, UNNAMED_KEY, Notes, unrolled
 from tclose.table.sources import read_bytes
 
 PLAIN = ("temper", "presence")  # settings that play no role when classes are read again
@@ -60,6 +61,16 @@ class Record:
     def guard_formulas(self) -> bool:
         """Whether text that a spreadsheet would run has apostrophes in front."""
         return self.content.get("guard_formulas") is True
+
+    @property
+    def release_format(self) -> str:
+        """Whether cells are text or typed columns."""
+        return "columns" if self.content.get("release_format") == "columns" else "text"
+
+    @property
+    def source(self) -> SourceSettings | None:
+        """How the file of the original table is written, if its policy said so."""
+        return same_reading(self.content.get("source"))
 
     @property
     def policy(self) -> Policy:
@@ -103,6 +114,7 @@ class Record:
             batches=unrolled(self._given("batches", list)),
             policy=self._given("policy", Mapping),
             room=self.room,
+            source=self.content.get("source"),
         )
 
     def _given(self, name: str, kind: Any) -> Any:
@@ -121,7 +133,7 @@ def load_record(path: str | Path) -> Record:
             raise ValueError("format")
         record = Record(number, seed, str(content["method"]), str(content["version"]), content)
         if number == FORMAT:
-            _ = record.notes, record.policy, record.judged_by, record.files, record.certificate_digest
+            _ = record.notes, record.policy, record.judged_by, record.files, record.certificate_digest, record.source
         return record
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, PolicyError):
         _refuse(path)
@@ -133,7 +145,7 @@ def _refuse(path: str | Path) -> NoReturn:
 
 def _policy(given: Mapping[str, Any]) -> Policy:
     policy = Policy.from_dict({name: value for name, value in given.items() if name not in PLAIN})
-    if policy.files:
+    if {*policy.files} - {UNNAMED_KEY.key}:
         raise ValueError("a record names no files")
     return policy
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from tclose.distance import Counts
 from tclose.policy import Builder, CostTable, Policy
+from tclose.policy.pseudonym import Pseudonym
 from tclose.policy.settings import spelled
 from tclose.release.certificate import Certificate
 from tclose.release.files import sha256
@@ -24,6 +25,7 @@ from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
 from tclose.types import Ints
 
 FORMAT = 2
+UNNAMED_KEY = Pseudonym(Path("key"))  # in place of the file of a key
 MOST_ROWS = 2**48  # of a run of rows; more is no table
 
 
@@ -40,6 +42,7 @@ class Notes:
     batches: Ints | None = None  # the batch that each published row came with, counted from 0; None for one batch
     policy: Mapping[str, Any] | None = None  # as it was asked for, if it is known without its files
     room: Fraction = Fraction(0)  # the share of every t that the first release left unused for later batches
+    source: Mapping[str, Any] | None = None  # how the file of the original table is written, if the policy says so
 
     def with_room(self, asked: Policy, room: Fraction) -> Notes:
         """Note what was asked for, of which every t was lowered by a share."""
@@ -69,10 +72,11 @@ def kind_of_column(column: QuasiColumn) -> str:
 
 
 def written_down(policy: Policy) -> Policy:
-    """Return a policy that names no files: hierarchies and matrices stand in it."""
+    """Return a policy that names no files: hierarchies and matrices stand in it, and where keys are is not said."""
     quasi = {name: _without_files(spec) for name, spec in policy.quasi.items()}
     sensitive = {name: _without_files(spec) for name, spec in policy.sensitive.items()}
-    return replace(policy, quasi=quasi, sensitive=sensitive)
+    keys = policy.pseudonym and dict.fromkeys(policy.pseudonym, UNNAMED_KEY)
+    return replace(policy, quasi=quasi, sensitive=sensitive, pseudonym=keys)
 
 
 def _without_files(spec: Any) -> Any:
@@ -120,6 +124,8 @@ def record_bytes(
         "format": FORMAT,
         "seed": int(seed),
         **{key: about[key] for key in ("method", "version", "part_rows", "guard_formulas", "judged_by")},
+        "release_format": certificate.release_format,
+        "source": notes.source,
         "options": notes.options,
         "engine": notes.engine,
         "room": spelled(notes.room),

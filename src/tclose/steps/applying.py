@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from tclose.errors import InputError
 from tclose.partition.options import checked
 from tclose.partition.registry import DEFAULT_METHOD
+from tclose.policy import SourceSettings
 from tclose.release.certificate import Certificate
 from tclose.release.claims import Batch
 from tclose.release.continuing import check_continuable, prepared, read_release
 from tclose.release.files import pending, publish
-from tclose.release.formats import format_of, write_table
+from tclose.release.formats import ARROW, PARQUET, format_of, write_table
 from tclose.release.record import Record, load_record
 from tclose.release.targets import check_release_targets, sources_of
 from tclose.steps.given import as_frame
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from tclose.engine.applying import Joined
     from tclose.engine.new_rows import Released
 
+TYPED = (*PARQUET.suffixes, *ARROW.suffixes)  # endings of files that need no [source]
 PUT_TOGETHER = 0.9  # share of the work after which the new release is put together
 
 
@@ -78,12 +81,12 @@ def apply(
     extra = (*files.values(), waiting)
     check_release_targets(Path(out), extra, sources, method=known.method, policy=known.policy, force=force)
     if waiting is not None:
-        format_of(Path(waiting))
+        _check_waiting(Path(waiting), known)
     told(0.0, "reading")
     from tclose.engine.new_rows import Released
 
     released = Released.of(read_release(known, before), known)
-    rows = to_polars(as_frame(table, known.policy))
+    rows = to_polars(as_frame(table, replace(known.policy, source=_source(table, known))))
     added = _joined(released, rows, known, seed, told)
     certified = None
     with _kept(rows, added.waiting, None if waiting is None else Path(waiting), force=force):
@@ -99,6 +102,22 @@ def apply(
         certificate=certified,
         waiting_file=None if waiting is None or not len(added.waiting) else Path(waiting),
     )
+
+
+def _source(table: Any, record: Record) -> SourceSettings | None:
+    """Return how the new rows are written: as the first table was, unless their file has types of its own."""
+    typed = isinstance(table, str | Path) and Path(table).suffix.lower() in TYPED
+    return None if typed else record.source
+
+
+def _check_waiting(path: Path, record: Record) -> None:
+    """Refuse a file of waiting rows that could not be read as the next batch."""
+    format_of(path)
+    if record.source is not None and path.suffix.lower() not in TYPED:
+        raise InputError(
+            f"rows that wait are written as tclose spells cells, not as [source] of the policy says: name a file of "
+            f"{' or '.join(TYPED[:2])}, which can be the next batch"
+        )
 
 
 def _joined(released: Released, rows: Any, record: Record, seed: int | None, told: Repeating) -> Joined:

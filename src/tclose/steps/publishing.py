@@ -18,6 +18,7 @@ from tclose.policy.derived import scaled
 from tclose.policy.paths import check_name
 from tclose.release.beside import Beside
 from tclose.release.certificate import ReleaseFormat
+from tclose.release.continuing import check_room
 from tclose.release.describing import description_files
 from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import check_new
@@ -94,14 +95,18 @@ def anonymize(
     asked, told, room = Policy.of(policy), Repeating(progress), checked_room(room)
     check_profile(profile, report)
     if replay is not None:
-        given = {"options": options, "seed": seed, "engine": engine, "part_rows": part_rows}
-        again = Replay.of(replay, table, asked, Path(out), {**given, "guard_formulas": guard_formulas, "room": room})
+        given: dict[str, Any] = {"options": options, "seed": seed, "engine": engine, "part_rows": part_rows}
+        given |= {"guard_formulas": guard_formulas, "room": room, "release_format": release_format}
+        again = Replay.of(replay, table, asked, Path(out), given)
         method, options, seed, part_rows = again.method, again.options, again.seed, again.part_rows
         engine, guard_formulas, room = again.engine, again.guard_formulas, again.room
+        release_format = again.release_format
     method, preset = method_and_options(method)
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
     check_release_format(release_format, method, asked)
+    if room:
+        check_room(asked, release_format)
     check_keys(asked)
     sources = [*sources_of(table, policy, asked), *endorsement.sources, *([] if replay is None else [Path(replay)])]
     signed, described = endorsement.files(certificate), description_files(Path(out), describe)
@@ -109,7 +114,11 @@ def anonymize(
     folder = part_rows or (1 if engine == "spark" else None)  # which always writes one
     check_release_targets(Path(out), extra, sources, method=method, policy=asked, force=force, part_rows=folder)
     settings = {**preset, **(options or {})}
-    whole = {"a page": report is not None, "a bound": bound or bound_proof is not None, "a guard": guard_formulas}
+    whole = {
+        "a page": report is not None,
+        "a bound": bound or bound_proof is not None,
+        "a guard against formulas": guard_formulas,
+    }
     whole |= {"typed columns": release_format == "columns", "a description": bool(describe)}
     whole["room for new rows"] = room > 0
     endorsement = endorsement.begun(table, record=record is not None, created=created(), beat=told.beat)
@@ -167,7 +176,9 @@ def _in_memory(
     prepared = replace(prepared, labels=labels)
     prepared = bounding.with_bound(prepared, search, stretch(told, formed, split))
     if files["record"] is not None:
-        notes_of_record = replace(prepared.notes, table_sha256=file_digest(table)).with_room(asked, room)
+        written_as = None if asked.source is None else asked.source.to_dict()
+        notes_of_record = replace(prepared.notes, table_sha256=file_digest(table), source=written_as)
+        notes_of_record = notes_of_record.with_room(asked, room)
         prepared = replace(prepared, notes=notes_of_record)
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(policy, method, settings)

@@ -11,11 +11,15 @@ from typing import Any
 from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.policy.settings import exact
+from tclose.release.certificate import ReleaseFormat
 from tclose.release.record import Record, RecordedSeed, load_record
 from tclose.release.record_notes import file_digest, policy_digest, written_down
 from tclose.steps.judging import PublishingEngine
 
-GIVEN = "--replay takes the method, its options, the seed, --room, --part-rows and --guard-formulas from the record"
+GIVEN = (
+    "--replay takes the method, its options, the seed, --room, --format, --part-rows and --guard-formulas from the "
+    "record"
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class Replay:
     engine: PublishingEngine
     part_rows: int | None
     guard_formulas: bool
+    release_format: ReleaseFormat
     room: Fraction = Fraction(0)
 
     @classmethod
@@ -41,13 +46,18 @@ class Replay:
             raise InputError(GIVEN)
         seed = RecordedSeed.of(record)
         if record.format == 1:
-            rest = {name: asked[name] for name in ("options", "engine", "part_rows", "guard_formulas")}
+            rest = {
+                name: asked[name] for name in ("options", "engine", "part_rows", "guard_formulas", "release_format")
+            }
             return cls(method=record.method, seed=seed, room=asked["room"], **rest)
         if asked["options"] or asked["part_rows"] is not None or asked["guard_formulas"] or asked["room"]:
             raise InputError(GIVEN)
+        release_format: ReleaseFormat = "columns" if record.release_format == "columns" else "text"
+        if asked["release_format"] not in ("text", release_format):
+            raise InputError(GIVEN)
         _check(record, table, policy, out)
         engine: PublishingEngine = "disk" if record.engine == "disk" else "memory"
-        made = (record.method, record.options, seed, engine, record.part_rows, record.guard_formulas)
+        made = (record.method, record.options, seed, engine, record.part_rows, record.guard_formulas, release_format)
         return cls(*made, record.room)
 
 

@@ -211,6 +211,10 @@ def not_applicable(scene: Scene, why: str) -> Finding:
     return Finding(None, 0, scene.rows, why)
 
 
+LINKED = (
+    "Pseudonyms show which rows of the two releases belong to one person. This attack does not look at that and would "
+    "show a risk that is too small, so it is left out."
+)
 NO_SECRET = "The policy names no sensitive attribute, so there is nothing to learn."
 
 

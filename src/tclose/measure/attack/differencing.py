@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, Secret, not_applicable
+from tclose.measure.attack.base import LINKED, NO_SECRET, Attack, Finding, Scene, Secret, not_applicable
 from tclose.types import Bools, Floats, Ints
 from tclose.words import columns, counted, rows_of
 
@@ -41,6 +41,8 @@ def run(scene: Scene) -> Finding:
     second, same = scene.second, scene.twins
     if second is None or same is None:
         return not_applicable(scene, "This attack needs a second release, with rows that the first does not have.")
+    if scene.persons is not None:
+        return not_applicable(scene, LINKED)
     added = int(second.sizes.sum() - scene.sizes.sum())
     if added <= 0:
         return not_applicable(scene, "The second release has no more rows than the first.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, Secret, not_applicable
+from tclose.measure.attack.base import LINKED, NO_SECRET, Attack, Finding, Scene, Secret, not_applicable
 from tclose.measure.linkage import BLOCK, Links
 from tclose.types import Ints
 from tclose.words import columns, number, rows_of
@@ -34,6 +34,8 @@ def run(scene: Scene) -> Finding:
     """Count the people whose value is certain from both releases together, and from neither alone."""
     if scene.own is None or scene.second is None or scene.second.own is None:
         return not_applicable(scene, "This attack needs a second release of the same table.")
+    if scene.persons is not None:
+        return not_applicable(scene, LINKED)
     if not scene.secrets:
         return not_applicable(scene, NO_SECRET)
     first, second, weights = scene.own, scene.second.own, scene.own.weights

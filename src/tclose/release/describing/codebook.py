@@ -36,7 +36,7 @@ def _lines(description: Description) -> Iterator[str]:
     yield from _files(description)
     for table in description.tables:
         yield from _columns(table, description)
-    yield from _reading()
+    yield from _reading() if description.certificate.release_format == "text" else ()
     yield from _promises(description)
     yield from ("## What not to conclude", "", *(f"- {_plain(caution)}" for caution in cautions(description)), "")
     yield from ("## How to check it", "", CHECKING, "", f"Certificate digest: `{description.certificate.digest}`", "")

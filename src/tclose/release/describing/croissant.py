@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from tclose.release.describing.datapackage import MEDIA_TYPES
 from tclose.release.describing.facts import ColumnType, DescribedTable, Description
 from tclose.release.describing.sentences import about, citation, column_words
-from tclose.release.formats import ARROW, CSV, PARQUET
+from tclose.release.formats import PARQUET
 
 CROISSANT = "http://mlcommons.org/croissant/"
 PLAIN = (
@@ -39,12 +40,9 @@ TYPES: dict[ColumnType, str] = {
     "date": "sc:Date",
     "datetime": "sc:DateTime",
     "string": "sc:Text",
+    "list": "sc:Text",
 }
-ENCODINGS = {
-    CSV.name: "text/csv",
-    PARQUET.name: "application/x-parquet",
-    ARROW.name: "application/vnd.apache.arrow.file",
-}
+ENCODINGS = {**MEDIA_TYPES, PARQUET.name: "application/x-parquet"}
 
 
 def describe(description: Description) -> bytes:
@@ -128,6 +126,7 @@ def _record_set(table: DescribedTable, description: Description) -> dict[str, An
                 "name": column.name,
                 "description": column_words(column, description.certificate),
                 "dataType": TYPES[column.type],
+                **({"isArray": True, "arrayShape": "-1"} if column.type == "list" else {}),
                 "source": {**where, "extract": {"column": column.name}},
             }
             for identifier, column in columns

@@ -15,6 +15,9 @@ MEDIA_TYPES = {
     CSV.name: "text/csv",
     PARQUET.name: "application/vnd.apache.parquet",
     ARROW.name: "application/vnd.apache.arrow.file",
+    "Excel": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "Stata": "application/x-stata-dta",
+    "SPSS": "application/x-spss-sav",
 }
 
 
@@ -52,7 +55,7 @@ def _resource(table: DescribedTable, description: Description) -> dict[str, Any]
         "type": "table",
         "path": paths[0] if one else paths,
         **({"title": table.holds} if table.holds else {}),
-        "format": table.kind.name.lower(),
+        "format": table.kind.suffixes[0].removeprefix("."),
         "mediatype": MEDIA_TYPES[table.kind.name],
         **({"encoding": "utf-8", "dialect": {"lineTerminator": "\n"}} if table.kind is CSV else {}),
         "bytes": table.size,
@@ -77,11 +80,11 @@ def _field(column: DescribedColumn, description: Description) -> dict[str, Any]:
         constraints |= {"pattern": column.pattern}
     if column.type == "string" and column.values:
         constraints |= {"enum": list(column.values)}
-    if column.type not in ("string", "boolean", "datetime") and column.low is not None:
+    if column.type not in ("string", "boolean", "datetime", "list") and column.low is not None:
         constraints |= {"minimum": _bound(column.low, column), "maximum": _bound(str(column.high), column)}
     return {
         "name": column.name,
-        "type": column.type,
+        "type": "array" if column.type == "list" else column.type,
         **({"format": "any"} if column.type == "datetime" else {}),
         "description": column_words(column, description.certificate),
         **({"constraints": constraints} if constraints else {}),

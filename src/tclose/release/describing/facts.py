@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +14,8 @@ import polars as pl
 from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.recode.guard import GUARDS
+from tclose.recode.typed import CLASS, CLASS_SIZE, listed_as_text
+from tclose.recode.untyped import suffixes_of
 from tclose.release.certificate import ONE_TABLE, Certificate, CertifiedFile
 from tclose.release.formats import CSV, OutputFormat, format_of
 from tclose.table.pseudonym_key import LENGTH, LETTERS
@@ -21,8 +23,10 @@ from tclose.table.sources import parse, read_bytes
 from tclose.table.sources.folder import joined
 from tclose.table.values import Values, values_of
 
-ColumnType = Literal["integer", "number", "boolean", "date", "datetime", "string"]
-Role = Literal["quasi", "keep", "sensitive", "unlinkable", "pseudonym", "group", "count"]
+ColumnType = Literal["integer", "number", "boolean", "date", "datetime", "string", "list"]
+Role = Literal[
+    "quasi", "keep", "sensitive", "unlinkable", "pseudonym", "group", "count", "class", "class_size", "typed"
+]
 
 MOST_VALUES = 50  # different texts of a column that are listed
 WHOLE, DAY = re.compile(r"[+-]?[0-9]+"), re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -51,6 +55,7 @@ class DescribedColumn:
     values: tuple[str, ...] = ()  # all texts that occur, if they are few
     low: str | None = None  # the smallest and the largest number or date
     high: str | None = None
+    part_of: tuple[str, str] | None = None  # of a typed column: the quasi-identifier, and what is added to its name
 
     @property
     def pattern(self) -> str | None:
@@ -117,22 +122,32 @@ def _table(
     frame = joined(names, iter(frames))
     shown = GUARDS[certificate.guard].unguarded(frame).columns if certificate.guard else frame.columns
     kind = format_of(Path(names[0]))
-    columns = tuple(
-        _column(cells, _role(name, certificate, policy), policy.missing, typed=kind is not CSV)
+    parts = _typed_columns(shown, certificate, policy)
+    found = (
+        (name, _column(cells, _role(name, certificate, policy, parts), policy.missing, typed=kind is not CSV))
         for cells, name in zip(frame.iter_columns(), shown, strict=True)  # the names that the certificate knows
     )
+    columns = tuple(replace(column, part_of=parts.get(name)) for name, column in found)
     return DescribedTable(out.stem if folder else Path(names[0]).stem, listed, columns, kind, group[0].holds)
+
+
+def _typed_columns(names: Sequence[str], certificate: Certificate, policy: Policy) -> dict[str, tuple[str, str]]:
+    """Return the quasi-identifier of each typed column, and what is added to its name."""
+    if certificate.release_format != "columns":
+        return {}
+    return {name + suffix: (name, suffix) for name in policy.quasi for suffix in suffixes_of(names, name) or ()}
 
 
 def _column(cells: pl.Series, role: Role, missing_cells: Sequence[str], *, typed: bool) -> DescribedColumn:
     """Describe a column; `typed` says that its file has types of its own, in which text is never a number."""
-    values = values_of(cells, missing_cells)
+    listed = isinstance(cells.dtype, pl.List)
+    values = values_of(listed_as_text(cells) if listed else cells, missing_cells)
     texts, missing = values.texts, bool((values.codes < 0).any())
-    kind: ColumnType = "string" if typed and cells.dtype == pl.String else _type(values)
+    kind: ColumnType = "list" if listed else "string" if typed and cells.dtype == pl.String else _type(values)
     described = partial(DescribedColumn, cells.name, role, kind, missing, len(texts))
     if not texts:
         return described()
-    if kind not in ("string", "boolean"):
+    if kind not in ("string", "boolean", "list"):
         return described(low=texts[0], high=texts[-1])
     return described(values=tuple(texts) if len(texts) <= MOST_VALUES and role != "pseudonym" else ())
 
@@ -149,8 +164,12 @@ def _type(values: Values) -> ColumnType:
     return of_kind.get(values.kind, "string") if spelled else "string"
 
 
-def _role(name: str, certificate: Certificate, policy: Policy) -> Role:
+def _role(name: str, certificate: Certificate, policy: Policy, parts: Mapping[str, Any]) -> Role:
+    numbered = certificate.release_format == "columns"
     roles: dict[Role, Any] = {
+        "typed": parts,
+        "class": (CLASS,) if numbered else (),
+        "class_size": (CLASS_SIZE,) if numbered else (),
         "pseudonym": certificate.pseudonyms or (),
         "group": (certificate.group,),
         "quasi": policy.quasi,

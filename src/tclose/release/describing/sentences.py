@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tclose.privacy import requirement
 from tclose.privacy.registry import MODELS
+from tclose.recode.typed import BOTTOM, HIGH, LABEL, LOW, MEAN, MID, MISSING_ROWS, TOP
 from tclose.release.certificate import Certificate
 from tclose.release.claims import ModelClaim
 from tclose.release.describing.facts import DescribedColumn, Description
@@ -19,6 +20,17 @@ RANGES = {
     "{a, b}": "one of the listed values",
     "a single value": "everyone in the class has this value, or the value is a label that covers the class, or a mean",
     "… or missing": "or the value is missing",
+}
+TYPED = {
+    "": "the values that a person of the class can have",
+    LOW: "no value in the class is smaller; empty if it is not known",
+    HIGH: "no value in the class is larger; empty if it is not known",
+    MID: "the middle of the range, which need not be any person's value",
+    BOTTOM: "some values in the class are at most this, and it is not published how small they are",
+    TOP: "some values in the class are at least this, and it is not published how large they are",
+    MEAN: "the mean of the class",
+    LABEL: "the label of a hierarchy that covers the class",
+    MISSING_ROWS: "whether none, some or all of the rows of the class lack a value",
 }
 SENSITIVE = "each row publishes its own value, or the bin that the value is in"
 CAUTIONS = (
@@ -56,6 +68,9 @@ def column_words(column: DescribedColumn, certificate: Certificate) -> str:
         "pseudonym": "Pseudonym: rows with the same text are rows of one person, in every release with the same key.",
         "group": "Number of the group whose sensitive values belong to these rows, in any order.",
         "count": "Describes the counts of exact values in a class.",
+        "class": "Number of the class.",
+        "class_size": "How many rows the class has.",
+        "typed": _typed_words(column),
     }[column.role]
     promises = "; ".join(promise for promise in map(promise_words, claims_about(certificate, column.name)))
     return f"{words} Promised: {promises}." if promises else words
@@ -69,6 +84,12 @@ def claims_about(certificate: Certificate, attribute: str | None) -> Iterator[Mo
         if claim.model in MODELS and (words := promise_words(claim)) not in seen:
             seen.add(words)
             yield claim
+
+
+def _typed_words(column: DescribedColumn) -> str:
+    """Say what a typed column is of a quasi-identifier."""
+    name, added = column.part_of or (column.name, "")
+    return f"Quasi-identifier {plain(name)}: {TYPED[added]}."
 
 
 def promise_words(claim: ModelClaim) -> str:
