@@ -50,6 +50,7 @@ from tclose.steps.preparing import (
     warm,
     write_example,
 )
+from tclose.steps.previewing import WorstClass, worst_allowed
 from tclose.steps.pseudonym_keys import pseudonym_key
 from tclose.steps.publishing import anonymize, demo
 from tclose.steps.signing import KEY_FORMATS, Passphrase, demands, endorsement, keygen, sign
@@ -105,6 +106,7 @@ __all__ = [
     "Tradeoff",
     "Trial",
     "Verification",
+    "WorstClass",
     "anonymize",
     "apply",
     "attack",
@@ -133,5 +135,6 @@ __all__ = [
     "verify",
     "verify_bound",
     "warm",
+    "worst_allowed",
     "write_example",
 ]
