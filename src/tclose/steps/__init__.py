@@ -28,6 +28,7 @@ from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
 from tclose.steps.applying import Applied, apply
+from tclose.steps.curves import CostCurve, cost_curve
 from tclose.steps.judging import (
     ENGINES,
     PUBLISHING_ENGINES,
@@ -84,6 +85,7 @@ __all__ = [
     "BoundVerification",
     "CheckResult",
     "Comparison",
+    "CostCurve",
     "Demands",
     "Demonstration",
     "DetailKept",
@@ -114,6 +116,7 @@ __all__ = [
     "check",
     "check_clock",
     "compare",
+    "cost_curve",
     "demands",
     "demo",
     "detail",
