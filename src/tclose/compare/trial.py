@@ -32,6 +32,7 @@ from tclose.privacy.judge import JudgedTable
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate
 from tclose.release.detail import detail_of
+from tclose.release.exposed import exposed_rows
 from tclose.release.queries import LinkedRows, error_of_counts
 from tclose.release.release import Release
 from tclose.table import CodedTable
@@ -82,6 +83,7 @@ class Trial:
     smallest_class: int | None = None
     measures: Mapping[str, float | None] = field(default_factory=dict)  # of what the release costs, by name
     loss: float | None = None  # by the policy's loss and weights: methods are ranked by it
+    exposed: int | None = None  # rows that remain exposed in one way, of the way that exposes most
     query_error: float | None = None
     query_errors: list[dict[str, float]] = field(default_factory=list)
     detail: Mapping[str, float | None] = field(default_factory=dict)  # kept for analysts, by measure, if asked for
@@ -193,6 +195,7 @@ def _figures(job: Job, table: Any, tell: Tell) -> dict[str, Any]:
         "outcome": "released",
         **_cost(certificate),
         "loss": trial.loss,
+        "exposed": trial.exposed(job.policy),
         **({} if error is None else error.to_dict()),
         "detail": trial.detail() if job.detail else {},
         "seconds": seconds,
@@ -215,6 +218,10 @@ class _Released:
         """The loss that the policy chooses; of several tables, the mean."""
         tables = self.release.layout.tables
         return sum(table.chosen_loss for table in tables) / len(tables)
+
+    def exposed(self, policy: Policy) -> int:
+        """Return how many rows remain exposed in the way that exposes most."""
+        return max((found.rows for found in exposed_rows(self.judged, policy).findings), default=0)
 
     def query_error(self, table: Any, seed: int) -> QueryError | None:
         """Return how wrong the counts are that a reader of the release would give."""

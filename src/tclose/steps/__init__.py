@@ -28,6 +28,7 @@ from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
 from tclose.steps.applying import Applied, apply
+from tclose.steps.curves import CostCurve, cost_curve
 from tclose.steps.judging import (
     ENGINES,
     PUBLISHING_ENGINES,
@@ -50,6 +51,7 @@ from tclose.steps.preparing import (
     warm,
     write_example,
 )
+from tclose.steps.previewing import WorstClass, worst_allowed
 from tclose.steps.pseudonym_keys import pseudonym_key
 from tclose.steps.publishing import anonymize, demo
 from tclose.steps.signing import KEY_FORMATS, Passphrase, demands, endorsement, keygen, sign
@@ -83,6 +85,7 @@ __all__ = [
     "BoundVerification",
     "CheckResult",
     "Comparison",
+    "CostCurve",
     "Demands",
     "Demonstration",
     "DetailKept",
@@ -105,6 +108,7 @@ __all__ = [
     "Tradeoff",
     "Trial",
     "Verification",
+    "WorstClass",
     "anonymize",
     "apply",
     "attack",
@@ -112,6 +116,7 @@ __all__ = [
     "check",
     "check_clock",
     "compare",
+    "cost_curve",
     "demands",
     "demo",
     "detail",
@@ -133,5 +138,6 @@ __all__ = [
     "verify",
     "verify_bound",
     "warm",
+    "worst_allowed",
     "write_example",
 ]

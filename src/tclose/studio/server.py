@@ -30,7 +30,7 @@ from tclose.studio.pages import back, environment, page
 from tclose.studio.project import Project
 from tclose.studio.safety import Guard, Keys
 from tclose.studio.screens import SCREENS
-from tclose.studio.screens.base import Screen
+from tclose.studio.screens.base import Screen, Show
 from tclose.studio.work import sentence
 
 UPLOAD = "/upload"
@@ -124,8 +124,8 @@ def project_of(request: Request) -> Project:
 
 
 def _routes(screen: Screen) -> list[Route]:
-    def show(request: Request) -> Response:
-        return screen.show(request, project_of(request))
+    def showing(show: Show) -> Handler:
+        return guarded(lambda request: show(request, project_of(request)))
 
     def acting(do: Callable[..., Response]) -> Callable[[Request, Any], Response]:
         def act(request: Request, form: Any) -> Response:
@@ -136,7 +136,8 @@ def _routes(screen: Screen) -> list[Route]:
 
     own = f"/p/{{project}}/{screen.name}"
     actions = [Route(f"{own}/{name}", changing(acting(do)), methods=["POST"]) for name, do in screen.actions.items()]
-    return [Route(own, guarded(show)), *actions]
+    parts = [Route(f"{own}/{name}", showing(show)) for name, show in screen.parts.items()]
+    return [Route(own, showing(screen.show)), *parts, *actions]
 
 
 def _undo(request: Request, form: Any) -> Response:

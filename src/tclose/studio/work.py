@@ -14,6 +14,7 @@ from typing import Any
 from tclose import steps
 from tclose.policy import Policy
 from tclose.policy.source import source_settings
+from tclose.studio import previews
 from tclose.studio.project import Project, drafted, read_settings, write_whole
 from tclose.types import Progress, stretch
 from tclose.words import number, rows_in_classes
@@ -176,6 +177,7 @@ WORK: dict[str, Callable[..., dict[str, Any]]] = {
     "check": check,
     "explain": explain,
     "try": attempt,
+    "curve": previews.curve,
     "attack": attack,
     "inside": inside,
     "publish": publish,

@@ -19,7 +19,7 @@ from tclose.policy.draft.source import draft_source
 from tclose.table.profile import profiles, with_persons
 from tclose.table.tally import Tally
 from tclose.table.values import ValueDomain
-from tclose.types import Ints
+from tclose.types import Floats, Ints
 
 ROWS = 50  # that are shown
 BARS = 16  # of a distribution of numbers or dates
@@ -35,6 +35,8 @@ class Bar:
 
     label: str
     rows: int
+    rank: float | None = None  # of numbers and dates: where these rows lie on average by rank, from 0 to 1
+    place: float | None = None  # and by magnitude, from 0 to 1
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,19 @@ def _bars(domain: ValueDomain) -> tuple[Bar, ...]:
         return ()
     places = _places(domain)
     rows = np.bincount(places, domain.counts).astype(int).tolist()
-    return tuple(Bar(_label(domain, np.flatnonzero(places == place)), rows[place]) for place in range(len(rows)))
+    labels = [_label(domain, np.flatnonzero(places == place)) for place in range(len(rows))]
+    if domain.units is None:
+        return tuple(Bar(label, count) for label, count in zip(labels, rows, strict=True))
+    scales = (np.arange(len(places)), domain.units)
+    ranks, magnitudes = (_means(scale.astype(np.float64), places, domain.counts) for scale in scales)
+    return tuple(map(Bar, labels, rows, ranks, magnitudes))
+
+
+def _means(scale: Floats, places: Ints, counts: Ints) -> list[float]:
+    """Return where the rows of each bar lie on average on a scale that is stretched from 0 to 1."""
+    stretched = (scale - scale[0]) / ((scale[-1] - scale[0]) or 1.0)
+    means: list[float] = (np.bincount(places, counts * stretched) / np.bincount(places, counts)).round(6).tolist()
+    return means
 
 
 def _places(domain: ValueDomain) -> Ints:

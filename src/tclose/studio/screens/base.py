@@ -13,6 +13,7 @@ from starlette.responses import Response
 from tclose.studio.jobs import Job
 from tclose.studio.project import Project
 
+Show = Callable[[Request, Project], Response]
 Action = Callable[[Request, Project, FormData], Response]
 
 
@@ -21,8 +22,9 @@ class Screen:
     """One screen."""
 
     name: str
-    show: Callable[[Request, Project], Response]
+    show: Show
     actions: Mapping[str, Action] = field(default_factory=dict)
+    parts: Mapping[str, Show] = field(default_factory=dict)  # of a page, which follow what the user does
 
 
 def text_of(form: FormData, name: str) -> str:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tclose.studio.pages import back, project_page
+from tclose import steps
+from tclose.errors import InputError, TcloseError
+from tclose.studio.pages import back, page, project_page
 from tclose.studio.project import Project
 from tclose.studio.screens.base import Screen
 from tclose.studio.screens.settings_form import set_column
+from tclose.studio.settings import read
 
 MODELS = ("t", "n", "l", "entropy_l", "alpha", "beta", "delta", "kl")
 ALLOWED = frozenset({*MODELS, "distance", "bins", "publish", "missing"})
+LIVE = ("t", "distance", "bins")  # what the drawing follows before it is saved
 
 
 def show(request: Request, project: Project) -> Response:
@@ -22,8 +28,44 @@ def show(request: Request, project: Project) -> Response:
     if look is None:
         return back(request, "open")
     columns = {column["name"]: column for column in look["columns"]}
-    shown = [(name, columns.get(name), own) for name, own in project.settings.get("sensitive", {}).items()]
+    shown = [
+        (name, columns.get(name), own, _worst(project, columns.get(name), own))
+        for name, own in project.settings.get("sensitive", {}).items()
+    ]
     return project_page(request, project, "sensitive", shown=shown)
 
 
-SCREEN = Screen("sensitive", show, {"column": partial(set_column, "sensitive", ALLOWED)})
+def worst(request: Request, project: Project) -> Response:
+    """Show the worst class that the settings of a form, not saved yet, would allow."""
+    given, columns = request.query_params, project.settings.get("sensitive", {})
+    place, look = given.get("place", ""), project.result("look")
+    if look is None or not place.isdigit() or int(place) >= len(columns):
+        raise InputError("there is no such column")
+    name, own = list(columns.items())[int(place)]
+    column = next((each for each in look["columns"] if each["name"] == name), None)
+    try:
+        asked = {key: read(key, given[key]) for key in LIVE if key in given}
+    except TcloseError:  # a number that is not finished yet
+        asked = {"t": None}
+    drawn = _worst(project, column, {**own, **asked})
+    return page(request, "worst.html", worst=drawn, level=asked.get("t", own.get("t")))
+
+
+def _worst(project: Project, column: Mapping[str, Any] | None, own: Mapping[str, Any]) -> steps.WorstClass | None:
+    """Return the worst class that a column's settings allow; none where there is no t or nothing to draw."""
+    t = own.get("t")
+    if column is None or not isinstance(t, int | float) or not 0 <= t <= 1:
+        return None
+    file, bins = own.get("hierarchy"), own.get("bins")
+    usual = "hierarchical" if file else "ordered" if bins or column["kind"] in ("number", "date") else "equal"
+    distance = own.get("distance") or usual
+    try:
+        if distance == "ordered" and bins:
+            distance = "quantiles" if "quantiles" in bins else "value"
+        hierarchy = project.folder / file if isinstance(file, str) else None
+        return steps.worst_allowed(column["bars"], distance, t, hierarchy=hierarchy)
+    except TcloseError:
+        return None
+
+
+SCREEN = Screen("sensitive", show, {"column": partial(set_column, "sensitive", ALLOWED)}, {"worst": worst})

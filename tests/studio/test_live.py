@@ -1,0 +1,60 @@
+"""The parts of pages that follow what a steward does, before anything is saved."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tclose.examples import hospital
+
+from .conftest import Running
+from .test_safety import Browser
+
+
+class Steward:
+    """Somebody at a studio, without a browser's window."""
+
+    def __init__(self, studio: Running, table: Path) -> None:
+        self.browser = Browser(studio)
+        self.token = self.browser.form_token
+        answer = self.browser.ask("POST", "/open", {"form_token": self.token, "path": str(table)})
+        self.at = answer.getheader("location").removesuffix("/open")
+        self.folder = next(studio.home.glob(".tclose/studio/*"))
+        self.see("open")
+        self.wait()
+
+    def see(self, path: str) -> str:
+        answer = self.browser.ask("GET", f"{self.at}/{path}")
+        assert answer.status == 200, (path, answer.status)
+        return str(answer.text)
+
+    def do(self, path: str, **form: str) -> str:
+        answer = self.browser.ask("POST", f"{self.at}/{path}", {"form_token": self.token, **form})
+        assert answer.status == 303, (path, answer.status)
+        return str(answer.getheader("location"))
+
+    def wait(self) -> None:
+        while (job := json.loads(self.browser.ask("GET", f"{self.at}/job").text)).get("state") == "running":
+            time.sleep(0.05)
+        assert job.get("state", "done") == "done", job
+
+
+@pytest.fixture
+def steward(studio: Running, tmp_path: Path) -> Steward:
+    table = tmp_path / "patients.csv"
+    hospital(150, seed=3).select("name", "zip", "age", "sex", "ldl", "diagnosis").write_csv(table)
+    return Steward(studio, table)
+
+
+def test_the_worst_class_follows_t_and_the_distance(steward: Steward) -> None:
+    answers = [steward.see(f"sensitive/worst?place=0&t={t}&distance=value&bins=") for t in ("0,1", "0.3")]
+    assert answers[0] != answers[1]
+    assert all("in the whole table" in answer and "<html" not in answer for answer in answers)
+    equal = steward.see("sensitive/worst?place=1&t=0.2&distance=equal&bins=")
+    assert "of the rows of a class show" in equal
+    for unfinished in ("", "0.", "x", "7", "nan"):
+        steward.see(f"sensitive/worst?place=0&t={unfinished}")
+    assert steward.browser.ask("GET", f"{steward.at}/sensitive/worst?place=9").status == 404
