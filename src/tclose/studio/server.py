@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import threading
 import webbrowser
@@ -70,7 +71,7 @@ def application(studio: Studio) -> Guard:
         yield
         studio.jobs.close()
 
-    made = Starlette(routes=routes, lifespan=lifespan, exception_handlers={404: _not_found, 405: _not_found})
+    made = Starlette(routes=routes, lifespan=lifespan, exception_handlers=MISTAKES)
     made.state.studio = studio
     return Guard(made, studio.keys, lambda path: path == UPLOAD or path.endswith("/verify/run"))
 
@@ -194,10 +195,23 @@ async def _not_found(request: Request, _: Exception) -> Response:
     return page(request, "mistake.html", status=404, sentence="There is no such page.")
 
 
+async def _refused(request: Request, _: Exception) -> Response:
+    return page(request, "mistake.html", status=400, sentence="The studio does not understand this request.")
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    """Name the kind of an error only: its message could quote a cell."""
+    return page(request, "mistake.html", status=500, sentence=f"This is a mistake of tclose ({type(error).__name__}).")
+
+
+MISTAKES: dict[Any, Any] = {404: _not_found, 405: _not_found, 400: _refused, 500: _broken}
+
+
 def serve(
     table: Path | None, *, project: Path | None, port: int, browser: bool, announce: Callable[[str], None]
 ) -> None:
     """Serve the studio until it is stopped; `announce` is told its address once it answers."""
+    os.umask(0o077)  # everything that is written is the user's own
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((LOCAL, port))
