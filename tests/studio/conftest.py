@@ -116,6 +116,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def running(finished_home: Path) -> Iterator[Running]:
+    """A studio with the finished project, which a test may change."""
+    studio = start(finished_home)
+    yield studio
+    stop(studio)
+
+
+@pytest.fixture
 def finished_home(finished: Path, tmp_path: Path) -> Path:
     """A copy of it, which a test may change."""
     return Path(shutil.copytree(finished, tmp_path / "home"))

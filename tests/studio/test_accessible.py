@@ -77,8 +77,7 @@ def tab_to(page: Any, target: Any) -> None:
     raise AssertionError("the keyboard does not reach it")
 
 
-def test_everything_is_done_by_keyboard(chromium: Any, finished_home: Path) -> None:
-    running = start(finished_home)
+def test_everything_is_done_by_keyboard(chromium: Any, running: Running) -> None:
     context = chromium.new_context(locale="en-US")
     visitor = Visitor(context, running)
     page = visitor.page
@@ -111,4 +110,3 @@ def test_everything_is_done_by_keyboard(chromium: Any, finished_home: Path) -> N
     cancel.wait_for(state="detached")
     assert visitor.wrong == []
     context.close()
-    stop(running)

@@ -6,11 +6,8 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tclose.examples import hospital
 from tclose.studio.project import Project
@@ -27,13 +24,6 @@ CHANGES: dict[str, dict[str, str]] = {  # what is done on a screen before the st
     "sensitive/column": {"place": "0", "t": "0.33"},
     "try/remove": {"number": "1"},
 }
-
-
-@pytest.fixture
-def running(finished_home: Path) -> Iterator[Running]:
-    studio = start(finished_home)
-    yield studio
-    stop(studio)
 
 
 def kill(studio: Running) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import start, stop
+from .conftest import Running
 from .finished import KEY
 from .visitor import CHROMIUM, NO_CHROMIUM, Visitor
 
@@ -19,12 +19,11 @@ def role(tab: Visitor, column: str, name: str) -> Any:
     return tab.page.get_by_role("group", name=f"Role of {column}").get_by_label(name)
 
 
-def test_two_projects_in_two_tabs(chromium: Any, finished_home: Path, tmp_path: Path) -> None:
+def test_two_projects_in_two_tabs(chromium: Any, running: Running, tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text("sex,pay\n" + "\n".join(f"{'fm'[n % 2]},{n % 9}" for n in range(40)))
-    studio = start(finished_home)
     context = chromium.new_context(locale="en-US")
-    first, second = Visitor(context, studio), Visitor(context, studio)
-    first.page.goto(f"{studio.origin}/p/{KEY}/columns")
+    first, second = Visitor(context, running), Visitor(context, running)
+    first.page.goto(f"{running.origin}/p/{KEY}/columns")
     second.page.get_by_label("Path").fill(str(tmp_path / "other.csv"))
     second.button("Open the path").click()
     second.page.get_by_role("link", name="Yes: choose what each column is").click()
@@ -44,4 +43,3 @@ def test_two_projects_in_two_tabs(chromium: Any, finished_home: Path, tmp_path: 
     assert role(second, "sex", "Keep").is_checked()
     assert first.wrong + second.wrong == []
     context.close()
-    stop(studio)

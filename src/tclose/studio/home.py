@@ -14,6 +14,15 @@ from tclose.studio.recovery import recover
 KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
 
 
+def named_file(text: str) -> Path | None:
+    """Return the file of this machine that a user names; None where there is none."""
+    try:
+        path = Path(text.strip()).expanduser()
+        return path if text.strip() and path.is_file() else None
+    except (OSError, ValueError, RuntimeError):  # a name too long, a zero byte, an unknown user after "~"
+        return None
+
+
 class Home:
     """The folder of all projects, and one that may lie elsewhere."""
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import uvicorn
 from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -109,7 +110,7 @@ def changing(change: Callable[[Request, Any], Any]) -> Handler:
         except TcloseError as error:
             screen = request.path_params.get("screen")
             if screen is None or "project" not in request.path_params:
-                return page(request, "mistake.html", status=400, sentence=sentence(error.sentence))
+                return RedirectResponse(f"/?{urlencode({'said': sentence(error.sentence)})}", 303)
             return back(request, screen, said=sentence(error.sentence))
         finally:
             await form.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import FormData, UploadFile
@@ -13,6 +12,7 @@ from tclose import steps
 from tclose.errors import InputError
 from tclose.policy.source import DATES, source_settings
 from tclose.studio.catalogue import LANGUAGES
+from tclose.studio.home import named_file
 from tclose.studio.pages import LANGUAGE, back, page, project_page
 from tclose.studio.project import Project
 from tclose.studio.screens.base import Screen, start, text_of
@@ -54,8 +54,8 @@ def show(request: Request, project: Project) -> Response:
 
 def open_path(studio: Studio, path: str) -> Project:
     """Begin a project with a file of this machine."""
-    found = Path(path).expanduser()
-    if not path.strip() or not found.is_file():
+    found = named_file(path)
+    if found is None:
         raise InputError("there is no such file on this machine")
     return studio.home.new(found.name, str(found.resolve()))
 
