@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +33,10 @@ class Running:
         return self.address.partition("/?")[0]
 
     @property
+    def port(self) -> int:
+        return int(self.origin.rpartition(":")[2])
+
+    @property
     def token(self) -> str:
         return self.address.partition("token=")[2]
 
@@ -46,6 +54,17 @@ def start(home: Path, *arguments: str) -> Running:
     return Running(process, address, home)
 
 
+def wait_for(running: Running, project: str, *, seconds: float = 300) -> dict[str, Any]:
+    """Wait until the job of a project has ended, and return what came of it."""
+    cookie = {"Cookie": f"tclose-{running.port}={running.token}"}
+    request = urllib.request.Request(f"{running.origin}/p/{project}/events", headers=cookie)
+    with urllib.request.urlopen(request, timeout=seconds) as answer:
+        for line in answer:
+            if line.startswith(b"data: ") and (said := json.loads(line[6:]))["state"] != "running":
+                return dict(said)
+    raise AssertionError("there is no job")
+
+
 def stop(running: Running) -> None:
     running.process.terminate()
     running.process.communicate(timeout=60)
@@ -56,3 +75,55 @@ def studio(tmp_path: Path) -> Iterator[Running]:
     running = start(tmp_path / "home")
     yield running
     stop(running)
+
+
+@pytest.fixture(scope="module")
+def shared_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A studio for all tests of a file that only send requests."""
+    running = start(tmp_path_factory.mktemp("shared") / "home")
+    yield running
+    stop(running)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="install it with: pip install playwright")
+    from .visitor import CHROMIUM, FLAGS
+
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visitor(chromium: Any, studio: Running) -> Iterator[Any]:
+    from .visitor import Visitor
+
+    context = chromium.new_context(locale="en-US")
+    yield Visitor(context, studio)
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with one project, called `done`, in which every screen has something to show."""
+    from .finished import finish
+
+    home = tmp_path_factory.mktemp("finished")
+    finish(home)
+    return home
+
+
+@pytest.fixture
+def running(finished_home: Path) -> Iterator[Running]:
+    """A studio with the finished project, which a test may change."""
+    studio = start(finished_home)
+    yield studio
+    stop(studio)
+
+
+@pytest.fixture
+def finished_home(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it, which a test may change."""
+    return Path(shutil.copytree(finished, tmp_path / "home"))

@@ -2,58 +2,20 @@
 
 from __future__ import annotations
 
-import http.client
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 
 from tclose.studio.safety import HEADERS
 from tclose.studio.screens import SCREENS
 
+from .client import Browser
 from .conftest import Running
 
 
-class Browser:
-    """Sends single requests, with whatever headers a test wants."""
-
-    def __init__(self, studio: Running) -> None:
-        self.studio = studio
-        self.host = studio.origin.removeprefix("http://")
-
-    def ask(self, method: str, path: str, form: dict[str, str] | None = None, **headers: str | None) -> Any:
-        port = int(self.host.partition(":")[2])
-        cookie = f"tclose-{port}={self.studio.token}"
-        usual: dict[str, str | None] = {"Host": self.host, "Cookie": cookie}
-        if method == "POST":
-            usual |= {"Origin": self.studio.origin, "Content-Type": "application/x-www-form-urlencoded"}
-        sent = {**usual, **{name.replace("_", "-"): value for name, value in headers.items()}}
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-        body = urlencode(form or {}).encode()
-        for name, value in sent.items():
-            if value is not None:
-                connection.putheader(name, value)
-        if method == "POST" and "Content-Length" not in sent:
-            connection.putheader("Content-Length", str(len(body)))
-        connection.endheaders(body if method == "POST" else None)
-        answer = connection.getresponse()
-        answer.text = answer.read().decode()  # type: ignore[attr-defined]
-        connection.close()
-        return answer
-
-    @property
-    def form_token(self) -> str:
-        return str(self.ask("GET", "/").text.partition('X-Form-Token": "')[2].partition('"')[0])
-
-    def post(self, to: str, /, **form: str) -> Any:
-        return self.ask("POST", to, {"form_token": self.form_token, **form})
-
-
 @pytest.fixture
-def browser(studio: Running) -> Browser:
-    return Browser(studio)
+def browser(shared_studio: Running) -> Browser:
+    return Browser(shared_studio)
 
 
 def test_only_our_own_pages_are_answered(browser: Browser, tmp_path: Path) -> None:
@@ -145,7 +107,7 @@ def test_nothing_of_a_table_is_printed(studio: Running, tmp_path: Path) -> None:
     browser = Browser(studio)
     (tmp_path / "t.csv").write_text("name,pay\nWilhelmina Zanzibar,4711\nB,5\n")
     assert browser.post("/open", path=str(tmp_path / "t.csv")).status == 303
-    assert browser.post("/open", path="/nothing/there").status == 400
+    assert browser.post("/open", path="/nothing/there").headers["location"].startswith("/?said=There+is+no+such+file")
     assert browser.ask("GET", "/p/none/open").status == 404
     studio.process.terminate()
     out, error = studio.process.communicate(timeout=60)

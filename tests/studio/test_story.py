@@ -5,8 +5,6 @@ Every request that does not go to the studio fails the test, and so does every m
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,66 +12,11 @@ import pytest
 
 from tclose.examples import hospital
 
-from .conftest import Running, start, stop
+from .conftest import start, stop
+from .visitor import CHROMIUM, NO_CHROMIUM, Visitor
 
 playwright = pytest.importorskip("playwright.sync_api", reason="install it with: pip install playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="install it with: sudo apt-get install -y chromium")
-PATIENCE = 240_000  # milliseconds for anything that computes
-FLAGS = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-
-
-class Visitor:
-    """A browser at a studio, and what went wrong in it."""
-
-    def __init__(self, context: Any, studio: Running) -> None:
-        self.studio, self.wrong = studio, list[str]()
-        self.page = context.new_page()
-        self.page.set_default_timeout(PATIENCE)
-        self.page.on(
-            "console", lambda said: self.wrong.append(said.text) if said.type in ("error", "warning") else None
-        )
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("request", self._asked)
-        self.page.on(
-            "response", lambda got: self.wrong.append(f"{got.status} {got.url}") if got.status >= 400 else None
-        )
-        self.page.goto(studio.address)
-        self.page.get_by_role("heading", name="Which table has to leave the house?").wait_for()
-
-    def _asked(self, request: Any) -> None:
-        if not request.url.startswith(self.studio.origin):
-            self.wrong.append(f"asked for {request.url}")
-
-    def button(self, name: str) -> Any:
-        return self.page.get_by_role("button", name=name, exact=True)
-
-    def go(self, name: str) -> None:
-        self.page.get_by_role("navigation", name="Steps").get_by_role("link", name=name, exact=True).click()
-
-    def heading(self, name: str) -> Any:
-        return self.page.get_by_role("heading", name=name)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visitor(chromium: Any, studio: Running) -> Iterator[Visitor]:
-    context = chromium.new_context(locale="en-US")
-    yield Visitor(context, studio)
-    context.close()
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
 
 
 def table_of(folder: Path, rows: int = 300) -> Path:

@@ -9,8 +9,18 @@ from pathlib import Path
 
 from tclose.errors import InputError
 from tclose.studio.project import PRIVATE_FOLDER, Project
+from tclose.studio.recovery import recover
 
 KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
+
+
+def named_file(text: str) -> Path | None:
+    """Return the file of this machine that a user names; None where there is none."""
+    try:
+        path = Path(text.strip()).expanduser()
+        return path if text.strip() and path.is_file() else None
+    except (OSError, ValueError, RuntimeError):  # a name too long, a zero byte, an unknown user after "~"
+        return None
 
 
 class Home:
@@ -30,18 +40,24 @@ class Home:
             if key not in self._open:
                 if not (self.folder / key / "project.json").is_file():
                     raise InputError("there is no such project")
-                self._open[key] = Project(self.folder / key)
+                project = Project(self.folder / key)
+                recover(project)
+                self._open[key] = project
             return self._open[key]
 
     def at(self, folder: Path, *, table: Path | None) -> Project:
         """Open a project in a folder of its own, or make it for a table."""
-        project = Project(folder)
-        if not (folder / "project.json").is_file():
-            if table is None:
-                raise InputError(f"{folder} is no project of the studio: name a table to begin one")
-            project = Project.create(folder, name=table.name, table=str(table.resolve()))
         if not KEY.fullmatch(folder.name):
             raise InputError("the folder of a project is called by small letters, digits and hyphens")
+        if (folder / "project.json").is_file():
+            project = Project(folder)
+            recover(project)
+        elif table is None:
+            raise InputError(f"{folder} is no project of the studio: name a table to begin one")
+        elif folder.exists():  # deleting the project would delete what lies there
+            raise InputError(f"{folder} exists and is no project of the studio: name a folder that does not exist yet")
+        else:
+            project = Project.create(folder, name=table.name, table=str(table.resolve()))
         with self._lock:
             return self._open.setdefault(project.key, project)
 

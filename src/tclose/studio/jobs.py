@@ -7,11 +7,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+from tclose.studio.project import Project
+from tclose.studio.recovery import remove_incomplete
 
 PATIENCE = 1.5  # seconds that a cancelled job has to end by itself
 MOST_JOBS = 20  # of a process; then a new one begins with fresh memory
@@ -99,6 +101,9 @@ class Process:
                 self._process.kill()
                 self._process.wait()
                 self._process = None
+            for job in self.jobs.values():
+                if job.running:
+                    self._set(job, state="cancelled")
 
     def _ready(self) -> subprocess.Popen[str]:
         self.used = time.monotonic()
@@ -135,6 +140,8 @@ class Process:
                 if (job := self.jobs.get(said.pop("job"))) is not None and job.running:
                     self._set(job, **said)
         process.wait()
+        if self.folder.is_dir():
+            remove_incomplete(Project(self.folder))
         with self._changed:
             if self._process is process:
                 self._process = None
@@ -170,11 +177,16 @@ class Jobs:
         """Start a job for a project."""
         return self.of(folder).start(next(self._numbers), kind, given)
 
-    def close(self) -> None:
-        """End all processes."""
-        for process in self._each():
+    def forget(self, folder: Path) -> None:
+        """End the process of a project that is deleted."""
+        with self._lock:
+            process = self._processes.pop(folder, None)
+        if process is not None:
             process.close()
 
-    def _each(self) -> Iterator[Process]:
+    def close(self) -> None:
+        """End all processes."""
         with self._lock:
-            yield from list(self._processes.values())
+            processes = list(self._processes.values())
+        for process in processes:
+            process.close()

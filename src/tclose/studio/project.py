@@ -106,7 +106,7 @@ class Project:
             for later in self._entries(after=position):
                 later.unlink()
             write_whole(self._entry(position + 1), text)
-            self._go(position + 1)
+            self.go(position + 1)
 
     def undo(self) -> bool:
         """Go back by one change; say whether there was one."""
@@ -169,16 +169,21 @@ class Project:
         """Delete the project with its copies of raw data."""
         shutil.rmtree(self.folder)
 
-    def _go(self, position: int) -> None:
+    def go(self, position: int) -> None:
+        """Make the settings at a place of the history the current ones."""
         write_whole(self.folder / "policy.toml", self._entry(position).read_text())
         write_whole(self.folder / "history" / "position", str(position))
+
+    def settings_at(self, position: int) -> Settings:
+        """Return the settings at a place of the history; none where there is no such place."""
+        return read_settings(self._entry(position))
 
     def _move(self, by: int) -> bool:
         with self.lock:
             target = self.position + by
             if target < 1 or not self._entry(target).exists():
                 return False
-            self._go(target)
+            self.go(target)
             return True
 
     def _entry(self, position: int) -> Path:
@@ -194,6 +199,8 @@ def read_settings(path: Path) -> Settings:
         return tomllib.loads(path.read_text())
     except FileNotFoundError:
         return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise InputError(f"{path.name} of this project is no policy file: mend it or delete it") from None
 
 
 def drafted(look: Mapping[str, Any]) -> Settings:

@@ -112,7 +112,7 @@ class Guard:
         """Hand a request on, as long as it is not too large."""
         limit = MOST_UPLOADED if self.uploads(scope["path"]) else MOST_SENT
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > limit or "transfer-encoding" in headers:
+        if not (length.isascii() and length.isdigit()) or int(length) > limit or "transfer-encoding" in headers:
             await _answer(send, 413, "This is too large.")
             return
         await self.application(scope, receive, send)  # the server hands over no more than the announced length

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import threading
 import webbrowser
@@ -13,13 +14,14 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import uvicorn
 from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -70,7 +72,7 @@ def application(studio: Studio) -> Guard:
         yield
         studio.jobs.close()
 
-    made = Starlette(routes=routes, lifespan=lifespan, exception_handlers={404: _not_found, 405: _not_found})
+    made = Starlette(routes=routes, lifespan=lifespan, exception_handlers=MISTAKES)
     made.state.studio = studio
     return Guard(made, studio.keys, lambda path: path == UPLOAD or path.endswith("/verify/run"))
 
@@ -108,7 +110,7 @@ def changing(change: Callable[[Request, Any], Any]) -> Handler:
         except TcloseError as error:
             screen = request.path_params.get("screen")
             if screen is None or "project" not in request.path_params:
-                return page(request, "mistake.html", status=400, sentence=sentence(error.sentence))
+                return RedirectResponse(f"/?{urlencode({'said': sentence(error.sentence)})}", 303)
             return back(request, screen, said=sentence(error.sentence))
         finally:
             await form.close()
@@ -195,10 +197,23 @@ async def _not_found(request: Request, _: Exception) -> Response:
     return page(request, "mistake.html", status=404, sentence="There is no such page.")
 
 
+async def _refused(request: Request, _: Exception) -> Response:
+    return page(request, "mistake.html", status=400, sentence="The studio does not understand this request.")
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    """Name the kind of an error only: its message could quote a cell."""
+    return page(request, "mistake.html", status=500, sentence=f"This is a mistake of tclose ({type(error).__name__}).")
+
+
+MISTAKES: dict[Any, Any] = {404: _not_found, 405: _not_found, 400: _refused, 500: _broken}
+
+
 def serve(
     table: Path | None, *, project: Path | None, port: int, browser: bool, announce: Callable[[str], None]
 ) -> None:
     """Serve the studio until it is stopped; `announce` is told its address once it answers."""
+    os.umask(0o077)  # everything that is written is the user's own
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((LOCAL, port))

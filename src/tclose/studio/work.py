@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ from tclose.policy import Policy
 from tclose.policy.source import source_settings
 from tclose.studio import previews
 from tclose.studio.project import Project, drafted, read_settings, write_whole
+from tclose.studio.recovery import held, put_published, remove_incomplete, unpublished
 from tclose.types import Progress, stretch
 from tclose.words import number, rows_in_classes
 
@@ -80,9 +82,10 @@ def explain(folder: Path, progress: Progress, *, attribute: str, class_number: i
 def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None) -> dict[str, Any]:
     """Make a release and keep it as a candidate."""
     project = Project(folder)
+    remove_incomplete(project)
     policy, fingerprint, place = project.policy, project.fingerprint, project.new_candidate()
     options = steps.method_options(method, {} if effort is None else {"effort": effort})
-    try:
+    with held(place), _all_or_nothing(place):
         published = steps.anonymize(
             project.table,
             policy,
@@ -102,13 +105,8 @@ def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None
             "effort": effort,
             "nothing": published.exposed.nothing,
         }
-        (place / RELEASE).chmod(0o600)
-        (place / CERTIFICATE).chmod(0o600)
         write_whole(place / "policy.toml", (project.folder / "policy.toml").read_text())
         write_whole(place / "result.json", json.dumps(told))
-    except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
-        raise
     return {"candidate": int(place.name)}
 
 
@@ -136,23 +134,24 @@ def publish(
 ) -> dict[str, Any]:
     """Repeat a candidate from its record into the folder of published files, with its certificate and a page."""
     project = Project(folder)
-    place, made = project.candidate(number), project.folder / "release"
+    place = project.candidate(number)
     until = date.fromisoformat(valid_until) if valid_until else None
     endorsement = steps.endorsement(key=key or None, valid_until=until)
-    for old in made.iterdir():
-        old.unlink()
-    out, page = made / f"release.{suffix}", made / "report.html" if report else None
-    published = steps.anonymize(
-        project.table,
-        _policy_of(place, project),
-        out=out,
-        certificate=made / CERTIFICATE,
-        report=page,
-        public=True,
-        replay=place / RECORD,
-        endorsement=endorsement,
-        progress=progress,
-    )
+    new = unpublished(project)
+    out, page = new / f"release.{suffix}", new / "report.html" if report else None
+    with _all_or_nothing(new):
+        published = steps.anonymize(
+            project.table,
+            _policy_of(place, project),
+            out=out,
+            certificate=new / CERTIFICATE,
+            report=page,
+            public=True,
+            replay=place / RECORD,
+            endorsement=endorsement,
+            progress=progress,
+        )
+        put_published(project)
     policy, record = (shlex.quote(str(path)) for path in (place / "policy.toml", place / RECORD))
     same = f"tclose anonymize {shlex.quote(str(project.table))} --policy {policy} --replay {record} --out {out.name}"
     project.keep("published", {"candidate": number, "files": [path.name for path in published.files], "command": same})
@@ -165,6 +164,16 @@ def verify(folder: Path, progress: Progress, *, release: str, certificate: str, 
     found = steps.verify(release, certificate, engine="auto", progress=progress)
     project.keep(name, found.to_dict())
     return {"result": name}
+
+
+@contextmanager
+def _all_or_nothing(place: Path) -> Iterator[None]:
+    """Leave nothing of a folder that is not completed."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
 
 
 def _policy_of(place: Path, project: Project) -> Policy:

@@ -78,6 +78,7 @@ class Worker:
 
 def main() -> None:
     """Work until the input ends; what libraries print goes nowhere near the answers."""
+    os.umask(0o077)  # everything that libraries write is the user's own, too
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     worker = Worker(answers)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from tclose.errors import InputError
 from tclose.studio.pages import back, project_page
 from tclose.studio.project import Project
-from tclose.studio.screens.base import Screen, start, text_of
+from tclose.studio.screens.base import Screen, start, whole_of
 from tclose.studio.screens.candidates import chosen, kept
 
 
@@ -25,10 +25,10 @@ def show(request: Request, project: Project) -> Response:
 
 def attack(request: Request, project: Project, form: FormData) -> Response:
     """Attack a candidate."""
-    number = text_of(form, "candidate")
-    if not number.isdigit():
+    number = whole_of(form, "candidate")
+    if number is None:
         raise InputError("there is no such candidate")
-    start(request, project, "attack", number=int(number))
+    start(request, project, "attack", number=number)
     return back(request, "attack")
 
 

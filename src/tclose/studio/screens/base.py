@@ -33,6 +33,12 @@ def text_of(form: FormData, name: str) -> str:
     return given if isinstance(given, str) else ""
 
 
+def whole_of(form: FormData, name: str) -> int | None:
+    """Return what a form says, as a count; None where it is none."""
+    given = text_of(form, name)
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else None
+
+
 def start(request: Request, project: Project, kind: str, **given: Any) -> Job:
     """Start a job of a project."""
     job: Job = request.app.state.studio.jobs.start(project.folder, kind, **given)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from tclose.errors import InputError
 from tclose.studio.pages import back, project_page
 from tclose.studio.project import Project
-from tclose.studio.screens.base import Screen, text_of
+from tclose.studio.screens.base import Screen, text_of, whole_of
 from tclose.studio.settings import ROLES, role_of, with_person, with_role
 
 
@@ -24,11 +24,11 @@ def show(request: Request, project: Project) -> Response:
 
 def set_role(request: Request, project: Project, form: FormData) -> Response:
     """Give a column another role."""
-    place = text_of(form, "place")
+    place = whole_of(form, "place")
     columns = (project.result("look") or {"columns": []})["columns"]
-    if not place.isdigit() or int(place) >= len(columns):
+    if place is None or place >= len(columns):
         raise InputError("there is no such column")
-    column, role = columns[int(place)], text_of(form, "role")
+    column, role = columns[place], text_of(form, "role")
     proposed = column["settings"] if column["role"] == role else {}
     with project.lock:
         project.change(with_role(project.settings, column["name"], role, proposed))

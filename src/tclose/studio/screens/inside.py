@@ -9,7 +9,7 @@ from starlette.responses import Response
 from tclose.errors import InputError
 from tclose.studio.pages import back, project_page
 from tclose.studio.project import Project
-from tclose.studio.screens.base import Screen, start, text_of
+from tclose.studio.screens.base import Screen, start, whole_of
 from tclose.studio.screens.candidates import chosen, kept
 
 
@@ -24,10 +24,10 @@ def show(request: Request, project: Project) -> Response:
 
 def look_into(request: Request, project: Project, form: FormData) -> Response:
     """Look into a candidate, at one of its classes."""
-    number, class_number = text_of(form, "candidate"), text_of(form, "class") or "1"
-    if not (number.isdigit() and class_number.isdigit()):
+    number, class_number = whole_of(form, "candidate"), whole_of(form, "class") if "class" in form else 1
+    if number is None or class_number is None:
         raise InputError("there is no such class")
-    start(request, project, "inside", number=int(number), class_number=int(class_number))
+    start(request, project, "inside", number=number, class_number=class_number)
     return back(request, "inside", anchor="class")
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import FormData, UploadFile
@@ -15,9 +12,11 @@ from tclose import steps
 from tclose.errors import InputError
 from tclose.policy.source import DATES, source_settings
 from tclose.studio.catalogue import LANGUAGES
+from tclose.studio.home import named_file
 from tclose.studio.pages import LANGUAGE, back, page, project_page
-from tclose.studio.project import PRIVATE_FILE, Project
+from tclose.studio.project import Project
 from tclose.studio.screens.base import Screen, start, text_of
+from tclose.studio.uploads import keep, safe_name
 
 if TYPE_CHECKING:
     from tclose.studio.server import Studio
@@ -55,8 +54,8 @@ def show(request: Request, project: Project) -> Response:
 
 def open_path(studio: Studio, path: str) -> Project:
     """Begin a project with a file of this machine."""
-    found = Path(path).expanduser()
-    if not path.strip() or not found.is_file():
+    found = named_file(path)
+    if found is None:
         raise InputError("there is no such file on this machine")
     return studio.home.new(found.name, str(found.resolve()))
 
@@ -72,10 +71,9 @@ def upload(request: Request, form: FormData) -> Response:
     given = form.get("table")
     if not isinstance(given, UploadFile) or not given.filename:
         raise InputError("choose a file first")
-    name = Path(given.filename.replace("\\", "/")).name.lstrip(".")[:120] or "table"
+    name = safe_name(given.filename, "table")
     project = request.app.state.studio.home.new(name, name)
-    with os.fdopen(os.open(project.folder / "source" / name, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE), "wb") as file:
-        shutil.copyfileobj(given.file, file, 1 << 20)
+    keep(given, project.folder / "source" / name)
     return RedirectResponse(f"/p/{project.key}/open", 303)
 
 
@@ -90,7 +88,7 @@ def delete(request: Request, form: FormData) -> Response:
     """Delete a project with its copies of raw data."""
     studio: Studio = request.app.state.studio
     project = studio.home.project(text_of(form, "project"))
-    studio.jobs.of(project.folder).close()
+    studio.jobs.forget(project.folder)
     studio.home.forget(project)
     return RedirectResponse("/", 303)
 

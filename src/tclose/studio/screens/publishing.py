@@ -9,9 +9,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from tclose.errors import InputError
+from tclose.studio.home import named_file
 from tclose.studio.pages import back, project_page
 from tclose.studio.project import Project
-from tclose.studio.screens.base import Screen, start, text_of
+from tclose.studio.screens.base import Screen, start, text_of, whole_of
 from tclose.studio.screens.candidates import chosen
 
 FORMATS = {"csv": "CSV", "xlsx": "Excel", "parquet": "Parquet", "dta": "Stata", "sav": "SPSS"}
@@ -33,14 +34,14 @@ def show(request: Request, project: Project) -> Response:
 
 def publish(request: Request, project: Project, form: FormData) -> Response:
     """Publish a candidate."""
-    number, kind = text_of(form, "candidate"), text_of(form, "format")
-    if not number.isdigit() or kind not in FORMATS:
+    number, kind = whole_of(form, "candidate"), text_of(form, "format")
+    if number is None or kind not in FORMATS:
         raise InputError("choose a candidate and a format")
     key, until = text_of(form, "key").strip(), text_of(form, "valid_until").strip()
-    if key and not Path(key).expanduser().is_file():
+    if key and named_file(key) is None:
         raise InputError("there is no such key on this machine")
     asked = {"report": bool(text_of(form, "report")), "key": key and str(Path(key).expanduser()), "valid_until": until}
-    start(request, project, "publish", number=int(number), suffix=kind, **asked)
+    start(request, project, "publish", number=number, suffix=kind, **asked)
     return back(request, "publish")
 
 

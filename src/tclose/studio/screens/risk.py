@@ -9,7 +9,7 @@ from starlette.responses import Response
 from tclose.errors import InputError
 from tclose.studio.pages import back, project_page
 from tclose.studio.project import Project
-from tclose.studio.screens.base import Screen, start, text_of
+from tclose.studio.screens.base import Screen, start, text_of, whole_of
 
 
 def show(request: Request, project: Project) -> Response:
@@ -29,10 +29,10 @@ def judge(request: Request, project: Project, form: FormData) -> Response:
 
 def explain(request: Request, project: Project, form: FormData) -> Response:
     """Explain the distance of one class."""
-    number = text_of(form, "number")
-    if not number.isdigit():
+    number = whole_of(form, "number")
+    if number is None:
         raise InputError("there is no such class")
-    start(request, project, "explain", attribute=text_of(form, "attribute"), class_number=int(number))
+    start(request, project, "explain", attribute=text_of(form, "attribute"), class_number=number)
     return back(request, "risk", anchor="why")
 
 

@@ -9,16 +9,16 @@ from starlette.responses import Response
 from tclose.errors import InputError
 from tclose.studio.pages import back
 from tclose.studio.project import Project
-from tclose.studio.screens.base import text_of
+from tclose.studio.screens.base import text_of, whole_of
 from tclose.studio.settings import with_k, with_setting
 
 
 def column_at(project: Project, role: str, form: FormData) -> str:
     """Return the column that a form means by its place among those of its role."""
-    place, columns = text_of(form, "place"), [str(name) for name in project.settings.get(role, {})]
-    if not place.isdigit() or int(place) >= len(columns):
+    place, columns = whole_of(form, "place"), [str(name) for name in project.settings.get(role, {})]
+    if place is None or place >= len(columns):
         raise InputError("there is no such column")
-    return columns[int(place)]
+    return columns[place]
 
 
 def set_column(role: str, allowed: frozenset[str], request: Request, project: Project, form: FormData) -> Response:

@@ -14,7 +14,7 @@ from tclose.errors import InputError
 from tclose.studio import drawing
 from tclose.studio.pages import back, project_page
 from tclose.studio.project import Project
-from tclose.studio.screens.base import Screen, start, text_of
+from tclose.studio.screens.base import Screen, start, text_of, whole_of
 
 EFFORTS = ("fast", "balanced", "best")
 
@@ -62,10 +62,10 @@ def attempt(request: Request, project: Project, form: FormData) -> Response:
 
 def remove(request: Request, project: Project, form: FormData) -> Response:
     """Delete a candidate."""
-    number = text_of(form, "number")
-    if not number.isdigit():
+    number = whole_of(form, "number")
+    if number is None:
         raise InputError("there is no such candidate")
-    shutil.rmtree(project.candidate(int(number)))
+    shutil.rmtree(project.candidate(number))
     return back(request, "try")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
@@ -13,6 +12,7 @@ from tclose.errors import InputError
 from tclose.studio.pages import back, project_page
 from tclose.studio.project import PRIVATE_FOLDER, Project
 from tclose.studio.screens.base import Screen, start
+from tclose.studio.uploads import keep, safe_name
 
 
 def show(request: Request, project: Project) -> Response:
@@ -30,9 +30,9 @@ def verify(request: Request, project: Project, form: FormData) -> Response:
         given = form.get(name)
         if not isinstance(given, UploadFile) or not given.filename:
             raise InputError("choose a release and its certificate")
-        paths[name] = folder / (Path(given.filename.replace("\\", "/")).name.lstrip(".")[:120] or name)
-        with paths[name].open("xb") as file:
-            shutil.copyfileobj(given.file, file, 1 << 20)
+        (folder / name).mkdir(mode=PRIVATE_FOLDER)  # both may be called the same
+        paths[name] = folder / name / safe_name(given.filename, name)
+        keep(given, paths[name])
     start(request, project, "verify", **{name: str(path) for name, path in paths.items()}, name="verified")
     return back(request, "verify")
 
