@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tclose.measure.attack import RELEASE
+from tclose.measure.attack.skewness import ATTACK as SKEWNESS
 from tclose.release.claims import Claims
 from tclose.report.profiles.base import Requirement, judged, reported
 from tclose.report.profiles.evidence import Evidence
@@ -137,5 +138,5 @@ def _closeness(claims: Claims) -> str:
 def _skewness(evidence: Evidence) -> str:
     if evidence.attacks is None:
         return ""
-    finding = evidence.attacks["skewness"].findings[RELEASE]
+    finding = evidence.attacks[SKEWNESS.name].findings[RELEASE]
     return "" if finding.figure is None else f" Skewness attack: {finding.sentence}"
