@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tclose.measure.attack import RELEASE
+from tclose.measure.attack import RELEASE, linkage
 from tclose.measure.attack.skewness import ATTACK as SKEWNESS
 from tclose.release.claims import Claims
 from tclose.report.profiles.base import Requirement, judged, reported
@@ -98,8 +98,11 @@ def _linkability(evidence: Evidence, part: str) -> Requirement:
         f"Pseudonyms link releases that share a key: {columns(shown)}." if shown else "No pseudonym is published."
     )
     single, sentence = evidence.smallest == 1, f"Every row hides among at least {evidence.smallest:,} {evidence.noun}s."
-    if evidence.attacks is not None and (found := evidence.attacks["uniqueness"].findings[RELEASE]).figure is not None:
-        marketer = evidence.attacks["marketer"].findings[RELEASE].sentence
+    if (
+        evidence.attacks is not None
+        and (found := evidence.attacks[linkage.UNIQUENESS.name].findings[RELEASE]).figure is not None
+    ):
+        marketer = evidence.attacks[linkage.MARKETER.name].findings[RELEASE].sentence
         single, sentence = found.rows > 0, f"Linkage with the original people as register: {found.sentence} {marketer}"
     answer = (
         f"{sentence} {pseudonyms} Met if no row is linked to exactly one person and no pseudonym is published. A class "
