@@ -29,7 +29,7 @@ def test_help_lists_every_command_with_its_whole_description(tclose: Run, monkey
     assert max(map(len, lines)) <= 80
     assert set(cli.commands) == {
         "anonymize", "apply", "attack", "bound", "check", "compare", "demo", "doctor", "explain", "init", "methods",
-        "reproduce", "sql", "verify", "keygen", "sign", "pseudonym-key",
+        "reproduce", "sql", "verify", "keygen", "sign", "pseudonym-key", "studio",
     }  # fmt: skip
     width = max(map(len, cli.commands))
     for name, command in cli.commands.items():
