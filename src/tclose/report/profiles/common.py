@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tclose.measure.attack import RELEASE, linkage
-from tclose.measure.attack.skewness import ATTACK as SKEWNESS
+from tclose.measure.attack import RELEASE, skewness
+from tclose.measure.attack.linkage import MARKETER, UNIQUENESS
 from tclose.release.claims import Claims
 from tclose.report.profiles.base import Requirement, judged, reported
 from tclose.report.profiles.evidence import Evidence
@@ -100,9 +100,9 @@ def _linkability(evidence: Evidence, part: str) -> Requirement:
     single, sentence = evidence.smallest == 1, f"Every row hides among at least {evidence.smallest:,} {evidence.noun}s."
     if (
         evidence.attacks is not None
-        and (found := evidence.attacks[linkage.UNIQUENESS.name].findings[RELEASE]).figure is not None
+        and (found := evidence.attacks[UNIQUENESS.name].findings[RELEASE]).figure is not None
     ):
-        marketer = evidence.attacks[linkage.MARKETER.name].findings[RELEASE].sentence
+        marketer = evidence.attacks[MARKETER.name].findings[RELEASE].sentence
         single, sentence = found.rows > 0, f"Linkage with the original people as register: {found.sentence} {marketer}"
     answer = (
         f"{sentence} {pseudonyms} Met if no row is linked to exactly one person and no pseudonym is published. A class "
@@ -141,5 +141,5 @@ def _closeness(claims: Claims) -> str:
 def _skewness(evidence: Evidence) -> str:
     if evidence.attacks is None:
         return ""
-    finding = evidence.attacks[SKEWNESS.name].findings[RELEASE]
+    finding = evidence.attacks[skewness.ATTACK.name].findings[RELEASE]
     return "" if finding.figure is None else f" Skewness attack: {finding.sentence}"
