@@ -29,6 +29,7 @@ from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
 from tclose.steps.applying import Applied, apply
 from tclose.steps.curves import CostCurve, cost_curve
+from tclose.steps.hierarchies import column_values, hierarchy_rows, hierarchy_text, preview_classes
 from tclose.steps.judging import (
     ENGINES,
     PUBLISHING_ENGINES,
@@ -115,6 +116,7 @@ __all__ = [
     "bound",
     "check",
     "check_clock",
+    "column_values",
     "compare",
     "cost_curve",
     "demands",
@@ -124,12 +126,15 @@ __all__ = [
     "doctor",
     "endorsement",
     "explain",
+    "hierarchy_rows",
+    "hierarchy_text",
     "init",
     "keygen",
     "look",
     "look_inside",
     "method_options",
     "methods",
+    "preview_classes",
     "pseudonym_key",
     "reproduce",
     "sign",

@@ -178,6 +178,8 @@ WORK: dict[str, Callable[..., dict[str, Any]]] = {
     "explain": explain,
     "try": attempt,
     "curve": previews.curve,
+    "values": previews.values,
+    "preview": previews.preview,
     "attack": attack,
     "inside": inside,
     "publish": publish,

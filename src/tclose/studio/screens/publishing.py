@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -27,7 +28,7 @@ def show(request: Request, project: Project) -> Response:
     if project.result("look") is None:
         return back(request, "open")
     files = sorted(file.name for file in (project.folder / "release").iterdir() if not file.name.startswith("."))
-    shown = {"candidate": chosen(request, project), "files": files, "formats": FORMATS}
+    shown: dict[str, Any] = {"candidate": chosen(request, project), "files": files, "formats": FORMATS}
     return project_page(request, project, "publish", **shown, published=project.result("published"))
 
 
