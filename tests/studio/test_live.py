@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -92,3 +95,28 @@ def test_a_hierarchy_is_edited_exported_and_undone(steward: Steward) -> None:
     assert "anybody" not in steward.see(f"quasi/export?place={place}")
     assert "hierarchy_kind" in steward.see("quasi")
     assert "said=" in steward.do("quasi/column", place=place, hierarchy="file ../../secret.csv")
+
+
+def test_a_release_in_another_form_is_verified_and_its_command_writes_the_same_bytes(
+    steward: Steward, tmp_path: Path
+) -> None:
+    for place in ("0", "1"):
+        steward.do("sensitive/column", place=place, t="0.5")
+    steward.do("try/run", method="mondrian", effort="fast")
+    steward.wait()
+    said = {"recipient": "<b>The university</b>", "purpose": "Research", "name": "ward-7"}
+    steward.do("publish/run", candidate="1", format="parquet", columns="yes", report="", **said)
+    steward.wait()
+    page = steward.see("publish")
+    assert "Verified after publishing: the files hold" in page
+    assert "&lt;b&gt;The university" in page
+    assert "recipient" in (steward.folder / "policy.toml").read_text()
+    command = json.loads((steward.folder / "results/published.json").read_text())["command"]
+    run = [sys.executable, "-c", "from tclose.cli import main; main()", *shlex.split(command)[1:]]
+    subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
+    written = (steward.folder / "release/ward-7.parquet").read_bytes()
+    assert (tmp_path / "ward-7.parquet").read_bytes() == written
+    archive = steward.browser.ask("GET", f"{steward.at}/publish?file=..%2Fproject.json")
+    assert archive.status == 404
+    for wrong in ({"name": "../x"}, {"profile": "odd"}, {"format": "exe"}):
+        assert "said=" in steward.do("publish/run", **{"candidate": "1", "format": "csv", "report": "yes", **wrong})

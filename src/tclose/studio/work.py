@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 from collections.abc import Callable
-from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 from tclose import steps
 from tclose.policy import Policy
 from tclose.policy.source import source_settings
-from tclose.studio import previews
+from tclose.studio import previews, publication
 from tclose.studio.project import Project, drafted, read_settings, write_whole
 from tclose.types import Progress, stretch
 from tclose.words import number, rows_in_classes
@@ -131,34 +129,6 @@ def inside(folder: Path, progress: Progress, *, number: int, class_number: int) 
     return {"candidate": number}
 
 
-def publish(
-    folder: Path, progress: Progress, *, number: int, suffix: str, report: bool, key: str, valid_until: str
-) -> dict[str, Any]:
-    """Repeat a candidate from its record into the folder of published files, with its certificate and a page."""
-    project = Project(folder)
-    place, made = project.candidate(number), project.folder / "release"
-    until = date.fromisoformat(valid_until) if valid_until else None
-    endorsement = steps.endorsement(key=key or None, valid_until=until)
-    for old in made.iterdir():
-        old.unlink()
-    out, page = made / f"release.{suffix}", made / "report.html" if report else None
-    published = steps.anonymize(
-        project.table,
-        _policy_of(place, project),
-        out=out,
-        certificate=made / CERTIFICATE,
-        report=page,
-        public=True,
-        replay=place / RECORD,
-        endorsement=endorsement,
-        progress=progress,
-    )
-    policy, record = (shlex.quote(str(path)) for path in (place / "policy.toml", place / RECORD))
-    same = f"tclose anonymize {shlex.quote(str(project.table))} --policy {policy} --replay {record} --out {out.name}"
-    project.keep("published", {"candidate": number, "files": [path.name for path in published.files], "command": same})
-    return {"candidate": number}
-
-
 def verify(folder: Path, progress: Progress, *, release: str, certificate: str, name: str) -> dict[str, Any]:
     """Verify a release that was dropped here, or one that was published."""
     project = Project(folder)
@@ -182,6 +152,6 @@ WORK: dict[str, Callable[..., dict[str, Any]]] = {
     "preview": previews.preview,
     "attack": attack,
     "inside": inside,
-    "publish": publish,
+    "publish": publication.publish,
     "verify": verify,
 }
