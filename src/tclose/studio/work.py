@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose import steps
+from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.policy.source import source_settings
 from tclose.studio import previews, publication
@@ -124,9 +125,25 @@ def inside(folder: Path, progress: Progress, *, number: int, class_number: int) 
     project = Project(folder)
     place = project.candidate(number)
     policy = _policy_of(place, project)
-    found = steps.look_inside(place / RELEASE, policy, class_number=class_number, progress=progress)
-    write_whole(place / "inside.json", json.dumps(found.to_dict()))
+    part = stretch(progress, 0.0, 0.4)
+    told = steps.look_inside(place / RELEASE, policy, class_number=class_number, progress=part).to_dict()
+    told["limits"] = _limits(place, class_number, stretch(progress, 0.4, 0.6))
+    known = place / "columns.json"
+    if not known.exists():
+        part = stretch(progress, 0.6, 1.0)
+        changes = steps.column_changes(place / RELEASE, project.table, policy, progress=part)
+        write_whole(known, json.dumps([each.to_dict() for each in changes]))
+    write_whole(place / "inside.json", json.dumps(told))
     return {"candidate": number}
+
+
+def _limits(place: Path, class_number: int, progress: Progress) -> list[dict[str, Any]]:
+    """Return what bounds a class; nothing where the release has another layout than one table."""
+    try:
+        found = steps.class_limits(place / RELEASE, place / CERTIFICATE, class_number=class_number, progress=progress)
+    except (InputError, PolicyError):
+        return []
+    return [each.to_dict() for each in found]
 
 
 def verify(folder: Path, progress: Progress, *, release: str, certificate: str, name: str) -> dict[str, Any]:
