@@ -82,7 +82,9 @@ def test_a_hierarchy_is_edited_exported_and_undone(steward: Steward) -> None:
     place = "2"
     steward.see(f"quasi/tree?place={place}")
     steward.wait()
-    assert "female" in steward.see(f"quasi/tree?place={place}")
+    page = steward.see(f"quasi/tree?place={place}")
+    assert "female" in page
+    assert f'name="path" value="{steward.at}/quasi/tree?place={place}"' in page
     at = steward.do("quasi/change", place=place, level="1", do="move", below="female", group="<b>anybody")
     assert "level=1" in at
     assert "&lt;b&gt;anybody" in steward.see(f"quasi/tree?place={place}")

@@ -30,6 +30,7 @@ def show(request: Request, project: Project) -> Response:
     column = column_at(project, "quasi", FormData([("place", place)]))
     values = project.result(values_name(column))
     shown: dict[str, Any] = {"column": column, "place": place, "tree": None, "groups": {}, "level": 1, "rows_of": {}}
+    shown["path"] = f"{request.url.path}?{request.url.query}"  # where another language leads back to
     process = request.app.state.studio.jobs.of(project.folder)
     tried = process.current is not None and process.current.kind == "values" and process.current.state == "failed"
     if values is None and not tried:
