@@ -12,7 +12,18 @@ from tclose.studio.screens import SCREENS
 from tclose.studio.settings import ROLES
 
 FOLDER = Path(tclose.studio.__file__).parent
-COMPUTED = ("steps.", "kinds.", "roles.", "efforts.", "distances.", "missing.", "coarsening.", "source.", "worst.")
+COMPUTED = (
+    "steps.",
+    "kinds.",
+    "roles.",
+    "efforts.",
+    "distances.",
+    "missing.",
+    "coarsening.",
+    "source.",
+    "worst.",
+    "rules.",
+)
 
 
 def places(text: str) -> set[str]:

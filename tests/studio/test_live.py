@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -58,3 +61,64 @@ def test_the_worst_class_follows_t_and_the_distance(steward: Steward) -> None:
     for unfinished in ("", "0.", "x", "7", "nan"):
         steward.see(f"sensitive/worst?place=0&t={unfinished}")
     assert steward.browser.ask("GET", f"{steward.at}/sensitive/worst?place=9").status == 404
+
+
+def wait_for_preview(steward: Steward) -> str:
+    for _ in range(200):
+        if "hx-trigger" not in (shown := steward.see("quasi/preview")):
+            return shown
+        time.sleep(0.05)
+    raise AssertionError(shown)
+
+
+def test_combinations_are_counted_at_every_level_before_anything_is_complete(steward: Steward) -> None:
+    steward.do("quasi/column", place="0", hierarchy_kind="prefix", hierarchy_levels="3 1")
+    assert "Level 3 of every hierarchy" in wait_for_preview(steward)
+    steward.do("quasi/column", place="0", hierarchy_kind="width", hierarchy_levels="x")
+    assert "Level 3" in wait_for_preview(steward), "what cannot be read changes nothing"
+
+
+def test_a_hierarchy_is_edited_exported_and_undone(steward: Steward) -> None:
+    place = "2"
+    steward.see(f"quasi/tree?place={place}")
+    steward.wait()
+    page = steward.see(f"quasi/tree?place={place}")
+    assert "female" in page
+    assert f'name="path" value="{steward.at}/quasi/tree?place={place}"' in page
+    at = steward.do("quasi/change", place=place, level="1", do="move", below="female", group="<b>anybody")
+    assert "level=1" in at
+    assert "&lt;b&gt;anybody" in steward.see(f"quasi/tree?place={place}")
+    assert "female;<b>anybody;*" in steward.see(f"quasi/export?place={place}")
+    (file,) = steward.folder.glob("hierarchy-*.csv")
+    assert file.stat().st_mode & 0o077 == 0
+    said = steward.do("quasi/change", place=place, level="1", do="move", below="nobody", group="x")
+    assert "said=Choose+at+least+one" in said
+    steward.do("undo", screen="quasi")
+    assert "anybody" not in steward.see(f"quasi/export?place={place}")
+    assert "hierarchy_kind" in steward.see("quasi")
+    assert "said=" in steward.do("quasi/column", place=place, hierarchy="file ../../secret.csv")
+
+
+def test_a_release_in_another_form_is_verified_and_its_command_writes_the_same_bytes(
+    steward: Steward, tmp_path: Path
+) -> None:
+    for place in ("0", "1"):
+        steward.do("sensitive/column", place=place, t="0.5")
+    steward.do("try/run", method="mondrian", effort="fast")
+    steward.wait()
+    said = {"recipient": "<b>The university</b>", "purpose": "Research", "name": "ward-7"}
+    steward.do("publish/run", candidate="1", format="parquet", columns="yes", report="", **said)
+    steward.wait()
+    page = steward.see("publish")
+    assert "Verified after publishing: the files hold" in page
+    assert "&lt;b&gt;The university" in page
+    assert "recipient" in (steward.folder / "policy.toml").read_text()
+    command = json.loads((steward.folder / "results/published.json").read_text())["command"]
+    run = [sys.executable, "-c", "from tclose.cli import main; main()", *shlex.split(command)[1:]]
+    subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
+    written = (steward.folder / "release/ward-7.parquet").read_bytes()
+    assert (tmp_path / "ward-7.parquet").read_bytes() == written
+    archive = steward.browser.ask("GET", f"{steward.at}/publish?file=..%2Fproject.json")
+    assert archive.status == 404
+    for wrong in ({"name": "../x"}, {"profile": "odd"}, {"format": "exe"}):
+        assert "said=" in steward.do("publish/run", **{"candidate": "1", "format": "csv", "report": "yes", **wrong})

@@ -28,7 +28,9 @@ from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
 from tclose.steps.applying import Applied, apply
+from tclose.steps.beside import class_limits, column_changes
 from tclose.steps.curves import CostCurve, cost_curve
+from tclose.steps.hierarchies import column_values, hierarchy_rows, hierarchy_text, preview_classes
 from tclose.steps.judging import (
     ENGINES,
     PUBLISHING_ENGINES,
@@ -115,6 +117,9 @@ __all__ = [
     "bound",
     "check",
     "check_clock",
+    "class_limits",
+    "column_changes",
+    "column_values",
     "compare",
     "cost_curve",
     "demands",
@@ -124,12 +129,15 @@ __all__ = [
     "doctor",
     "endorsement",
     "explain",
+    "hierarchy_rows",
+    "hierarchy_text",
     "init",
     "keygen",
     "look",
     "look_inside",
     "method_options",
     "methods",
+    "preview_classes",
     "pseudonym_key",
     "reproduce",
     "sign",

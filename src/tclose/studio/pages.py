@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tclose.studio.server import Studio
 
 LANGUAGE = "tclose-language"  # the cookie
+QUIET = {"preview"}  # jobs that a part of a page follows by itself
 
 
 def environment() -> Environment:
@@ -51,10 +52,13 @@ def page(request: Request, template: str, *, status: int = 200, **given: Any) ->
     return HTMLResponse(made, status)
 
 
-def project_page(request: Request, project: Project, screen: str, **given: Any) -> HTMLResponse:
-    """Make a page of a project: what it shows, and what all of them show."""
+def project_page(
+    request: Request, project: Project, screen: str, *, template: str | None = None, **given: Any
+) -> HTMLResponse:
+    """Make a page of a project: what it shows, and what all of them show; its template has the screen's name."""
     studio: Studio = request.app.state.studio
-    job = studio.jobs.of(project.folder).current
+    current = studio.jobs.of(project.folder).current
+    job = None if current is None or current.kind in QUIET else current
     shown = {
         "project": project,
         "screen": screen,
@@ -67,7 +71,7 @@ def project_page(request: Request, project: Project, screen: str, **given: Any) 
         "command": command(project),
         **given,
     }
-    return page(request, f"{screen}.html", **shown)
+    return page(request, f"{template or screen}.html", **shown)
 
 
 def back(request: Request, screen: str, *, said: str = "", anchor: str = "") -> Response:

@@ -94,8 +94,9 @@ class Project:
 
     @property
     def fingerprint(self) -> str:
-        """Tells one state of the settings from another."""
-        return hashlib.sha256(as_toml(self.settings).encode()).hexdigest()[:16]
+        """Tells one state of the settings from another; what is said about a release changes none."""
+        asked = {name: value for name, value in self.settings.items() if name != "context"}
+        return hashlib.sha256(as_toml(asked).encode()).hexdigest()[:16]
 
     def change(self, settings: Settings) -> None:
         """Take new settings, and remember those before."""

@@ -100,7 +100,7 @@ def changing(change: Callable[[Request, Any], Any]) -> Handler:
 
     @wraps(change)
     async def changed(request: Request) -> Response:
-        form = await request.form(max_files=2, max_fields=200)
+        form = await request.form(max_files=2, max_fields=5000)
         studio: Studio = request.app.state.studio
         given = request.headers.get("x-form-token") or form.get("form_token")
         if given != studio.keys.form:

@@ -100,10 +100,17 @@ def read(name: str, text: str) -> Any:
     if name == "hierarchy":
         kind, _, value = given.partition(" ")
         if kind == "file":
-            return value.strip()
-        levels = value.replace(",", " ").split()
+            return _name_of_file(value.strip())
+        levels, kind = value.replace(",", " ").split(), "width" if kind == "widths" else kind
         return {kind: levels if kind == "date" else [_number(level) for level in levels]}
     return given
+
+
+def _name_of_file(text: str) -> str:
+    """Read the name of a file in the project's own folder."""
+    if not text or text.startswith(".") or "/" in text or "\\" in text:
+        raise InputError("a hierarchy file lies in the project: import it first")
+    return text
 
 
 def _whole(text: str) -> int:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from tclose import steps
+from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.policy.source import source_settings
-from tclose.studio import previews
+from tclose.studio import previews, publication
 from tclose.studio.project import Project, drafted, read_settings, write_whole
-from tclose.studio.recovery import held, put_published, remove_incomplete, unpublished
+from tclose.studio.recovery import held, remove_incomplete
 from tclose.types import Progress, stretch
 from tclose.words import number, rows_in_classes
 
@@ -124,38 +123,25 @@ def inside(folder: Path, progress: Progress, *, number: int, class_number: int) 
     project = Project(folder)
     place = project.candidate(number)
     policy = _policy_of(place, project)
-    found = steps.look_inside(place / RELEASE, policy, class_number=class_number, progress=progress)
-    write_whole(place / "inside.json", json.dumps(found.to_dict()))
+    part = stretch(progress, 0.0, 0.4)
+    told = steps.look_inside(place / RELEASE, policy, class_number=class_number, progress=part).to_dict()
+    told["limits"] = _limits(place, class_number, stretch(progress, 0.4, 0.6))
+    known = place / "columns.json"
+    if not known.exists():
+        part = stretch(progress, 0.6, 1.0)
+        changes = steps.column_changes(place / RELEASE, project.table, policy, progress=part)
+        write_whole(known, json.dumps([each.to_dict() for each in changes]))
+    write_whole(place / "inside.json", json.dumps(told))
     return {"candidate": number}
 
 
-def publish(
-    folder: Path, progress: Progress, *, number: int, suffix: str, report: bool, key: str, valid_until: str
-) -> dict[str, Any]:
-    """Repeat a candidate from its record into the folder of published files, with its certificate and a page."""
-    project = Project(folder)
-    place = project.candidate(number)
-    until = date.fromisoformat(valid_until) if valid_until else None
-    endorsement = steps.endorsement(key=key or None, valid_until=until)
-    new = unpublished(project)
-    out, page = new / f"release.{suffix}", new / "report.html" if report else None
-    with _all_or_nothing(new):
-        published = steps.anonymize(
-            project.table,
-            _policy_of(place, project),
-            out=out,
-            certificate=new / CERTIFICATE,
-            report=page,
-            public=True,
-            replay=place / RECORD,
-            endorsement=endorsement,
-            progress=progress,
-        )
-        put_published(project)
-    policy, record = (shlex.quote(str(path)) for path in (place / "policy.toml", place / RECORD))
-    same = f"tclose anonymize {shlex.quote(str(project.table))} --policy {policy} --replay {record} --out {out.name}"
-    project.keep("published", {"candidate": number, "files": [path.name for path in published.files], "command": same})
-    return {"candidate": number}
+def _limits(place: Path, class_number: int, progress: Progress) -> list[dict[str, Any]]:
+    """Return what bounds a class; nothing where the release has another layout than one table."""
+    try:
+        found = steps.class_limits(place / RELEASE, place / CERTIFICATE, class_number=class_number, progress=progress)
+    except (InputError, PolicyError):
+        return []
+    return [each.to_dict() for each in found]
 
 
 def verify(folder: Path, progress: Progress, *, release: str, certificate: str, name: str) -> dict[str, Any]:
@@ -187,8 +173,10 @@ WORK: dict[str, Callable[..., dict[str, Any]]] = {
     "explain": explain,
     "try": attempt,
     "curve": previews.curve,
+    "values": previews.values,
+    "preview": previews.preview,
     "attack": attack,
     "inside": inside,
-    "publish": publish,
+    "publish": publication.publish,
     "verify": verify,
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tclose.errors import InputError
+from tclose.studio import cures
 from tclose.studio.pages import back, project_page
 from tclose.studio.project import Project
 from tclose.studio.screens.base import Screen, start, whole_of
@@ -20,7 +23,12 @@ def show(request: Request, project: Project) -> Response:
     candidate = chosen(request, project)
     found = None if candidate is None else kept(project.candidate(candidate["number"]), "attack")
     attacks = [] if found is None else sorted(found["attacks"], key=lambda each: -each["release"]["rows"])
-    return project_page(request, project, "attack", candidate=candidate, found=found, attacks=attacks)
+    settings, exposed = project.settings, [] if candidate is None else candidate["exposed"]
+    shown: dict[str, Any] = {
+        "exposed": [(each, cures.of_exposure(each, settings)) for each in exposed],
+        "attacks": [(each, cures.of_attack(each, settings)) for each in attacks],
+    }
+    return project_page(request, project, "attack", candidate=candidate, found=found, **shown)
 
 
 def attack(request: Request, project: Project, form: FormData) -> Response:

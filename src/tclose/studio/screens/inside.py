@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,7 +21,10 @@ def show(request: Request, project: Project) -> Response:
         return back(request, "open")
     candidate = chosen(request, project)
     found = None if candidate is None else kept(project.candidate(candidate["number"]), "inside")
-    return project_page(request, project, "inside", candidate=candidate, found=found)
+    changes = None if candidate is None else kept(project.candidate(candidate["number"]), "columns")
+    bars = {column["name"]: column["bars"] for column in project.result("look")["columns"]}
+    shown: dict[str, Any] = {"changes": changes, "bars_of": bars}
+    return project_page(request, project, "inside", candidate=candidate, found=found, **shown)
 
 
 def look_into(request: Request, project: Project, form: FormData) -> Response:

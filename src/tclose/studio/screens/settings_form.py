@@ -26,11 +26,20 @@ def set_column(role: str, allowed: frozenset[str], request: Request, project: Pr
     column = column_at(project, role, form)
     with project.lock:
         settings = project.settings
-        for name in form:
+        for name, text in _given(form).items():
             if name in allowed:
-                settings = with_setting(settings, role, column, name, text_of(form, name))
+                settings = with_setting(settings, role, column, name, text)
         project.change(settings)
     return back(request, role, anchor=f"column-{text_of(form, 'place')}")
+
+
+def _given(form: FormData) -> dict[str, str]:
+    """Return the texts of a form; a hierarchy comes as its kind and its levels."""
+    given = {name: text_of(form, name) for name in form}
+    if "hierarchy_kind" in given:
+        kind, levels = given["hierarchy_kind"], given.get("hierarchy_levels", "")
+        given["hierarchy"] = f"{kind} {levels}" if kind else ""
+    return given
 
 
 def set_k(request: Request, project: Project, form: FormData) -> Response:

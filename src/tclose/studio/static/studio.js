@@ -1,4 +1,4 @@
-// Progress of long work, sliders, dropped files, and forms that save themselves. Everything else is plain HTML.
+// Progress of long work, sliders, dragged values, dropped files, and forms that save themselves. Everything else is plain HTML.
 "use strict";
 
 function follow(section) {
@@ -47,7 +47,28 @@ function drop(form) {
   });
 }
 
+function drag(item) {
+  item.addEventListener("dragstart", (event) => {
+    item.querySelector("input").checked = true;
+    event.dataTransfer.effectAllowed = "move";
+    event.dataTransfer.setData("text/plain", "");
+  });
+}
+
+function receive(group) {
+  group.addEventListener("dragover", (event) => { event.preventDefault(); group.classList.add("over"); });
+  group.addEventListener("dragleave", () => group.classList.remove("over"));
+  group.addEventListener("drop", (event) => {
+    event.preventDefault();
+    const form = document.getElementById("move");
+    form.elements.group.value = group.dataset.group;
+    form.requestSubmit();
+  });
+}
+
 function prepare(root) {
+  root.querySelectorAll("[data-below]").forEach(drag);
+  root.querySelectorAll("[data-group]").forEach(receive);
   root.querySelectorAll("[data-events]").forEach(follow);
   root.querySelectorAll("[data-slider]").forEach(slide);
   root.querySelectorAll("[data-drop]").forEach(drop);
