@@ -1,14 +1,15 @@
-# Each command sets up what it needs: make demo, make test, make lint, make bench
+# Each command sets up what it needs: make demo, make studio, make test, make lint, make bench
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 MORE_EXAMPLES := $(addprefix tests/,laws measure partition privacy recode table)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-integrations soak wheel-test docs lint format bench fuzz clean
+.PHONY: help demo studio test test-fast test-integrations soak wheel-test docs lint format bench fuzz clean
 
 help:
 	@echo "make demo        an invented hospital table: checked, published, verified"
+	@echo "make studio      the same in a browser"
 	@echo "make test        every test"
 	@echo "make test-fast   every test that is not marked slow, under a minute"
 	@echo "make test-integrations   tclose with dbt, Great Expectations and Jupyter, in an environment of their own"
@@ -45,6 +46,12 @@ $(READY): pyproject.toml
 
 demo: $(READY)
 	@$(BIN)/tclose demo --force
+	@echo "The same in a browser: make studio, or tclose studio TABLE"
+
+studio: $(READY)
+	@$(BIN)/python -c 'from pathlib import Path; from tclose.examples.demo import write_example; \
+	  Path("tclose-demo/hospital.csv").exists() or write_example(Path("tclose-demo"), rows=2000, seed=7)'
+	@$(BIN)/tclose studio tclose-demo/hospital.csv
 
 test: $(READY) .venv/.browser .venv/.spark
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not soak"
@@ -105,6 +112,7 @@ bench: $(READY) .bench-venv/.ready
 	@$(BIN)/python bench/speed.py
 	@$(BIN)/python bench/report.py
 	@$(BIN)/python bench/growth.py
+	@$(BIN)/python bench/studio.py
 
 fuzz: $(READY)
 	@$(BIN)/python bench/fuzz

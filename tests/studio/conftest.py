@@ -65,6 +65,11 @@ def wait_for(running: Running, project: str, *, seconds: float = 300) -> dict[st
     raise AssertionError("there is no job")
 
 
+def readable_by_others(home: Path) -> list[Path]:
+    """Return the files and folders that another user of the machine could open."""
+    return [path for path in (home / ".tclose").rglob("*") if path.stat().st_mode & 0o077]
+
+
 def stop(running: Running) -> None:
     running.process.terminate()
     running.process.communicate(timeout=60)

@@ -9,11 +9,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tclose.examples import hospital
 from tclose.studio.project import Project
 
 from .client import Browser
-from .conftest import Running, start, stop, wait_for
+from .conftest import Running, readable_by_others, start, stop, wait_for
 from .finished import COLUMNS, KEY, SCREENS
 
 LARGE = 40_000  # rows that no machine has done before a test has cancelled them
@@ -89,6 +91,7 @@ def test_half_a_candidate_disappears_when_the_studio_is_killed(finished_home: Pa
     assert text.count('scope="row"') == 2
 
 
+@pytest.mark.soak
 def test_a_candidate_that_another_studio_makes_stays(finished_home: Path) -> None:
     studio = start(finished_home)
     made = begin_try(Browser(studio), finished_home)
@@ -142,10 +145,6 @@ def test_a_deleted_project_is_gone_with_its_copies_and_its_work(running: Running
     assert browser.ask("GET", f"/p/{KEY}/try").status == 404
     assert browser.ask("GET", f"/p/{KEY}/events").status == 404
     assert browser.ask("GET", "/").status == 200
-
-
-def readable_by_others(home: Path) -> list[Path]:
-    return [path for path in home.rglob("*") if path.stat().st_mode & 0o077]
 
 
 def test_what_is_uploaded_is_nobody_elses(shared_studio: Running) -> None:

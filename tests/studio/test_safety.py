@@ -10,7 +10,7 @@ from tclose.studio.safety import HEADERS
 from tclose.studio.screens import SCREENS
 
 from .client import Browser
-from .conftest import Running
+from .conftest import Running, start, stop
 
 
 @pytest.fixture
@@ -41,6 +41,17 @@ def test_the_entrance_needs_the_token(browser: Browser) -> None:
     answer = browser.ask("GET", f"/?token={browser.studio.token}", Cookie=None)
     assert answer.status == 200
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(answer.headers["set-cookie"].split("; "))
+
+
+def test_a_table_of_the_command_is_opened_and_opened_again(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    entrances = []
+    for _ in range(2):
+        studio = start(tmp_path / "home", str(tmp_path / "t.csv"))
+        entrances.append(Browser(studio).ask("GET", f"/?token={studio.token}", Cookie=None).text)
+        stop(studio)
+    assert "url=/p/t-" in entrances[0]
+    assert entrances[0] == entrances[1]
 
 
 def test_every_answer_has_the_headers_that_protect_it(browser: Browser) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tclose.examples import hospital
 
-from .conftest import start, stop
+from .conftest import readable_by_others, start, stop
 from .visitor import CHROMIUM, NO_CHROMIUM, Visitor
 
 playwright = pytest.importorskip("playwright.sync_api", reason="install it with: pip install playwright")
@@ -65,6 +65,7 @@ def test_from_a_file_to_a_verified_release(visitor: Visitor, tmp_path: Path) -> 
     visitor.button("Verify").click()
     page.get_by_text("The release holds what its certificate says.").wait_for()
     assert visitor.wrong == []
+    assert readable_by_others(visitor.studio.home) == []
 
 
 def test_nothing_is_lost_when_the_studio_is_killed(chromium: Any, tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ HEADERS = {
 ENTRANCE = (
     "<!doctype html><html lang=en><head><meta charset=utf-8><title>tclose studio</title>"
     "<link rel=icon href=/static/icon.svg>"
-    "<meta http-equiv=refresh content='0;url=/'></head><body><p><a href='/'>Open the studio</a></p></body></html>"
+    "<meta http-equiv=refresh content='0;url={first}'></head>"
+    "<body><p><a href='{first}'>Open the studio</a></p></body></html>"
 )
 
 
@@ -43,6 +44,7 @@ class Keys:
 
     def __init__(self, port: int) -> None:
         self.port, self.token = port, secrets.token_urlsafe(32)
+        self.first = "/"  # the page that the printed address leads to
         self.form = hmac.new(self.token.encode(), b"form", hashlib.sha256).hexdigest()
 
     @property
@@ -80,7 +82,13 @@ class Guard:
             await _answer(guarded, 403, why)
         elif self._enters(scope):
             cookie = f"{self.keys.cookie}={self.keys.token}; Path=/; HttpOnly; SameSite=Strict"
-            await _answer(guarded, 200, ENTRANCE, "text/html; charset=utf-8", (("set-cookie", cookie),))
+            await _answer(
+                guarded,
+                200,
+                ENTRANCE.format(first=self.keys.first),
+                "text/html; charset=utf-8",
+                (("set-cookie", cookie),),
+            )
         elif not self._known(headers):
             await _answer(guarded, 403, "Open the studio with the address that it printed when it started.")
         else:

@@ -219,16 +219,24 @@ def serve(
         listening.bind((LOCAL, port))
         studio = Studio(Home(), Jobs(), Keys(listening.getsockname()[1]), environment())
         entrance = studio.keys.address
-        if project is not None:
-            studio.home.at(project, table=table)
-        elif table is not None:
-            from tclose.studio.screens.opening import open_path
-
-            open_path(studio, str(table))
+        if (opened := _opened(studio, table, project)) is not None:
+            studio.keys.first = f"/p/{opened.key}/open"
         settings = uvicorn.Config(application(studio), log_level="critical", access_log=False, lifespan="on")
         server = uvicorn.Server(settings)
         threading.Thread(target=_announced, args=(server, entrance, browser, announce), daemon=True).start()
         server.run(sockets=[listening])
+
+
+def _opened(studio: Studio, table: Path | None, folder: Path | None) -> Project | None:
+    """Open the project that the command names; a table that has one goes on with it."""
+    from tclose.studio.screens.opening import open_path
+
+    if folder is not None:
+        return studio.home.at(folder, table=table)
+    if table is None:
+        return None
+    known = (project for project in studio.home.recent() if project.about["table"] == str(table.resolve()))
+    return next(known, None) or open_path(studio, str(table))
 
 
 def _announced(server: uvicorn.Server, address: str, browser: bool, announce: Callable[[str], None]) -> None:

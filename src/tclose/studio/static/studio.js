@@ -31,19 +31,23 @@ function slide(slider) {
   const field = document.getElementById(slider.dataset.slider);
   slider.addEventListener("input", () => { field.value = slider.value; told(slider); });
   slider.addEventListener("change", () => field.form.requestSubmit());
-  field.addEventListener("input", () => { slider.value = field.value.replace(",", "."); told(slider); });
+  field.addEventListener("input", () => {
+    const level = Number(field.value.replace(",", "."));
+    if (field.value.trim() && Number.isFinite(level)) { slider.value = level; told(slider); }
+  });
   told(slider);
 }
 
-function drop(form) {
-  const field = form.querySelector("input[type=file]");
-  document.addEventListener("dragover", (event) => { event.preventDefault(); form.classList.add("over"); });
-  document.addEventListener("dragleave", () => form.classList.remove("over"));
+// Listeners of the whole document, so that they hold from the first moment of every page.
+function dropping() {
+  const form = () => document.querySelector("[data-drop]");
+  document.addEventListener("dragover", (event) => { event.preventDefault(); form()?.classList.add("over"); });
+  document.addEventListener("dragleave", () => form()?.classList.remove("over"));
   document.addEventListener("drop", (event) => {
     event.preventDefault();
-    if (!event.dataTransfer.files.length) return;
-    field.files = event.dataTransfer.files;
-    form.requestSubmit();
+    if (!form() || !event.dataTransfer.files.length) return;
+    form().querySelector("input[type=file]").files = event.dataTransfer.files;
+    form().requestSubmit();
   });
 }
 
@@ -66,17 +70,24 @@ function receive(group) {
   });
 }
 
+function confirming() {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-confirm]");
+    if (!button || window.confirm(button.dataset.confirm)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }, true);
+}
+
 function prepare(root) {
   root.querySelectorAll("[data-below]").forEach(drag);
   root.querySelectorAll("[data-group]").forEach(receive);
   root.querySelectorAll("[data-events]").forEach(follow);
   root.querySelectorAll("[data-slider]").forEach(slide);
-  root.querySelectorAll("[data-drop]").forEach(drop);
   root.querySelectorAll("form[data-auto]").forEach((form) => form.addEventListener("change", () => form.requestSubmit()));
-  root.querySelectorAll("[data-confirm]").forEach((button) => button.addEventListener("click", (event) => {
-    if (!window.confirm(button.dataset.confirm)) event.preventDefault();
-  }));
 }
 
 document.documentElement.classList.add("scripted");
+dropping();
+confirming();
 htmx.onLoad(prepare);
