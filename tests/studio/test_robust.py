@@ -52,7 +52,7 @@ def begin_try(browser: Browser, home: Path) -> Path:
     exchange_table(home)
     assert browser.post(f"/p/{KEY}/try/run", method="weave", effort="best").status == 303
     while not (made := folder(home) / "candidates" / "0003").exists():
-        assert browser.ask("GET", f"/p/{KEY}/job").status == 200
+        assert '"state":"running"' in browser.ask("GET", f"/p/{KEY}/job").text
     return made
 
 
