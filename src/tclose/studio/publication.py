@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose import steps
+from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.policy.writing import as_toml
 from tclose.studio.project import Project, read_settings, write_whole
@@ -70,7 +71,10 @@ def _making(place: Path, fresh: Path, settings: Mapping[str, Any], asked: Mappin
 
 
 def _endorsement(asked: Mapping[str, Any]) -> steps.Endorsement:
-    until = date.fromisoformat(asked["valid_until"]) if asked["valid_until"] else None
+    try:
+        until = date.fromisoformat(asked["valid_until"]) if asked["valid_until"] else None
+    except ValueError:
+        raise InputError("the last valid day is written as in 2027-12-31") from None
     return steps.endorsement(key=asked["key"] or None, valid_until=until)
 
 

@@ -35,8 +35,12 @@ def text_of(form: FormData, name: str) -> str:
 
 def whole_of(form: FormData, name: str) -> int | None:
     """Return what a form says, as a count; None where it is none."""
-    given = text_of(form, name)
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else None
+    return count_of(text_of(form, name))
+
+
+def count_of(text: str) -> int | None:
+    """Read a count; None where the text is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def start(request: Request, project: Project, kind: str, **given: Any) -> Job:

@@ -13,7 +13,7 @@ from tclose import steps
 from tclose.errors import InputError, TcloseError
 from tclose.studio.pages import back, page, project_page
 from tclose.studio.project import Project
-from tclose.studio.screens.base import Screen
+from tclose.studio.screens.base import Screen, count_of
 from tclose.studio.screens.settings_form import set_column
 from tclose.studio.settings import read
 
@@ -38,10 +38,10 @@ def show(request: Request, project: Project) -> Response:
 def worst(request: Request, project: Project) -> Response:
     """Show the worst class that the settings of a form, not saved yet, would allow."""
     given, columns = request.query_params, project.settings.get("sensitive", {})
-    place, look = given.get("place", ""), project.result("look")
-    if look is None or not place.isdigit() or int(place) >= len(columns):
+    place, look = count_of(given.get("place", "")), project.result("look")
+    if look is None or place is None or place >= len(columns):
         raise InputError("there is no such column")
-    name, own = list(columns.items())[int(place)]
+    name, own = list(columns.items())[place]
     column = next((each for each in look["columns"] if each["name"] == name), None)
     try:
         asked = {key: read(key, given[key]) for key in LIVE if key in given}

@@ -15,7 +15,7 @@ from tclose.errors import InputError, TcloseError
 from tclose.studio.pages import project_page
 from tclose.studio.previews import values_name
 from tclose.studio.project import Project, write_whole
-from tclose.studio.screens.base import Action, start, text_of
+from tclose.studio.screens.base import Action, count_of, start, text_of, whole_of
 from tclose.studio.screens.settings_form import column_at
 from tclose.studio.settings import with_setting
 from tclose.studio.trees import Tree, saved
@@ -37,8 +37,7 @@ def show(request: Request, project: Project) -> Response:
         start(request, project, "values", column=column)
     elif values is not None:
         tree = _tree(project, column, values)
-        asked = request.query_params.get("level", "1")
-        level = min(max(int(asked) if asked.isdigit() else 1, 1), tree.levels)
+        level = min(max(count_of(request.query_params.get("level", "1")) or 1, 1), tree.levels)
         shown |= {"tree": tree, "level": level, "groups": tree.groups(level), "rows_of": dict(values)}
     return project_page(request, project, "quasi", template="tree", **shown)
 
@@ -55,14 +54,14 @@ def _tree(project: Project, column: str, values: list[tuple[str, int]] | None = 
 
 def change(request: Request, project: Project, form: FormData) -> Response:
     """Move values, rename a group, or add or take away a level; a mistake is said above the groups."""
-    level, place = text_of(form, "level"), text_of(form, "place")
+    level, place = whole_of(form, "level"), text_of(form, "place")
     column = column_at(project, "quasi", form)
-    if not level.isdigit():
+    if level is None:
         raise InputError("there is no such level")
     try:
-        at = _changed(project, column, int(level), form)
+        at = _changed(project, column, level, form)
     except TcloseError as error:
-        return _back(request, place, int(level), said=sentence(error.sentence))
+        return _back(request, place, level, said=sentence(error.sentence))
     return _back(request, place, at)
 
 
