@@ -22,7 +22,7 @@ HOST = "127.0.0.1"
 WORKERS = 2
 MEMORY = "1200m"  # that a worker offers: two executors
 PATIENCE = 120  # seconds that a part of the cluster may say nothing before it is ready
-LIGHT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # of processes that do not live long
+LIGHT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=200m"  # of processes that do not live long
 DEPLOYED = "org.apache.spark.deploy"
 
 

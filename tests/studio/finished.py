@@ -9,6 +9,7 @@ from pathlib import Path
 from tclose.examples import hospital
 from tclose.studio import work
 from tclose.studio.project import Project
+from tclose.studio.publication import publish
 from tclose.studio.settings import with_setting
 
 KEY = "done"
@@ -45,7 +46,9 @@ def _do_everything(folder: Path) -> None:
         work.attempt(folder, silent, method="mondrian", effort=None)
     work.attack(folder, silent, number=2)
     work.inside(folder, silent, number=2, class_number=1)
-    work.publish(folder, silent, number=2, suffix="csv", report=False, key="", valid_until="")
+    names = {"release": "release.csv", "certificate": "certificate.json", "report": "report.html"}
+    asked = {"report": False, "key": "", "valid_until": "", "profile": "", "columns": False, "names": names}
+    publish(folder, silent, number=2, asked=asked)
     release, certificate = (str(folder / "release" / name) for name in ("release.csv", "certificate.json"))
     work.verify(folder, silent, release=release, certificate=certificate, name="verified")
 
