@@ -23,6 +23,8 @@ COMPUTED = (
     "source.",
     "worst.",
     "rules.",
+    "models.",
+    "files.",
 )
 
 
@@ -41,7 +43,9 @@ def test_every_language_has_every_text() -> None:
 
 def test_texts_are_used_and_used_texts_exist() -> None:
     templates = "".join(path.read_text() for path in (FOLDER / "templates").glob("*.html"))
+    code = "".join(path.read_text() for path in (FOLDER / "screens").glob("*.py"))
     used = set(re.findall(r"\bt\(\"([a-z_]+\.[a-z_]+)\"", templates))
+    used |= set(re.findall(r"texts_of\(request\)\(\"([a-z_]+\.[a-z_]+)\"", code))
     known = set(catalogue("en"))
     assert used <= known
     assert {name for name in known - used if not name.startswith(COMPUTED)} == set()

@@ -5,6 +5,7 @@ Every request that does not go to the studio fails the test, and so does every m
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,40 @@ def table_of(folder: Path, rows: int = 300) -> Path:
     return folder / "patients.csv"
 
 
-def test_from_a_file_to_a_verified_release(visitor: Visitor, tmp_path: Path) -> None:
+def drop(page: Any, *files: Path) -> None:
+    """Drop files on the page, as from a folder of the desktop."""
+    given = [[file.name, base64.b64encode(file.read_bytes()).decode()] for file in files]
+    page.evaluate(
+        """files => {
+            const dropped = new DataTransfer();
+            for (const [name, data] of files)
+                dropped.items.add(new File([Uint8Array.from(atob(data), c => c.charCodeAt(0))], name));
+            const event = new DragEvent("drop", {dataTransfer: dropped, bubbles: true, cancelable: true});
+            document.body.dispatchEvent(event);
+        }""",
+        given,
+    )
+
+
+def downloaded(page: Any, folder: Path, *names: str) -> list[Path]:
+    files = []
+    for name in names:
+        with page.expect_download() as download:
+            page.get_by_role("link", name=name, exact=True).click()
+        files.append(folder / name)
+        download.value.save_as(files[-1])
+    return files
+
+
+def test_from_an_excel_file_to_a_verified_signed_release(visitor: Visitor, tmp_path: Path) -> None:
+    pytest.importorskip("xlsxwriter", reason="install it with: pip install 'tclose[excel]'")
+    pytest.importorskip("cryptography", reason="install it with: pip install 'tclose[sign]'")
     page = visitor.page
-    page.get_by_label("Table").set_input_files(table_of(tmp_path))
-    visitor.button("Open the file").click()
+    table = hospital(300, seed=3).select("name", "zip", "age", "sex", "ldl", "diagnosis")
+    table.write_excel(tmp_path / "patients.xlsx", "Visits")
+    drop(page, tmp_path / "patients.xlsx")
     visitor.heading("This is your table").wait_for()
+    page.get_by_text("sheet").first.wait_for()
     page.get_by_role("link", name="Yes: choose what each column is").click()
     page.get_by_role("group", name="Role of sex").get_by_label("Keep").check()
     page.get_by_role("group", name="Role of sex").get_by_label("Quasi-identifier").check()
@@ -41,8 +71,9 @@ def test_from_a_file_to_a_verified_release(visitor: Visitor, tmp_path: Path) -> 
     visitor.go("Risk today")
     visitor.button("Judge the table").click()
     page.get_by_text("The table must not be published as it is.").wait_for()
-    page.get_by_role("button", name="Why does ldl fail?").click()
-    visitor.heading("against the whole table: ldl").wait_for()
+    page.get_by_text("have a combination of quasi-identifiers of their own").wait_for()
+    page.get_by_role("button", name="Why does diagnosis fail?").click()
+    visitor.heading("against the whole table: diagnosis").wait_for()
     visitor.go("Try")
     page.get_by_label("Effort").select_option("fast")
     visitor.button("Make a release").click()
@@ -51,21 +82,29 @@ def test_from_a_file_to_a_verified_release(visitor: Visitor, tmp_path: Path) -> 
     visitor.button("Show the classes").click()
     page.get_by_role("region", name="Rows of this class").wait_for()
     visitor.go("Publish")
+    page.get_by_text("Make a key of your own").click()
+    page.get_by_label("Name of the key").fill("steward")
+    page.get_by_label("Passphrase (may stay empty)").fill("correct horse")
+    page.get_by_label("The same passphrase again").fill("correct horse")
+    visitor.button("Make the key").click()
+    page.get_by_text("The key steward was made. Its fingerprint: SHA256:").wait_for()
+    page.get_by_label("Signed with").select_option("steward")
+    page.get_by_text("certificate.dsse.json").wait_for()
+    page.get_by_label("Passphrase of the key").fill("correct horse")
     visitor.button("Publish").click()
     visitor.heading("Published files").wait_for()
-    files = {}
-    for name in ("release.csv", "certificate.json"):
-        with page.expect_download() as download:
-            page.get_by_role("link", name=name).click()
-        files[name] = tmp_path / name
-        download.value.save_as(files[name])
-    visitor.go("Verify")
-    page.get_by_label("Release").set_input_files(files["release.csv"])
-    page.get_by_label("Certificate").set_input_files(files["certificate.json"])
-    visitor.button("Verify").click()
+    page.get_by_text("Signed by steward").wait_for()
+    files = downloaded(page, tmp_path, "release.csv", "certificate.json", "certificate.dsse.json", "steward.pub")
+    page.get_by_role("link", name="tclose studio").click()
+    page.get_by_role("link", name="Verify a release").click()
+    visitor.heading("Verify a release").wait_for()
+    drop(page, *files)
     page.get_by_text("The release holds what its certificate says.").wait_for()
+    page.get_by_text("Signed by steward").wait_for()
     assert visitor.wrong == []
     assert readable_by_others(visitor.studio.home) == []
+    kept = [path for path in (visitor.studio.home / ".tclose").rglob("*") if path.is_file()]
+    assert not [path for path in kept if b"correct horse" in path.read_bytes()]
 
 
 def test_nothing_is_lost_when_the_studio_is_killed(chromium: Any, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from tclose.release.naming import created, tool
 from tclose.release.presence import Population, check_presence, presence_findings
 from tclose.release.pseudonymity import checked_pseudonyms
 from tclose.release.published import ReleaseInput
+from tclose.release.queries import error_of_counts
 from tclose.release.record import RecordedSeed
 from tclose.release.record_notes import Notes
 from tclose.release.release import PreparedRelease, Release
@@ -413,6 +414,14 @@ def detail(release: Any, *, original: Any, policy: Policy, progress: Progress | 
     report(0.1, "comparing with the original")
     compared = beside(release, coded, beat=report.beat)
     return kept(detail_of(compared), stretch(report, 0.4, 1.0))
+
+
+def query_error(release: Any, *, original: Any, policy: Policy, seed: int) -> float | None:
+    """Return how wrong the counts are that a reader of a release makes, in the median; None without any to ask."""
+    whole = to_polars(original)
+    coded = encode_quietly(whole, policy)
+    error = error_of_counts(whole, coded, [beside(release, coded).published], seed)
+    return None if error is None else error.median
 
 
 def predicted(release: Any, *, original: Any, policy: Policy, target: str, seed: int = 0) -> Prediction:

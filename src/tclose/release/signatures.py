@@ -129,9 +129,7 @@ class SignatureFindings:
         if not self.signers:
             return [f"The certificate carries {counted(self.others, 'signature')}, not checked: give --signer PUB."]
         signed = [signer for signer in self.signers if signer.signed]
-        have = (
-            f"Signed by {len(signed):,} of the {counted(len(self.signers), 'key')} given ({self.required:,} required)"
-        )
+        have = f"Signed by {counted(len(signed), 'key')} of {len(self.signers):,} given ({self.required:,} required)"
         lines = [f"{have}:", *(f"  - {signer.key.words}" for signer in signed)] if signed else [f"{have}."]
         more = f"{counted(self.others, 'more signature')} in the envelope: by other keys, or forged; not counted."
         return [*lines, *([more] if self.others else [])]

@@ -28,7 +28,7 @@ from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
 from tclose.steps.applying import Applied, apply
-from tclose.steps.beside import class_limits, column_changes
+from tclose.steps.beside import class_limits, column_changes, query_error
 from tclose.steps.curves import CostCurve, cost_curve
 from tclose.steps.hierarchies import column_values, hierarchy_rows, hierarchy_text, preview_classes
 from tclose.steps.judging import (
@@ -56,7 +56,7 @@ from tclose.steps.preparing import (
 from tclose.steps.previewing import WorstClass, worst_allowed
 from tclose.steps.pseudonym_keys import pseudonym_key
 from tclose.steps.publishing import anonymize, demo
-from tclose.steps.signing import KEY_FORMATS, Passphrase, demands, endorsement, keygen, sign
+from tclose.steps.signing import KEY_FORMATS, Passphrase, demands, endorsement, keygen, sign, signature_file
 from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
 
 if TYPE_CHECKING:
@@ -139,8 +139,10 @@ __all__ = [
     "methods",
     "preview_classes",
     "pseudonym_key",
+    "query_error",
     "reproduce",
     "sign",
+    "signature_file",
     "sql",
     "trial_figures",
     "verify",

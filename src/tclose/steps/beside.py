@@ -25,6 +25,17 @@ def column_changes(release: Any, table: Any, policy: PolicyLike, *, progress: Pr
     return before_and_after(whole, to_polars(as_release(release, asked)), asked.visible, asked.missing)
 
 
+def query_error(release: Any, table: Any, policy: PolicyLike, *, seed: int = 0) -> float | None:
+    """Return the median relative error of random counts that a reader of a release makes; None without any to ask.
+
+    The same seed asks the same counts of every release of a table. The figure stays with the steward.
+    """
+    from tclose.engine import memory
+
+    asked = Policy.of(policy)
+    return memory.query_error(as_release(release, asked), original=as_frame(table, asked), policy=asked, seed=seed)
+
+
 def class_limits(
     release: Any, certificate: str | Path, *, class_number: int, progress: Progress = silent
 ) -> list[AttributeLimit]:

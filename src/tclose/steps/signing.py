@@ -27,7 +27,7 @@ from tclose.release.keys import (
 )
 from tclose.release.signatures import statement_of
 
-__all__ = ["KEY_FORMATS", "Passphrase", "demands", "endorsement", "keygen", "sign"]
+__all__ = ["KEY_FORMATS", "Passphrase", "demands", "endorsement", "keygen", "sign", "signature_file"]
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,11 @@ def _digest(certificate: str | Path) -> str:
     if loaded.digest != loaded.written_digest:
         raise InputError(f"{certificate} was changed after it was made: its digest does not fit its content")
     return loaded.digest
+
+
+def signature_file(certificate: str | Path) -> Path:
+    """Return where the signatures of a certificate lie."""
+    return envelope_path(Path(certificate))
 
 
 def demands(

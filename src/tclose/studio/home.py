@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import secrets
+import shutil
 import threading
 from pathlib import Path
 
 from tclose.errors import InputError
 from tclose.studio.project import PRIVATE_FOLDER, Project
 from tclose.studio.recovery import recover
+from tclose.studio.signing_keys import SigningKeys
 
 KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
+VERIFICATION = "verification"  # the key of a project without a table, for releases that come from others
 
 
 def named_file(text: str) -> Path | None:
@@ -32,6 +35,11 @@ class Home:
         self._open: dict[str, Project] = {}
         self._lock = threading.Lock()
 
+    @property
+    def signing_keys(self) -> SigningKeys:
+        """The steward's keys; no project is called like their folder."""
+        return SigningKeys(self.folder / ".keys")
+
     def project(self, key: str) -> Project:
         """Return a project by its key; a key is never a path."""
         if not KEY.fullmatch(key):
@@ -47,6 +55,8 @@ class Home:
 
     def at(self, folder: Path, *, table: Path | None) -> Project:
         """Open a project in a folder of its own, or make it for a table."""
+        if folder.name == VERIFICATION:
+            raise InputError(f"the name {VERIFICATION} is taken: name another folder")
         if not KEY.fullmatch(folder.name):
             raise InputError("the folder of a project is called by small letters, digits and hyphens")
         if (folder / "project.json").is_file():
@@ -61,6 +71,15 @@ class Home:
         with self._lock:
             return self._open.setdefault(project.key, project)
 
+    def verification(self) -> Project:
+        """Return the place where releases of others are verified."""
+        folder = self.folder / VERIFICATION
+        with self._lock:
+            if not (folder / "project.json").is_file():
+                shutil.rmtree(folder, ignore_errors=True)  # of a studio that was killed while it made it
+                Project.create(folder, name="", table="")
+        return self.project(VERIFICATION)
+
     def new(self, name: str, table: str) -> Project:
         """Make a project for a table: a path, or the name of a file that is put into its source."""
         stem = re.sub(r"[^a-z0-9]+", "-", Path(name).stem.lower()).strip("-")[:40] or "table"
@@ -71,7 +90,8 @@ class Home:
 
     def recent(self) -> list[Project]:
         """Return all projects, that of the last change first."""
-        found = [each.parent for each in self.folder.glob("*/project.json") if KEY.fullmatch(each.parent.name)]
+        folders = [each.parent for each in self.folder.glob("*/project.json")]
+        found = [folder for folder in folders if KEY.fullmatch(folder.name) and folder.name != VERIFICATION]
         newest = sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
         inside = [self.project(folder.name) for folder in newest]
         return inside + [project for project in self._open.values() if project.folder.parent != self.folder]

@@ -59,6 +59,11 @@ class Project:
         return self.folder.name
 
     @property
+    def has_table(self) -> bool:
+        """Whether there is a table to publish; otherwise the project only verifies releases."""
+        return bool(self.about["table"])
+
+    @property
     def about(self) -> dict[str, Any]:
         """The name of the project, and its table."""
         try:

@@ -16,13 +16,24 @@ from tclose.policy import Policy
 from tclose.policy.writing import as_toml
 from tclose.studio.project import Project, read_settings, write_whole
 from tclose.studio.recovery import put_published, unpublished
+from tclose.studio.wording import sentence
 from tclose.types import Progress, stretch
 
 RECORD, MADE, VERIFIED = "record.json", 0.85, 0.99
 CONTEXT = ("recipient", "purpose")
 
 
-def publish(folder: Path, progress: Progress, *, number: int, asked: Mapping[str, Any]) -> dict[str, Any]:
+def files_of(asked: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of the files that are written, by what they are."""
+    names = asked["names"]
+    files = {"release": names["release"], "certificate": names["certificate"]}
+    files |= {"signature": steps.signature_file(names["certificate"]).name} if asked["key"] else {}
+    return files | ({"report": names["report"]} if asked["report"] else {})
+
+
+def publish(
+    folder: Path, progress: Progress, *, number: int, asked: Mapping[str, Any], passphrase: str = ""
+) -> dict[str, Any]:
     """Write a candidate's release, its certificate and a page, and verify them; the old ones stay until then."""
     project = Project(folder)
     place, fresh = project.candidate(number), unpublished(project)
@@ -39,18 +50,31 @@ def publish(folder: Path, progress: Progress, *, number: int, asked: Mapping[str
             public=True,
             profile=asked["profile"] or None,
             release_format="columns" if asked["columns"] else "text",
-            endorsement=_endorsement(asked),
+            endorsement=_endorsement(asked, passphrase),
             **making,
             progress=stretch(progress, 0.0, MADE),
         )
-        verdict = steps.verify(out, certificate, engine="auto", progress=stretch(progress, MADE, VERIFIED))
-        told = {"candidate": number, "files": [path.name for path in published.files], "verified": verdict.to_dict()}
+        judging = stretch(progress, MADE, VERIFIED)
+        verdict = steps.verify(out, certificate, demands=_demands(asked), engine="auto", progress=judging)
+        told = {"candidate": number, "files": [path.name for path in published.files], "verified": in_words(verdict)}
         told["command"] = _command(project, place, settings, making, out.name, asked)
         put_published(project)
         project.keep("published", told)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return {"candidate": number}
+
+
+def in_words(verdict: steps.Verification) -> dict[str, Any]:
+    """Return what verification found, in sentences."""
+    problems, unknown = map(sentence, verdict.problems), map(sentence, verdict.not_verifiable_in_words)
+    return {**verdict.to_dict(), "problems": list(problems), "not_verifiable": list(unknown)}
+
+
+def _demands(asked: Mapping[str, Any]) -> steps.Demands:
+    """Ask for the signature of the key that signed, if its public half lies beside it."""
+    public = Path(f"{asked['key']}.pub")
+    return steps.demands(signers=[public] if asked["key"] and public.is_file() else [])
 
 
 def _settings(project: Project, place: Path) -> dict[str, Any]:
@@ -70,12 +94,18 @@ def _making(place: Path, fresh: Path, settings: Mapping[str, Any], asked: Mappin
     return {**made, "engine": record.get("engine", "memory"), "record": fresh / ".record"}
 
 
-def _endorsement(asked: Mapping[str, Any]) -> steps.Endorsement:
+def _endorsement(asked: Mapping[str, Any], passphrase: str) -> steps.Endorsement:
     try:
         until = date.fromisoformat(asked["valid_until"]) if asked["valid_until"] else None
     except ValueError:
         raise InputError("the last valid day is written as in 2027-12-31") from None
-    return steps.endorsement(key=asked["key"] or None, valid_until=until)
+
+    def given(key: Path) -> str:
+        if not passphrase:
+            raise InputError("this key has a passphrase: write it beside the key")
+        return passphrase
+
+    return steps.endorsement(key=asked["key"] or None, passphrase=given, valid_until=until)
 
 
 def _command(

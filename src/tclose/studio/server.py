@@ -25,15 +25,15 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from tclose.errors import TcloseError
+from tclose.errors import InputError, TcloseError
 from tclose.studio.home import Home
 from tclose.studio.jobs import Jobs
 from tclose.studio.pages import back, environment, page
 from tclose.studio.project import Project
 from tclose.studio.safety import Guard, Keys
-from tclose.studio.screens import SCREENS
+from tclose.studio.screens import SCREENS, opening, verifying
 from tclose.studio.screens.base import Screen, Show
-from tclose.studio.work import sentence
+from tclose.studio.wording import sentence
 
 UPLOAD = "/upload"
 LOCAL = "127.0.0.1"
@@ -62,9 +62,8 @@ def application(studio: Studio) -> Guard:
         Route("/p/{project}/job", _job),
         *(route for screen in SCREENS for route in _routes(screen)),
     ]
-    from tclose.studio.screens import opening
-
-    routes += [Route("/", guarded(opening.show_start)), Route(UPLOAD, changing(opening.upload), methods=["POST"])]
+    routes += [Route("/", guarded(opening.show_start)), Route("/verify", guarded(verifying.enter))]
+    routes += [Route(UPLOAD, changing(opening.upload), methods=["POST"])]
     routes += [Route(path, changing(do), methods=["POST"]) for path, do in opening.ACTIONS.items()]
 
     @asynccontextmanager
@@ -100,7 +99,7 @@ def changing(change: Callable[[Request, Any], Any]) -> Handler:
 
     @wraps(change)
     async def changed(request: Request) -> Response:
-        form = await request.form(max_files=2, max_fields=5000)
+        form = await request.form(max_files=3, max_fields=5000)
         studio: Studio = request.app.state.studio
         given = request.headers.get("x-form-token") or form.get("form_token")
         if given != studio.keys.form:
@@ -126,13 +125,19 @@ def project_of(request: Request) -> Project:
 
 
 def _routes(screen: Screen) -> list[Route]:
+    def opened(request: Request) -> Project:
+        project = project_of(request)
+        if not (project.has_table or screen.name == verifying.SCREEN.name):
+            raise InputError("there is no table here")
+        return project
+
     def showing(show: Show) -> Handler:
-        return guarded(lambda request: show(request, project_of(request)))
+        return guarded(lambda request: show(request, opened(request)))
 
     def acting(do: Callable[..., Response]) -> Callable[[Request, Any], Response]:
         def act(request: Request, form: Any) -> Response:
             request.path_params["screen"] = screen.name
-            return do(request, project_of(request), form)
+            return do(request, opened(request), form)
 
         return act
 
@@ -229,14 +234,12 @@ def serve(
 
 def _opened(studio: Studio, table: Path | None, folder: Path | None) -> Project | None:
     """Open the project that the command names; a table that has one goes on with it."""
-    from tclose.studio.screens.opening import open_path
-
     if folder is not None:
         return studio.home.at(folder, table=table)
     if table is None:
         return None
     known = (project for project in studio.home.recent() if project.about["table"] == str(table.resolve()))
-    return next(known, None) or open_path(studio, str(table))
+    return next(known, None) or opening.open_path(studio, str(table))
 
 
 def _announced(server: uvicorn.Server, address: str, browser: bool, announce: Callable[[str], None]) -> None:

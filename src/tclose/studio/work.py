@@ -17,17 +17,15 @@ from tclose.policy.source import source_settings
 from tclose.studio import previews, publication
 from tclose.studio.project import Project, drafted, read_settings, write_whole
 from tclose.studio.recovery import held, remove_incomplete
+from tclose.studio.wording import sentence
 from tclose.types import Progress, stretch
 from tclose.words import number, rows_in_classes
 
 ROLE_KEYS = {"identifiers", "quasi", "sensitive", "keep"}
 MOST_MOVES = 12  # that are shown
+MOST_WORST = 3  # classes that are told in words
+MOST_EXPLAINED = 1_000_000  # rows of a table whose classes are
 RELEASE, CERTIFICATE, RECORD = "release.csv", "certificate.json", "record.json"
-
-
-def sentence(text: str) -> str:
-    """Begin with a capital letter, and end with a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
 def look(folder: Path, progress: Progress) -> dict[str, Any]:
@@ -46,7 +44,7 @@ def check(folder: Path, progress: Progress) -> dict[str, Any]:
     """Judge the table as it is."""
     project = Project(folder)
     name, policy = f"check-{project.fingerprint}", project.policy
-    result = steps.check(project.table, policy, engine="auto", progress=progress)
+    result = steps.check(project.table, policy, engine="auto", progress=stretch(progress, 0.0, 0.5))
     models = [
         {
             "attribute": finding.attribute,
@@ -60,22 +58,59 @@ def check(folder: Path, progress: Progress) -> dict[str, Any]:
         for finding in result.models
     ]
     told = rows_in_classes(result.rows, result.classes, smallest=result.smallest_class, withheld=result.withheld)
-    words = {"sentence": sentence(told), "notes": list(map(sentence, result.notes))}
+    words: dict[str, Any] = {"sentence": sentence(told), "notes": list(map(sentence, result.notes))}
+    words["alone"] = _alone(project, stretch(progress, 0.5, 0.7))
+    words["worst"] = _worst_classes(project, policy, result, stretch(progress, 0.7, 1.0))
     project.keep(name, {**result.to_dict(), "models": models, **words})
     return {"result": name}
+
+
+def _alone(project: Project, progress: Progress) -> dict[str, Any] | None:
+    """Return how many rows have a combination of quasi-identifiers of their own; None where it cannot be counted."""
+    name = previews.preview_name(project)
+    if project.result(name) is None:
+        previews.preview(project.folder, progress)
+    levels: list[dict[str, Any]] = project.result(name)["levels"]
+    return levels[0] if levels else None
+
+
+def _worst_classes(
+    project: Project, policy: Policy, result: steps.CheckResult, progress: Progress
+) -> list[dict[str, Any]]:
+    """Explain the worst class of the first attributes that fail; tables too large for memory are not explained."""
+    failing: dict[str, int] = {}
+    for finding in result.models:
+        attribute = finding.attribute
+        if attribute is not None and attribute in policy.sensitive and finding.worst_class and not finding.satisfied:
+            failing.setdefault(attribute, finding.worst_class)
+    if result.rows > MOST_EXPLAINED:
+        return []
+    words = []
+    for place, (attribute, worst) in enumerate(list(failing.items())[:MOST_WORST]):
+        part = stretch(progress, place / len(failing), (place + 1) / len(failing))
+        words.append(_explained(project, policy, attribute, worst, part, keep=not place))
+    return words
 
 
 def explain(folder: Path, progress: Progress, *, attribute: str, class_number: int) -> dict[str, Any]:
     """Explain how far one class is from the table, for one attribute."""
     project = Project(folder)
-    found = steps.explain(
-        project.table, project.policy, attribute=attribute, class_number=class_number, progress=progress
-    )
+    _explained(project, project.policy, attribute, class_number, progress, keep=True)
+    return {"attribute": attribute, "number": class_number}
+
+
+def _explained(
+    project: Project, policy: Policy, attribute: str, class_number: int, progress: Progress, *, keep: bool
+) -> dict[str, Any]:
+    """Explain one class for one attribute; with `keep`, the page shows its moves, too."""
+    found = steps.explain(project.table, policy, attribute=attribute, class_number=class_number, progress=progress)
     moves = [move.to_dict() for move in (found.moves_between_bins if found.grouped else found.moves)]
     figures = [{**move, "mass": float(Fraction(move["mass"])), "cost": float(Fraction(move["cost"]))} for move in moves]
     costliest = sorted(figures, key=lambda move: -move["cost"])
-    project.keep(f"explain-{project.fingerprint}", {**found.to_dict(), "moves": costliest[:MOST_MOVES]})
-    return {"attribute": attribute, "number": class_number}
+    told = found.to_dict()
+    if keep:
+        project.keep(f"explain-{project.fingerprint}", {**told, "moves": costliest[:MOST_MOVES]})
+    return {name: told[name] for name in ("attribute", "class", "rows", "shows", "closeness")}
 
 
 def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None) -> dict[str, Any]:
@@ -96,9 +131,9 @@ def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None
             engine="auto",
             progress=stretch(progress, 0.0, 0.9),
         )
-        progress(0.9, "looking at the release")
         told = {
             **published.to_dict(),
+            "query_error": _query_error(project, policy, place, published, stretch(progress, 0.9, 1.0)),
             "release": RELEASE,
             "fingerprint": fingerprint,
             "effort": effort,
@@ -107,6 +142,19 @@ def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None
         write_whole(place / "policy.toml", (project.folder / "policy.toml").read_text())
         write_whole(place / "result.json", json.dumps(told))
     return {"candidate": int(place.name)}
+
+
+def _query_error(
+    project: Project, policy: Policy, place: Path, published: steps.Publication, progress: Progress
+) -> float | None:
+    """Return how wrong counts are that readers make; None where the release is large, or has another layout."""
+    progress(0.0, "looking at the release")
+    if published.certificate.content["rows"] > MOST_EXPLAINED or len(published.files) > 1:
+        return None
+    try:
+        return steps.query_error(place / RELEASE, project.table, policy)
+    except (InputError, PolicyError):
+        return None
 
 
 def attack(folder: Path, progress: Progress, *, number: int) -> dict[str, Any]:
@@ -144,11 +192,13 @@ def _limits(place: Path, class_number: int, progress: Progress) -> list[dict[str
     return [each.to_dict() for each in found]
 
 
-def verify(folder: Path, progress: Progress, *, release: str, certificate: str, name: str) -> dict[str, Any]:
-    """Verify a release that was dropped here, or one that was published."""
-    project = Project(folder)
-    found = steps.verify(release, certificate, engine="auto", progress=progress)
-    project.keep(name, found.to_dict())
+def verify(
+    folder: Path, progress: Progress, *, release: str, certificate: str, name: str, signer: str = ""
+) -> dict[str, Any]:
+    """Verify a release that was dropped here, and by whom it must have been signed, if a public key is given."""
+    demands = steps.demands(signers=[signer] if signer else [])
+    found = steps.verify(release, certificate, demands=demands, engine="auto", progress=progress)
+    Project(folder).keep(name, {**publication.in_words(found), "release": Path(release).name, "asked": bool(signer)})
     return {"result": name}
 
 

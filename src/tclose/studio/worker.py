@@ -15,7 +15,8 @@ from queue import Queue
 from typing import Any, TextIO
 
 from tclose.errors import Cancelled, TcloseError
-from tclose.studio.work import WORK, sentence
+from tclose.studio.wording import sentence
+from tclose.studio.work import WORK
 
 FEWEST_BETWEEN = 0.005  # of the work; less is not worth a line
 

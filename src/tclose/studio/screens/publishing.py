@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -15,18 +16,22 @@ from starlette.responses import FileResponse, Response
 from tclose.errors import InputError
 from tclose.policy.context import PROFILES
 from tclose.studio.home import named_file
-from tclose.studio.pages import back, project_page
+from tclose.studio.pages import back, page, project_page, texts_of
 from tclose.studio.project import Project, write_whole
-from tclose.studio.publication import CONTEXT
+from tclose.studio.publication import CONTEXT, files_of
 from tclose.studio.screens.base import Screen, start, text_of, whole_of
 from tclose.studio.screens.candidates import chosen
+from tclose.studio.signing_keys import SigningKeys
+
+if TYPE_CHECKING:
+    from tclose.studio.server import Studio
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 FORMATS = {"csv": "CSV", "xlsx": "Excel", "parquet": "Parquet", "dta": "Stata", "sav": "SPSS"}
 
 
 def show(request: Request, project: Project) -> Response:
-    """Show what can be published, and what was; or hand published files over."""
+    """Show what can be published, and what was; or hand files over."""
     made = {file.name: file for file in (project.folder / "release").iterdir() if not file.name.startswith(".")}
     if request.query_params.get("all") and made:
         return _all(project, made)
@@ -34,11 +39,29 @@ def show(request: Request, project: Project) -> Response:
         if asked not in made:
             raise InputError("there is no such file")
         return FileResponse(made[asked], filename=asked, media_type="application/octet-stream")
+    keys = _keys(request)
+    if asked := request.query_params.get("public"):
+        return FileResponse(keys.public(asked), filename=keys.public(asked).name, media_type="text/plain")
     if project.result("look") is None:
         return back(request, "open")
     shown: dict[str, Any] = {"candidate": chosen(request, project), "files": sorted(made), "formats": FORMATS}
-    shown |= {"profiles": PROFILES, "said": project.settings.get("context", {})}
+    shown |= {"profiles": PROFILES, "said": project.settings.get("context", {}), "keys": keys.names}
+    shown["planned"] = files_of(_asked(keys, {"format": "csv", "report": "yes"}.get))
     return project_page(request, project, "publish", **shown, published=project.result("published"))
+
+
+def plan(request: Request, project: Project) -> Response:
+    """Show which files a form, not sent yet, would write."""
+    try:
+        planned, wrong = files_of(_asked(_keys(request), request.query_params.get)), ""
+    except InputError as error:
+        planned, wrong = {}, error.sentence
+    return page(request, "plan.html", planned=planned, wrong=wrong)
+
+
+def _keys(request: Request) -> SigningKeys:
+    studio: Studio = request.app.state.studio
+    return studio.home.signing_keys
 
 
 def _all(project: Project, made: dict[str, Path]) -> Response:
@@ -54,20 +77,46 @@ def _all(project: Project, made: dict[str, Path]) -> Response:
 
 def publish(request: Request, project: Project, form: FormData) -> Response:
     """Publish a candidate."""
-    number, kind, profile = whole_of(form, "candidate"), text_of(form, "format"), text_of(form, "profile")
-    if number is None or kind not in FORMATS or profile not in ("", *PROFILES):
-        raise InputError("choose a candidate, a format and a profile that there are")
-    key, until = text_of(form, "key").strip(), text_of(form, "valid_until").strip()
-    if key and named_file(key) is None:
-        raise InputError("there is no such key on this machine")
-    report = bool(text_of(form, "report"))
+    number = whole_of(form, "candidate")
+    if number is None:
+        raise InputError("choose a candidate that there is")
+    asked = _asked(_keys(request), lambda name: text_of(form, name))
+    _say(project, {name: text_of(form, name).strip() for name in CONTEXT if name in form})
+    start(request, project, "publish", number=number, asked=asked, passphrase=text_of(form, "passphrase"))
+    return back(request, "publish")
+
+
+def make_key(request: Request, project: Project, form: FormData) -> Response:
+    """Make a key to sign with."""
+    name, passphrase = text_of(form, "key_name").strip(), text_of(form, "new_passphrase")
+    if passphrase != text_of(form, "same_passphrase"):
+        raise InputError("the two passphrases differ: write the same one twice")
+    fingerprint = _keys(request).make(name, passphrase)
+    said = texts_of(request)("publish.key_made", name=name, fingerprint=fingerprint)
+    return back(request, "publish", said=said, anchor="signer")
+
+
+def _asked(keys: SigningKeys, given: Callable[[str], str | None]) -> dict[str, Any]:
+    """Return what a form asks for: the files, their form, and who signs."""
+    kind, profile = given("format") or "", given("profile") or ""
+    if kind not in FORMATS or profile not in ("", *PROFILES):
+        raise InputError("choose a format and a profile that there are")
+    report = bool(given("report"))
     if profile and not report:
         raise InputError("a profile is a part of the page: ask for a page, too")
-    asked = {"report": report, "key": key and str(Path(key).expanduser()), "valid_until": until, "profile": profile}
-    asked |= {"columns": bool(text_of(form, "columns")), "names": _names(text_of(form, "name") or "release", kind)}
-    _say(project, {name: text_of(form, name).strip() for name in CONTEXT if name in form})
-    start(request, project, "publish", number=number, asked=asked)
-    return back(request, "publish")
+    asked = {"report": report, "key": _signer(keys, given), "valid_until": (given("valid_until") or "").strip()}
+    names = _names(given("name") or "release", kind)
+    return {**asked, "profile": profile, "columns": bool(given("columns")), "names": names}
+
+
+def _signer(keys: SigningKeys, given: Callable[[str], str | None]) -> str:
+    """Return the file of the key that signs: one that was made here, or one elsewhere; nothing where nobody signs."""
+    own, elsewhere = given("signer") or "", (given("key") or "").strip()
+    if own and elsewhere:
+        raise InputError("choose one key: one of yours, or the path of another")
+    if elsewhere and named_file(elsewhere) is None:
+        raise InputError("there is no such key on this machine")
+    return str(keys.private(own)) if own else elsewhere and str(Path(elsewhere).expanduser())
 
 
 def _names(stem: str, kind: str) -> dict[str, str]:
@@ -87,4 +136,4 @@ def _say(project: Project, said: dict[str, str]) -> None:
         project.change({**others, **({"context": kept} if kept else {})})
 
 
-SCREEN = Screen("publish", show, {"run": publish})
+SCREEN = Screen("publish", show, {"run": publish, "key": make_key}, {"plan": plan})

@@ -17,8 +17,8 @@ from tclose.studio.screens.base import Screen, count_of
 from tclose.studio.screens.settings_form import set_column
 from tclose.studio.settings import read
 
-MODELS = ("t", "n", "l", "entropy_l", "alpha", "beta", "delta", "kl")
-ALLOWED = frozenset({*MODELS, "distance", "bins", "publish", "missing"})
+MODELS = ("n", "entropy_l", "alpha", "beta", "enhanced_beta", "delta", "kl", "average_t")  # besides t and l
+ALLOWED = frozenset({*MODELS, "t", "l", "distance", "bins", "publish", "missing"})
 LIVE = ("t", "distance", "bins")  # what the drawing follows before it is saved
 
 
@@ -32,7 +32,7 @@ def show(request: Request, project: Project) -> Response:
         (name, columns.get(name), own, _worst(project, columns.get(name), own))
         for name, own in project.settings.get("sensitive", {}).items()
     ]
-    return project_page(request, project, "sensitive", shown=shown)
+    return project_page(request, project, "sensitive", shown=shown, models=MODELS)
 
 
 def worst(request: Request, project: Project) -> Response:

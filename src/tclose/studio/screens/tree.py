@@ -19,7 +19,7 @@ from tclose.studio.screens.base import Action, count_of, start, text_of, whole_o
 from tclose.studio.screens.settings_form import column_at
 from tclose.studio.settings import with_setting
 from tclose.studio.trees import Tree, saved
-from tclose.studio.work import sentence
+from tclose.studio.wording import sentence
 
 LARGEST = 1 << 20  # bytes of a file that is imported
 

@@ -1,4 +1,4 @@
-"""Verify: a release and its certificate, judged again; the original is not needed."""
+"""Verify: a release and its certificate, judged again, and who signed it; the original is not needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from tclose.errors import InputError
 from tclose.studio.pages import back, project_page
@@ -20,15 +20,23 @@ def show(request: Request, project: Project) -> Response:
     return project_page(request, project, "verify", found=project.result("verified"))
 
 
+def enter(request: Request) -> Response:
+    """Go to the place where releases of others are verified; it needs no table."""
+    project = request.app.state.studio.home.verification()
+    return RedirectResponse(f"/p/{project.key}/verify", 303)
+
+
 def verify(request: Request, project: Project, form: FormData) -> Response:
-    """Verify two files that were dropped here."""
+    """Verify files that were dropped here: a release, its certificate, and the public key of its signer, if given."""
     folder = project.folder / "results" / "dropped"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=PRIVATE_FOLDER)
     paths = {}
-    for name in ("release", "certificate"):
+    for name in ("release", "certificate", "signer"):
         given = form.get(name)
         if not isinstance(given, UploadFile) or not given.filename:
+            if name == "signer":
+                continue
             raise InputError("choose a release and its certificate")
         (folder / name).mkdir(mode=PRIVATE_FOLDER)  # both may be called the same
         paths[name] = folder / name / safe_name(given.filename, name)

@@ -38,16 +38,33 @@ function slide(slider) {
   told(slider);
 }
 
+// Files dropped together on the page that verifies: each goes to its field by the end of its name.
+function sorted(form, files) {
+  const fields = Array.from(files, (file) => {
+    const name = file.name.toLowerCase();
+    const field = name.endsWith(".pub") ? "signer" : name.endsWith(".json") ? "certificate" : "release";
+    return [name.endsWith(".dsse.json"), field, file];
+  });
+  fields.sort((one, other) => one[0] - other[0]); // a signed certificate comes last, in place of a plain one
+  for (const [, field, file] of fields) {
+    const one = new DataTransfer();
+    one.items.add(file);
+    form.elements[field].files = one.files;
+  }
+}
+
 // Listeners of the whole document, so that they hold from the first moment of every page.
 function dropping() {
-  const form = () => document.querySelector("[data-drop]");
+  const form = () => document.querySelector("[data-drop], [data-sort]");
   document.addEventListener("dragover", (event) => { event.preventDefault(); form()?.classList.add("over"); });
   document.addEventListener("dragleave", () => form()?.classList.remove("over"));
   document.addEventListener("drop", (event) => {
     event.preventDefault();
+    form()?.classList.remove("over");
     if (!form() || !event.dataTransfer.files.length) return;
-    form().querySelector("input[type=file]").files = event.dataTransfer.files;
-    form().requestSubmit();
+    if ("sort" in form().dataset) sorted(form(), event.dataTransfer.files);
+    else form().querySelector("input[type=file]").files = event.dataTransfer.files;
+    if (form().checkValidity()) form().requestSubmit();
   });
 }
 
