@@ -24,7 +24,9 @@ COMPUTED = (
     "worst.",
     "rules.",
     "models.",
+    "bins.",
     "files.",
+    "common.row",
 )
 
 

@@ -90,7 +90,7 @@ def test_forms_are_read(name: str, text: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("t", "much"), ("l", "2.5"), ("t", "nan"), ("t", "1e999"), ("bins", "odd 3")]
+    ("name", "text"), [("t", "much"), ("l", "2.5"), ("t", "nan"), ("t", "1e999"), ("bins", "odd 3"), ("bins", "width")]
 )
 def test_forms_that_make_no_sense_are_refused_in_a_sentence(name: str, text: str) -> None:
     with pytest.raises(InputError):

@@ -28,6 +28,10 @@ class Texts:
         text = catalogue(self.language)[key]
         return text.format(**given) if given else text
 
+    def rows(self, count: int) -> str:
+        """Say how many rows."""
+        return self("common.row") if count == 1 else self("common.rows", count=self.number(count))
+
     def number(self, value: int) -> str:
         """Write a count as people do."""
         return f"{value:,}" if self.language == "en" else f"{value:,}".replace(",", ".")

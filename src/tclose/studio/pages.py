@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tclose.policy.writing import as_toml
 from tclose.studio.catalogue import LANGUAGES, Texts
+from tclose.studio.wording import sentence
 
 if TYPE_CHECKING:
     from tclose.studio.project import Project
@@ -24,6 +25,7 @@ def environment() -> Environment:
     """Return the templates; every value is escaped."""
     loader = PackageLoader("tclose.studio", "templates")
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters["sentence"] = sentence
     made.filters["percent"] = lambda share: f"{100 * share:.1f} %"
     return made
 

@@ -96,7 +96,9 @@ def read(name: str, text: str) -> Any:
         if kind not in BINS:
             raise InputError(f"bins are made by {' or '.join(BINS)}")
         numbers = [_number(part) for part in value.replace(";", " ").split()]
-        return {kind: numbers if kind == "edges" else numbers[0] if numbers else 1}
+        if not numbers or (kind != "edges" and len(numbers) > 1):
+            raise InputError("bins need one number, or the ends of all bins")
+        return {kind: numbers if kind == "edges" else numbers[0]}
     if name == "hierarchy":
         kind, _, value = given.partition(" ")
         if kind == "file":

@@ -133,6 +133,7 @@ def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None
         )
         told = {
             **published.to_dict(),
+            "detail_lost": _detail_lost(published),
             "query_error": _query_error(project, policy, place, published, stretch(progress, 0.9, 1.0)),
             "release": RELEASE,
             "fingerprint": fingerprint,
@@ -142,6 +143,13 @@ def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None
         write_whole(place / "policy.toml", (project.folder / "policy.toml").read_text())
         write_whole(place / "result.json", json.dumps(told))
     return {"candidate": int(place.name)}
+
+
+def _detail_lost(published: steps.Publication) -> float | None:
+    """Return the loss that the method lowered, otherwise the GCP; None for a release of several tables."""
+    content = published.certificate.content
+    lost = (content.get("loss") or {}).get("value", content.get("measures", {}).get("gcp"))
+    return lost if isinstance(lost, float | int) else None
 
 
 def _query_error(

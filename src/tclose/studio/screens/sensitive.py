@@ -14,11 +14,12 @@ from tclose.errors import InputError, TcloseError
 from tclose.studio.pages import back, page, project_page
 from tclose.studio.project import Project
 from tclose.studio.screens.base import Screen, count_of
-from tclose.studio.screens.settings_form import set_column
+from tclose.studio.screens.settings_form import bins_text, set_column
 from tclose.studio.settings import read
 
 MODELS = ("n", "entropy_l", "alpha", "beta", "enhanced_beta", "delta", "kl", "average_t")  # besides t and l
 ALLOWED = frozenset({*MODELS, "t", "l", "distance", "bins", "publish", "missing"})
+BINS = ("width", "quantiles", "edges")
 LIVE = ("t", "distance", "bins")  # what the drawing follows before it is saved
 
 
@@ -32,7 +33,7 @@ def show(request: Request, project: Project) -> Response:
         (name, columns.get(name), own, _worst(project, columns.get(name), own))
         for name, own in project.settings.get("sensitive", {}).items()
     ]
-    return project_page(request, project, "sensitive", shown=shown, models=MODELS)
+    return project_page(request, project, "sensitive", shown=shown, models=MODELS, bins=BINS)
 
 
 def worst(request: Request, project: Project) -> Response:
@@ -44,7 +45,8 @@ def worst(request: Request, project: Project) -> Response:
     name, own = list(columns.items())[place]
     column = next((each for each in look["columns"] if each["name"] == name), None)
     try:
-        asked = {key: read(key, given[key]) for key in LIVE if key in given}
+        texts = {**given, "bins": bins_text(given.get("bins_kind", ""), given.get("bins_of", ""))}
+        asked = {key: read(key, texts[key]) for key in LIVE if key in texts}
     except TcloseError:  # a number that is not finished yet
         asked = {"t": None}
     drawn = _worst(project, column, {**own, **asked})

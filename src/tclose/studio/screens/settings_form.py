@@ -34,12 +34,19 @@ def set_column(role: str, allowed: frozenset[str], request: Request, project: Pr
 
 
 def _given(form: FormData) -> dict[str, str]:
-    """Return the texts of a form; a hierarchy comes as its kind and its levels."""
+    """Return the texts of a form; a hierarchy comes as its kind and its levels, and bins as their kind and numbers."""
     given = {name: text_of(form, name) for name in form}
     if "hierarchy_kind" in given:
         kind, levels = given["hierarchy_kind"], given.get("hierarchy_levels", "")
         given["hierarchy"] = f"{kind} {levels}" if kind else ""
+    if "bins_kind" in given:
+        given["bins"] = bins_text(given["bins_kind"], given.get("bins_of", ""))
     return given
+
+
+def bins_text(kind: str, numbers: str) -> str:
+    """Put the two fields of bins together; nothing where no kind is chosen."""
+    return f"{kind} {numbers}" if kind else ""
 
 
 def set_k(request: Request, project: Project, form: FormData) -> Response:
