@@ -143,10 +143,10 @@ def _ranges(column: NumberColumn, texts: pl.Series) -> PublishedRanges:
 
 
 def _lay_means(found: PublishedRanges, line: GrainLine, bare: pl.Series, known: Bools) -> Bools:
-    """Lay means that are no values of the table as points; tell which texts are numbers."""
+    """Lay means that are no values of the table as points, nearest to their value; tell which texts are numbers."""
     numbers = bare.cast(pl.Float64, strict=False).to_numpy()
-    means: Bools = ~np.isnan(numbers) & ~known
-    found.low[means] = found.high[means] = (numbers[means] * 10.0**line.scale - line.first) / line.grain
+    means: Bools = np.isfinite(numbers) & ~known
+    found.low[means] = found.high[means] = (numbers[means] * 10.0**line.scale - line.first) / line.grain + 0.5
     return means
 
 
