@@ -64,7 +64,7 @@ def test_a_class_that_is_opened_stays_with_its_candidate_and_its_order(running: 
     assert f"Class 3: {rows} rows" in text
     assert f"{reasons['costliest']} costs it most detail: {100 * reasons['share']:.1f} %" in text
     others = reasons["fit"] - rows
-    assert (f"{reasons['fit']} rows of the table fit what it publishes: its own {rows}, and {others} that" in text) == (
+    assert (f"{reasons['fit']} rows of the table fit what it publishes: its own {rows}, and {others} from" in text) == (
         others > 0
     )
     assert ("as few as k allows" in text) == reasons["smallest"]
