@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from tclose import steps
+from tclose.errors import InputError, LeakWarning
 from tclose.examples import hospital
 
 POLICY = {
@@ -62,3 +63,21 @@ def test_values_that_are_counted_beside_the_rows_are_known_exactly(tmp_path: Pat
     assert listed.classes[0].rows == look.chosen.rows
     assert listed.classes[0].used == pytest.approx(limits[0].used)
     assert {limit.name for limit in limits} == {"age", "diagnosis"}
+
+
+def test_groups_are_no_classes_that_a_t_could_bound(tmp_path: Path) -> None:
+    table = hospital(60, seed=2).select("age", "diagnosis")
+    policy = {"k": 3, "quasi": ["age"], "sensitive": {"diagnosis": {"t": 0.9}}}
+    out, certificate = tmp_path / "r.csv", tmp_path / "c.json"
+    with pytest.warns(LeakWarning, match="published exactly"):
+        steps.anonymize(table, policy, out=out, certificate=certificate, method="permutation")
+    assert set(steps.class_list(out, table, policy, certificate).orders) == {"loss", "rows"}
+    for told in (
+        lambda: steps.class_limits(out, certificate, class_number=1),
+        lambda: steps.class_reasons(out, table, policy, class_number=1),
+    ):
+        with pytest.raises(InputError, match="has groups"):
+            told()
+    (change, _) = steps.column_changes(out, table, policy)
+    assert change.reconstruction is not None
+    assert change.reconstruction.differs == 0

@@ -10,6 +10,7 @@ from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy, PolicyLike
 from tclose.recode.counts import cells_apart
 from tclose.release.before_after import ColumnChange, before_and_after
+from tclose.release.beside import check_no_groups
 from tclose.release.certificate import load
 from tclose.release.class_list import ClassList, ClassReasons, list_classes, reasons_of
 from tclose.steps.given import as_frame, as_release
@@ -49,7 +50,9 @@ def class_reasons(
     """Return why a class of a release of one table is as it is; the figures stay with the steward."""
     asked = Policy.of(policy)
     progress(0.0, "comparing the class with the table")
-    return reasons_of(_published(release, asked)[0], to_polars(as_frame(table, asked)), asked, class_number)
+    published, _ = _published(release, asked)
+    check_no_groups(published, asked, "the release")
+    return reasons_of(published, to_polars(as_frame(table, asked)), asked, class_number)
 
 
 def query_error(release: Any, table: Any, policy: PolicyLike, *, seed: int = 0) -> float | None:
@@ -72,15 +75,18 @@ def class_limits(
     asked = load(certificate).certificate.policy
     progress(0.0, "measuring the class")
     published, apart = _published(release, asked)
+    check_no_groups(published, asked, "the release")
     return limits(published, asked, class_number, apart)
 
 
 def _shares_of_t(published: Any, certificate: str | Path, apart: Mapping[str, Any]) -> Floats | None:
-    """Return the share of its t that each class uses; None where the release has another layout than one table."""
+    """Return the share of its t that each class uses; None where the release has groups instead of classes."""
     from tclose.engine.class_limits import shares_of_t
 
     try:
-        return shares_of_t(published, load(certificate).certificate.policy, apart)
+        asked = load(certificate).certificate.policy
+        check_no_groups(published, asked, "the release")
+        return shares_of_t(published, asked, apart)
     except (InputError, PolicyError):
         return None
 
