@@ -102,3 +102,6 @@ def test_losses_read_off_a_release_are_those_that_methods_count(rows: list[Any],
     cells = recoded(table, policy, classes)[classes.rows[classes.starts]]
     for name, losses in losses_of(table.quasi, cells).items():
         assert losses == pytest.approx(table.quasi[name].loss(classes)), name
+    release = recoded(table, policy, classes)
+    found = list_classes(release, frame, policy, None)
+    assert all(reasons_of(release, frame, policy, each.number).fit >= each.rows for each in found.classes)

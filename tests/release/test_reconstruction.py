@@ -91,6 +91,13 @@ def test_all_other_texts_have_one_bar() -> None:
     assert found.differs == pytest.approx(0)
 
 
+def test_a_leaf_that_no_row_has_is_among_all_other_texts() -> None:
+    values = [f"v{n:02}" for n in range(14)]
+    tree = {"rows": [[value, "all"] for value in [*values, "unused"]]}
+    shares = after([*values[:12] * 2, *values[12:]], ["all"] * 26, {"hierarchy": tree})
+    assert shares == [round(1 / 15, 6)] * 12 + [round(3 / 15, 6)]
+
+
 def test_cells_that_the_policy_could_not_have_published_are_said_to_be_so() -> None:
     found = change([1, 4], ["[1, 4]", "dear reader"])
     assert found.reconstruction is None

@@ -134,7 +134,7 @@ def _at_top(column: QuasiColumn, shown: pl.Series) -> bool:
         return False
     ways = meanings(reader_of(column), _texts(shown), name=column.name)[0]
     leaves = len(column.hierarchy.leaves)
-    return leaves > 1 and all(len(np.arange(leaves)[way.codes]) == leaves for way in ways)
+    return all(len(np.arange(leaves)[way.codes]) == leaves for way in ways)
 
 
 def _rows_that_fit(table: pl.DataFrame, quasi: Mapping[str, QuasiColumn], shown: pl.DataFrame, policy: Policy) -> int:
