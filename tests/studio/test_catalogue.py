@@ -13,6 +13,7 @@ from tclose.studio.settings import ROLES
 
 FOLDER = Path(tclose.studio.__file__).parent
 COMPUTED = (
+    "orders.",
     "steps.",
     "kinds.",
     "roles.",

@@ -7,7 +7,6 @@ label spreads over its leaves, a set over its members; "missing" is one value mo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -29,7 +28,7 @@ def value_shares(column: QuasiColumn, texts: Sequence[str]) -> ValueShares:
     if isinstance(column, LabelColumn):
         return _code_sets(ways, len(column.hierarchy.leaves))
     if isinstance(column, NumberColumn):
-        return _ranges(_GrainLine(column.values), ways)
+        return _ranges(GrainLine(column.values), ways)
     return _code_sets(ways, len(column.values.texts))
 
 
@@ -46,16 +45,17 @@ def _codes(meaning: Meaning, domain: int) -> Ints:
     return np.append(codes, -1) if meaning.missing else codes
 
 
-class _GrainLine:
+class GrainLine:
     """The values of a column, numbers or dates, counted in grains from the smallest."""
 
     def __init__(self, values: ValueList) -> None:
         units = values.units
         assert units is not None
         self.scale, self.first = values.scale, int(units[0])
-        wide = units.astype(object) - self.first
-        self.grain = max(math.gcd(*wide), -(-int(wide[-1]) // FINEST), 1)
-        self.starts: Floats = np.array([unit / self.grain for unit in wide], dtype=np.float64)
+        span = int(units[-1]) - self.first
+        wide = (units if span < FINEST else units.astype(object)) - self.first
+        self.grain = max(int(np.gcd.reduce(wide)), -(-span // FINEST), 1)
+        self.starts: Floats = np.asarray(wide / self.grain, dtype=np.float64)
         self.stops = self.starts + 1
 
     def place(self, number: Fraction) -> float:
@@ -72,7 +72,7 @@ class _GrainLine:
         return low, high
 
 
-def _ranges(line: _GrainLine, texts: Sequence[Sequence[Meaning]]) -> PublishedRanges:
+def _ranges(line: GrainLine, texts: Sequence[Sequence[Meaning]]) -> PublishedRanges:
     """Lay every text on the line; numbers and dates can be read in one way only."""
     readings = [ways[0] for ways in texts]
     low, high = np.array([_ends(line, meaning) for meaning in readings]).T
@@ -81,7 +81,7 @@ def _ranges(line: _GrainLine, texts: Sequence[Sequence[Meaning]]) -> PublishedRa
     return PublishedRanges(low, high, or_missing, present, line.starts, line.stops)
 
 
-def _ends(line: _GrainLine, meaning: Meaning) -> tuple[float, float]:
+def _ends(line: GrainLine, meaning: Meaning) -> tuple[float, float]:
     """Return where a text begins and where it stops: a range stops one grain after its last number, a mean at once."""
     if meaning.bounds is None:
         return 0.0, 0.0

@@ -28,7 +28,7 @@ from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
 from tclose.steps.applying import Applied, apply
-from tclose.steps.beside import class_limits, column_changes, query_error
+from tclose.steps.beside import class_limits, class_list, class_reasons, column_changes, query_error
 from tclose.steps.curves import CostCurve, cost_curve
 from tclose.steps.hierarchies import column_values, hierarchy_rows, hierarchy_text, preview_classes
 from tclose.steps.judging import (
@@ -119,6 +119,8 @@ __all__ = [
     "check",
     "check_clock",
     "class_limits",
+    "class_list",
+    "class_reasons",
     "column_changes",
     "column_values",
     "compare",

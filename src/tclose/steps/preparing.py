@@ -55,12 +55,13 @@ def sheets_of(table: str | Path) -> list[str]:
 
 
 def look_inside(release: Any, policy: PolicyLike, *, class_number: int = 1, progress: Progress = silent) -> ReleaseLook:
-    """Show the classes of a release of one table to its steward, and one of them closely."""
+    """Show one class of a release of one table closely to its steward."""
     asked = Policy.of(policy)
     progress(0.0, "reading")
-    frame = to_polars(as_release(release, asked))
+    given = as_release(release, asked)
+    frame = to_polars(given[0] if isinstance(given, tuple) else given)
     attributes = [name for name in asked.sensitive if name in frame.columns]
-    progress(0.5, "looking at the classes")
+    progress(0.5, "looking at the class")
     return look_into(frame, asked.visible, attributes, class_number)
 
 

@@ -76,11 +76,12 @@ def project_page(
     return page(request, f"{template or screen}.html", **shown)
 
 
-def back(request: Request, screen: str, *, said: str = "", anchor: str = "") -> Response:
+def back(request: Request, screen: str, *, said: str = "", anchor: str = "", **asked: str) -> Response:
     """Send the browser back to a screen after a change, so that reloading repeats nothing."""
     from urllib.parse import urlencode
 
-    query = f"?{urlencode({'said': said})}" if said else ""
+    given = {**asked, **({"said": said} if said else {})}
+    query = f"?{urlencode(given)}" if given else ""
     to = f"/p/{request.path_params['project']}/{screen}{query}{f'#{anchor}' if anchor else ''}"
     return RedirectResponse(to, 303)
 

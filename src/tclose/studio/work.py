@@ -26,6 +26,7 @@ MOST_MOVES = 12  # that are shown
 MOST_WORST = 3  # classes that are told in words
 MOST_EXPLAINED = 1_000_000  # rows of a table whose classes are
 RELEASE, CERTIFICATE, RECORD = "release.csv", "certificate.json", "record.json"
+CHANGES, CLASSES = "before-after.json", "classes.json"  # of a candidate, made when it is first looked at
 
 
 def look(folder: Path, progress: Progress) -> dict[str, Any]:
@@ -186,14 +187,18 @@ def inside(folder: Path, progress: Progress, *, number: int, class_number: int) 
     project = Project(folder)
     place = project.candidate(number)
     policy = _policy_of(place, project)
-    part = stretch(progress, 0.0, 0.4)
+    part = stretch(progress, 0.0, 0.2)
     told = steps.look_inside(place / RELEASE, policy, class_number=class_number, progress=part).to_dict()
-    told["limits"] = _limits(place, class_number, stretch(progress, 0.4, 0.6))
-    known = place / "columns.json"
-    if not known.exists():
-        part = stretch(progress, 0.6, 1.0)
+    told["limits"] = _limits(place, class_number, stretch(progress, 0.2, 0.3))
+    told["reasons"] = _reasons(project, policy, place, class_number, stretch(progress, 0.3, 0.4))
+    if not (place / CHANGES).exists():
+        part = stretch(progress, 0.4, 0.7)
         changes = steps.column_changes(place / RELEASE, project.table, policy, progress=part)
-        write_whole(known, json.dumps([each.to_dict() for each in changes]))
+        write_whole(place / CHANGES, json.dumps([each.to_dict() for each in changes]))
+    if not (place / CLASSES).exists():
+        part = stretch(progress, 0.7, 1.0)
+        listed = steps.class_list(place / RELEASE, project.table, policy, place / CERTIFICATE, progress=part)
+        write_whole(place / CLASSES, json.dumps(listed.to_dict()))
     write_whole(place / "inside.json", json.dumps(told))
     return {"candidate": number}
 
@@ -205,6 +210,19 @@ def _limits(place: Path, class_number: int, progress: Progress) -> list[dict[str
     except (InputError, PolicyError):
         return []
     return [each.to_dict() for each in found]
+
+
+def _reasons(
+    project: Project, policy: Policy, place: Path, class_number: int, progress: Progress
+) -> dict[str, Any] | None:
+    """Return why a class is as it is; None where the release has another layout, or its hierarchies have changed."""
+    try:
+        found = steps.class_reasons(
+            place / RELEASE, project.table, policy, class_number=class_number, progress=progress
+        )
+    except (InputError, PolicyError):
+        return None
+    return found.to_dict()
 
 
 def verify(

@@ -25,7 +25,6 @@ ROWS = 50  # that are shown
 BARS = 16  # of a distribution of numbers or dates
 VALUES = 12  # of a distribution of texts; the rest is one bar
 EXAMPLES = 3  # masked cells of a column
-MOST_CLASSES = 500  # that are listed
 CELL = 200  # letters of a cell that are shown
 
 
@@ -113,7 +112,7 @@ def _column(column: pl.Series, profile: Profile, guess: Mapping[str, Any], missi
         missing=profile.missing,
         nearly_unique=profile.nearly_unique,
         examples=_examples(domain),
-        bars=_bars(domain),
+        bars=bars_of(domain),
         role=guess["role"],
         why=guess["why"],
         remarks=tuple(guess["remarks"]),
@@ -133,11 +132,11 @@ def _examples(domain: ValueDomain) -> tuple[str, ...]:
     return tuple(dict.fromkeys(masked(domain.texts[place]) for place in places))[:EXAMPLES]
 
 
-def _bars(domain: ValueDomain) -> tuple[Bar, ...]:
+def bars_of(domain: ValueDomain) -> tuple[Bar, ...]:
     """Return the bars of a distribution, in the order of the values; the last may stand for all other texts."""
     if not domain.texts:
         return ()
-    places = _places(domain)
+    places = bar_of_value(domain)
     rows = np.bincount(places, domain.counts).astype(int).tolist()
     labels = [_label(domain, np.flatnonzero(places == place)) for place in range(len(rows))]
     if domain.units is None:
@@ -154,7 +153,7 @@ def _means(scale: Floats, places: Ints, counts: Ints) -> list[float]:
     return means
 
 
-def _places(domain: ValueDomain) -> Ints:
+def bar_of_value(domain: ValueDomain) -> Ints:
     """Return the bar of each value: of equal width for many numbers or dates, one each for the commonest texts."""
     count = len(domain.texts)
     if domain.units is not None and count > BARS:
@@ -173,15 +172,6 @@ def _label(domain: ValueDomain, inside: Ints) -> str:
     if first == last:
         return first
     return f"{first} – {last}" if domain.units is not None else "…"
-
-
-@dataclass(frozen=True)
-class ClassLook:
-    """One class of a release: its number, how many rows it has, and what it publishes."""
-
-    number: int
-    rows: int
-    cells: tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
@@ -206,12 +196,10 @@ class ChosenClass:
 
 @dataclass(frozen=True)
 class ReleaseLook:
-    """What a reader sees of a release: its classes, and one of them closely."""
+    """What a reader sees of a release: its columns, and one of its classes closely."""
 
     columns: tuple[str, ...]
     visible: tuple[str, ...]
-    classes: tuple[ClassLook, ...]
-    more: int  # classes that are not listed
     chosen: ChosenClass
 
     def to_dict(self) -> dict[str, Any]:
@@ -220,23 +208,18 @@ class ReleaseLook:
 
 
 def look_into(frame: pl.DataFrame, visible: Sequence[str], attributes: Sequence[str], number: int) -> ReleaseLook:
-    """Look at the classes of a release, which are told apart by the visible columns, and at one of them closely."""
-    found = frame.group_by(list(visible), maintain_order=True).agg(pl.len().alias("\0rows"))
+    """Look closely at one class of a release; classes are told apart by the visible columns, and counted from 1."""
+    found = frame[list(visible)].unique(maintain_order=True)
     if not 1 <= number <= found.height:
         raise InputError(f"the release has {found.height:,} classes: there is no class {number:,}")
-    listed = _cells(found.drop("\0rows"), MOST_CLASSES)
-    classes = [
-        ClassLook(place, int(rows), cells)
-        for place, (rows, cells) in enumerate(zip(found["\0rows"], listed, strict=False), start=1)
-    ]
-    inside = frame.join(found[number - 1].drop("\0rows"), on=list(visible), how="semi", nulls_equal=True)
+    inside = frame.join(found[number - 1], on=list(visible), how="semi", nulls_equal=True)
     compared = tuple(_compared_with(frame[name], inside[name]) for name in attributes)
-    chosen = ChosenClass(number, inside.height, compared, _cells(inside, ROWS))
-    more = max(found.height - MOST_CLASSES, 0)
-    return ReleaseLook(tuple(frame.columns), tuple(visible), tuple(classes), more, chosen)
+    chosen = ChosenClass(number, inside.height, compared, shown_cells(inside, ROWS))
+    return ReleaseLook(tuple(frame.columns), tuple(visible), chosen)
 
 
-def _cells(frame: pl.DataFrame, most: int) -> tuple[tuple[str | None, ...], ...]:
+def shown_cells(frame: pl.DataFrame, most: int) -> tuple[tuple[str | None, ...], ...]:
+    """Return the first rows as text, long cells cut."""
     return tuple(frame.head(most).select(pl.all().cast(pl.String, strict=False).str.slice(0, CELL)).rows())
 
 
@@ -245,8 +228,8 @@ def _compared_with(table: pl.Series, inside: pl.Series) -> Compared:
     domain = ValueDomain.of(Tally.of(table), ("",))
     codes = domain.codes(inside)
     own = np.bincount(codes[codes >= 0], minlength=len(domain.texts))
-    bars = _bars(domain)
-    places = _places(domain)
+    bars = bars_of(domain)
+    places = bar_of_value(domain)
     sums = np.bincount(places, own, minlength=len(bars)) if len(places) else np.zeros(len(bars))
     whole = max(sum(bar.rows for bar in bars), 1)
     labels = tuple(bar.label for bar in bars)
