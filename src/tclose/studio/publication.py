@@ -14,9 +14,9 @@ from tclose import steps
 from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.policy.writing import as_toml
+from tclose.studio import findings
 from tclose.studio.project import Project, read_settings, write_whole
 from tclose.studio.recovery import put_published, unpublished
-from tclose.studio.wording import sentence
 from tclose.types import Progress, stretch
 
 RECORD, MADE, VERIFIED = "record.json", 0.85, 0.99
@@ -56,19 +56,17 @@ def publish(
         )
         judging = stretch(progress, MADE, VERIFIED)
         verdict = steps.verify(out, certificate, demands=_demands(asked), engine="auto", progress=judging)
-        told = {"candidate": number, "files": [path.name for path in published.files], "verified": in_words(verdict)}
+        told = {
+            "candidate": number,
+            "files": [path.name for path in published.files],
+            "verified": findings.verification(verdict),
+        }
         told["command"] = _command(project, place, settings, making, out.name, asked)
         put_published(project)
         project.keep("published", told)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return {"candidate": number}
-
-
-def in_words(verdict: steps.Verification) -> dict[str, Any]:
-    """Return what verification found, in sentences."""
-    problems, unknown = map(sentence, verdict.problems), map(sentence, verdict.not_verifiable_in_words)
-    return {**verdict.to_dict(), "problems": list(problems), "not_verifiable": list(unknown)}
 
 
 def _demands(asked: Mapping[str, Any]) -> steps.Demands:

@@ -14,12 +14,12 @@ from tclose import steps
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.policy.source import source_settings
-from tclose.studio import previews, publication
+from tclose.studio import findings, previews, publication
 from tclose.studio.project import Project, drafted, read_settings, write_whole
 from tclose.studio.recovery import held, remove_incomplete
 from tclose.studio.wording import sentence
 from tclose.types import Progress, stretch
-from tclose.words import number, rows_in_classes
+from tclose.words import rows_in_classes
 
 ROLE_KEYS = {"identifiers", "quasi", "sensitive", "keep"}
 MOST_MOVES = 12  # that are shown
@@ -53,23 +53,11 @@ def check(folder: Path, progress: Progress) -> dict[str, Any]:
     project = Project(folder)
     name, policy = f"check-{project.fingerprint}", project.policy
     result = steps.check(project.table, policy, engine="auto", progress=stretch(progress, 0.0, 0.5))
-    models = [
-        {
-            "attribute": finding.attribute,
-            "title": finding.title,
-            "asked": finding.asked,
-            "reached": number(finding.reached),
-            "satisfied": finding.satisfied,
-            "worst": finding.worst_class,
-            "failing": finding.failing_classes,
-        }
-        for finding in result.models
-    ]
     told = rows_in_classes(result.rows, result.classes, smallest=result.smallest_class, withheld=result.withheld)
     words: dict[str, Any] = {"sentence": sentence(told), "notes": list(map(sentence, result.notes))}
     words["alone"] = _alone(project, stretch(progress, 0.5, 0.7))
     words["worst"] = _worst_classes(project, policy, result, stretch(progress, 0.7, 1.0))
-    project.keep(name, {**result.to_dict(), "models": models, **words})
+    project.keep(name, {**result.to_dict(), "models": findings.requirements(result), **words})
     return {"result": name}
 
 
@@ -231,7 +219,7 @@ def verify(
     """Verify a release that was dropped here, and by whom it must have been signed, if a public key is given."""
     demands = steps.demands(signers=[signer] if signer else [])
     found = steps.verify(release, certificate, demands=demands, engine="auto", progress=progress)
-    Project(folder).keep(name, {**publication.in_words(found), "release": Path(release).name, "asked": bool(signer)})
+    Project(folder).keep(name, {**findings.verification(found), "release": Path(release).name, "asked": bool(signer)})
     return {"result": name}
 
 
