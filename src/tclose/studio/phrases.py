@@ -151,6 +151,10 @@ class Phrasebook:
         return PLACE.sub(written, phrase.text)
 
 
+def _as_it_is(book: Phrasebook, text: str, known: Known) -> str:
+    return text
+
+
 def _as_number(book: Phrasebook, text: str, known: Known) -> str:
     return book.number(text)
 
@@ -174,10 +178,11 @@ KINDS = {
     "amount": _COUNTED,  # of anything else
     "numbers": Kind(rf"class(?:es)? {NUMBER}(?:, {NUMBER})*(?: and {NUMBER} more)?", Phrasebook.counted),
     "names": Kind(SEVERAL, Phrasebook.names),
+    "name": Kind(r"[^']+", _as_it_is),  # between quotation marks
     "column": Kind(r'(?:"[^"]*"|[\w-]+)', _as_column),  # as a policy spells it
     "setting": Kind(r"[a-z_]+(?:\.[a-z_]+)*", _as_word),
     "noun": Kind(r"[a-z]+", _as_word),
-    "method": Kind(rf"(?:{'|'.join(METHODS)})(?::[a-z]+)?", lambda book, text, known: text),
+    "method": Kind(rf"(?:{'|'.join(METHODS)})(?::[a-z]+)?", _as_it_is),
     "part": Kind(r".+", Phrasebook.part),
 }
 
