@@ -18,6 +18,7 @@ from tclose.errors import PolicyError
 from tclose.measure.attack.registry import ATTACKS
 from tclose.policy import Policy
 from tclose.policy.draft.shapes import IDENTIFYING, SHAPES
+from tclose.policy.draft.spelling import toml
 from tclose.policy.model import MODELS
 from tclose.policy.source import SourceSettings
 from tclose.privacy.registry import MODELS as REQUIREMENTS
@@ -48,7 +49,6 @@ SAMPLES = {  # of what fits into each kind of place
     "method": "mondrian:strict",
     "part": "reading",
 }
-SAME = {"number", "mondrian:strict", "mondrian:relaxed", "weave"}  # words of the engine that are German, too
 RARE = (  # mistakes that a steward at a browser hardly makes stay English
     "there is no role",
     "bins are made by",
@@ -202,6 +202,16 @@ def test_a_hostile_column_name_passes_through_unchanged(language: str, name: str
         assert said.count(shown) == sentence.count(shown) == 1
         if language == "de" and "\ue000" not in sentence:
             assert said != sentence
+
+
+@pytest.mark.parametrize("cell", HOSTILE)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_hostile_cell_passes_through_unchanged(language: str, cell: str) -> None:
+    shown = toml(cell[:100])
+    said = Texts(language, ["pay"]).say(f'{shown} counts as an answer here: if it means "no value", add it to missing')
+    assert said.startswith(f"{shown} ")
+    assert said.count(shown) == 1
+    assert "add it to missing" not in said
 
 
 KINDS_OF_EXPOSURE = ("same_value", "rare_value", "known_value")

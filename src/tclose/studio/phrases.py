@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from tclose.partition import METHODS
+from tclose import steps
 from tclose.policy.draft.spelling import toml
 from tclose.words import legible
 
@@ -182,7 +182,7 @@ KINDS = {
     "column": Kind(r'(?:"[^"]*"|[\w-]+)', _as_column),  # as a policy spells it
     "setting": Kind(r"[a-z_]+(?:\.[a-z_]+)*", _as_word),
     "noun": Kind(r"[a-z]+", _as_word),
-    "method": Kind(rf"(?:{'|'.join(METHODS)})(?::[a-z]+)?", _as_it_is),
+    "method": Kind(rf"(?:{'|'.join(steps.methods())})(?::[a-z-]+)?", _as_it_is),
     "part": Kind(r".+", Phrasebook.part),
 }
 
