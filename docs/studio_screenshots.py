@@ -37,8 +37,10 @@ class Tour:
     def press(self, name: str) -> None:
         self.page.get_by_role("button", name=name, exact=True).click()
 
-    def take(self, name: str) -> None:
-        self.page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
+    def take(self, name: str, *, at: str = "content") -> None:
+        """Take a picture that begins at a part of the page; by default at its top."""
+        top = "document.activeElement.blur(); window.scrollTo(0, 0)"
+        self.page.evaluate(top if at == "content" else f"document.getElementById('{at}').scrollIntoView()")
         self.page.wait_for_timeout(300)
         self.page.screenshot(path=self.out / f"{name}.png")
 
@@ -81,6 +83,10 @@ def work(tour: Tour) -> None:
     tour.press("Make a release")
     tour.worked(page.get_by_role("region", name="Candidates, the newest first"))
     tour.take("7-try")
+    page.get_by_role("group", name="Methods beside weave").get_by_label("mondrian").check()
+    tour.press("Measure what protection costs")
+    tour.worked(page.get_by_role("img", name="Detail lost"))
+    tour.take("7-curve", at="curve")
     tour.go("Look")
     tour.press("Show the classes")
     tour.worked(page.get_by_role("region", name="Rows of this class"))
@@ -97,19 +103,30 @@ def publish(tour: Tour) -> None:
     """Publish the candidate, and verify the files."""
     page = tour.page
     tour.go("Publish")
+    page.get_by_text("Make a key of your own").click()
+    page.get_by_label("Name of the key").fill("steward")
+    tour.press("Make the key")
+    tour.worked(page.get_by_text("The key steward was made."))
+    tour.go("Publish")
+    page.get_by_label("Who receives it").fill("University of Example, department of epidemiology")
+    page.get_by_label("What for").fill("A study of cholesterol and diagnoses")
+    page.get_by_label("Signed with").select_option("steward")
+    tour.worked(page.get_by_text("certificate.dsse.json"))
+    tour.take("10-publish")
     tour.press("Publish")
     tour.worked(page.get_by_role("heading", name="Published files"))
-    tour.take("10-publish")
+    tour.take("10-published", at="published")
     with tempfile.TemporaryDirectory() as folder:
         files = {}
-        for name in ("release.csv", "certificate.json"):
+        for name in ("release.csv", "certificate.dsse.json", "steward.pub"):
             with page.expect_download() as download:
-                page.get_by_role("link", name=name).click()
+                page.get_by_role("link", name=name, exact=True).click()
             files[name] = Path(folder) / name
             download.value.save_as(files[name])
         tour.go("Verify")
-        page.get_by_label("Release").set_input_files(files["release.csv"])
-        page.get_by_label("Certificate").set_input_files(files["certificate.json"])
+        page.get_by_label("Release", exact=True).set_input_files(files["release.csv"])
+        page.get_by_label("Certificate").set_input_files(files["certificate.dsse.json"])
+        page.get_by_label("Public key of the signer").set_input_files(files["steward.pub"])
         tour.press("Verify")
         tour.worked(page.get_by_text("The release holds what its certificate says."))
     tour.take("11-verify")

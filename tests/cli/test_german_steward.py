@@ -108,7 +108,7 @@ def test_from_the_file_to_a_verified_signed_release(tclose: Run, folder: Path, n
 
     verified = tclose("verify", files[1], "--certificate", "certificate.dsse.json", "--signer", "steward.pub")
     assert verified.status == 0, verified.out
-    assert "Signed by 1 of the 1 key given" in verified.out
+    assert "Signed by 1 key of 1 given" in verified.out
     assert "meets its policy" in verified.out
     audited = ("--record", "record.json", "--original", name)
     assert tclose("verify", files[1], "--certificate", "certificate.json", *audited).status == 0

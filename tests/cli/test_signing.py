@@ -97,7 +97,7 @@ def no_certificate(outcome: Any, *fragments: str) -> None:
 def test_a_signed_release_holds(tclose: Run, file: str) -> None:
     outcome = tclose(*VERIFY, file, *BOTH)
     assert (outcome.status, outcome.err) == (0, "")
-    assert "Signed by 2 of the 2 keys given (2 required):\n  - SHA256:" in outcome.out
+    assert "Signed by 2 keys of 2 given (2 required):\n  - SHA256:" in outcome.out
     assert "(Dr. Ann, officer.pub)\n" in outcome.out
     assert outcome.out.endswith("The release is the one that was certified, and it meets its policy.\n")
     assert "valid until 2099-12-31" in " ".join(outcome.out.split())
@@ -505,7 +505,7 @@ def test_the_commands_of_the_documentation(tclose: Run, here: Path) -> None:
     for command in commands:
         outcome = tclose(*command)
         assert outcome.status == 0, outcome.err
-    assert "Signed by 2 of the 2 keys given" in tclose(*commands[-2]).out
+    assert "Signed by 2 keys of 2 given" in tclose(*commands[-2]).out
 
 
 def test_without_the_library_the_line_that_installs_it(tclose: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -63,6 +63,9 @@ def test_no_field_of_any_form_is_an_error_500(attacked: Running, value: str) -> 
         for query in ("candidate", "file", "said", "class"):
             answer = browser.ask("GET", f"/p/{KEY}/{screen}?" + "".join(f"{query}=%{byte:02x}" for byte in b"'<\0\xff"))
             assert answer.status < 500, screen
+        for part in next(each.parts for each in DECLARED if each.name == screen):
+            answer = browser.ask("GET", f"/p/{KEY}/{screen}/{part}?{urlencode(form)}"[:60_000])
+            assert answer.status < 500, (screen, part)
     assert browser.ask("GET", f"/p/{KEY}/columns").status == 200
 
 

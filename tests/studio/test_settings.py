@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from tclose import InputError, Policy
 from tclose.policy.writing import as_toml
+from tclose.studio import work
 from tclose.studio.project import Project, drafted
 from tclose.studio.settings import ROLES, read, role_of, with_person, with_role, with_setting
+from tclose.types import silent
 
 SETTINGS: dict[str, Any] = {
     "identifiers": ["name"],
@@ -143,3 +145,27 @@ def test_what_is_left_to_choose_is_said(tmp_path: Path) -> None:
     assert [line.partition(":")[0] for line in project.left_to_do] == ["sensitive.pay"]
     project.change(with_setting(project.settings, "sensitive", "pay", "t", "0,2"))
     assert project.left_to_do == []
+
+
+@pytest.mark.filterwarnings("ignore::tclose.errors.SourceWarning")
+def test_another_sheet_has_other_columns_and_so_another_draft(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter", reason="install it with: pip install 'tclose[excel]'")
+    project = Project.create(tmp_path / "p", name="book.xlsx", table="book.xlsx")
+    with xlsxwriter.Workbook(project.table) as book:
+        for sheet, names in {"visits": ("age", "diagnosis"), "staff": ("town", "salary")}.items():
+            page = book.add_worksheet(sheet)
+            page.write_row(0, 0, names)
+            for row in range(1, 30):
+                page.write_row(row, 0, (row % 7, f"v{row % 3}"))
+    with pytest.raises(InputError, match="2 sheets"):
+        work.look(project.folder, silent)
+    assert project.result("sheets") == ["visits", "staff"]
+    for sheet, column in (("visits", "age"), ("staff", "town")):
+        project.change({**project.settings, "source": {"sheet": sheet}})
+        work.look(project.folder, silent)
+        assert column in {*project.settings["quasi"], *project.settings["sensitive"]}
+        assert project.settings["source"]["sheet"] == sheet
+    k = project.settings["k"]
+    project.change({**project.settings, "k": k + 1})
+    work.look(project.folder, silent)  # the same columns: what was decided stays
+    assert project.settings["k"] == k + 1

@@ -3,9 +3,10 @@
     python tests/typing/wheel.py
 
 It runs check, anonymize (with the default method) and verify on a small CSV, then checks `public_api.py` with mypy
---strict against the installed package. Then it installs the wheel with all extras but Spark at the lowest versions that
-pyproject.toml allows, and runs some tests and the demo there: a lower bound must be true. Other packages come from the
-package index that pip is set up with.
+--strict against the installed package. With the extra for the studio, it runs those of its tests that need no browser.
+Then it installs the wheel with all extras but Spark at the lowest versions that pyproject.toml allows, and runs some
+tests and the demo there: a lower bound must be true. Other packages come from the package index that pip is set up
+with.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("public_api.py")
 VERSIONS = ("3.11", "3.12", "3.13")
 SHIPPED = ("py.typed", "report/page.html", "report/style.css", "report/page.js", "examples/policy.toml",
-           "examples/diagnosis.csv")  # fmt: skip
+           "examples/diagnosis.csv", "studio/templates/base.html", "studio/static/htmx.min.js", "studio/texts/de.toml",
+           "studio/texts/en.toml")  # fmt: skip
 TABLE = "age,pay\n" + "".join(f"{20 + i},{i % 4}\n" for i in range(16))
-LOWER_BOUND = re.compile(r"([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=([0-9.]+)(; .*)?")
+LOWER_BOUND = re.compile(r"([A-Za-z0-9._-]+(?:\[[a-z,]+\])?)>=([0-9.]+)(; .*)?")
 LEFT_OUT = {"spark", "dev"}  # needs Java; is for developers, and takes the other extras again
 FOR_TESTS = ("pytest>=8", "hypothesis>=6.100", "pandas==2.2.0", "pyarrow==16.0.0", "duckdb==1.1.0")
 TESTS = (
@@ -37,6 +39,7 @@ TESTS = (
     "tests/sklearn",
     "tests/sql/test_query.py",
 )
+STUDIO = ("tests/studio/test_safety.py", "tests/studio/test_signing.py")
 POLICY = "k = 2\n[quasi.age]\n[sensitive.pay]\nt = 0.5\n"
 
 
@@ -50,6 +53,8 @@ def main() -> None:
             place.mkdir()
             use(wheel, python, place)
             sys.stdout.write(f"Python {version}: check, anonymize, verify and mypy --strict pass\n")
+            use_studio(wheel, place)
+            sys.stdout.write(f"Python {version}: the studio passes its tests without a browser\n")
         version, python = next(iter(pythons.items()))
         (Path(folder) / "lowest").mkdir()
         use_lowest(wheel, python, Path(folder) / "lowest")
@@ -94,6 +99,14 @@ def use(wheel: Path, python: str, folder: Path) -> None:
     run([*mypy, SCRIPT.name], folder)
 
 
+def use_studio(wheel: Path, folder: Path) -> None:
+    """Add the studio to an environment, and run those of its tests that need no browser."""
+    own = str(folder / "venv" / "bin" / "python")
+    install = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    run([*install, f"{wheel}[studio]", "pytest>=8", "hypothesis>=6.100"], folder)
+    run([own, "-m", "pytest", "-p", "no:cacheprovider", *STUDIO], ROOT)
+
+
 def lowest() -> list[str]:
     """Return the lowest versions that pyproject.toml allows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -114,7 +127,7 @@ def use_lowest(wheel: Path, python: str, folder: Path) -> None:
         folder,
     )
     quiet = ("-p", "no:cacheprovider", "-W", "ignore")  # old packages warn about what is newer than they are
-    run([own, "-m", "pytest", *quiet, *TESTS], ROOT)
+    run([own, "-m", "pytest", *quiet, *TESTS, *STUDIO], ROOT)
     run([str(folder / "venv" / "bin" / "tclose"), "demo", "--rows", "300"], folder)
 
 

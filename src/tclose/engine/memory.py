@@ -393,6 +393,11 @@ def _k_anonymous(adversary: Adversary, method: str, progress: Progress) -> Besid
 
 def beside(release: Any, original: CodedTable, what: str = "the release", *, beat: Beat = still) -> Beside:
     """Bring a release, given as a frame, as its tables or as a `Release`, together with its original."""
+    return Beside.of(original, _published(release, original, what), what, beat=beat)
+
+
+def _published(release: Any, original: CodedTable, what: str = "the release") -> CodedTable:
+    """Read a release of one table, given in any of these forms."""
     if isinstance(release, Release):
         if not release.layout.comparable:
             many = len(release.layout.frames)
@@ -402,8 +407,7 @@ def beside(release: Any, original: CodedTable, what: str = "the release", *, bea
     tables = release if isinstance(release, tuple) else (release,)
     if len(tables) > 2:
         raise InputError(f"{what} has {len(tables)} tables: take one of them at a time")
-    published = read_published(tables[0], original, what, counts=tables[1] if len(tables) > 1 else None)
-    return Beside.of(original, published, what, beat=beat)
+    return read_published(tables[0], original, what, counts=tables[1] if len(tables) > 1 else None)
 
 
 def detail(release: Any, *, original: Any, policy: Policy, progress: Progress | None = None) -> dict[str, float | None]:
@@ -420,7 +424,7 @@ def query_error(release: Any, *, original: Any, policy: Policy, seed: int) -> fl
     """Return how wrong the counts are that a reader of a release makes, in the median; None without any to ask."""
     whole = to_polars(original)
     coded = encode_quietly(whole, policy)
-    error = error_of_counts(whole, coded, [beside(release, coded).published], seed)
+    error = error_of_counts(whole, coded, [_published(release, coded)], seed)
     return None if error is None else error.median
 
 

@@ -50,6 +50,7 @@ from tclose.steps.preparing import (
     look_inside,
     method_options,
     methods,
+    sheets_of,
     warm,
     write_example,
 )
@@ -141,6 +142,7 @@ __all__ = [
     "pseudonym_key",
     "query_error",
     "reproduce",
+    "sheets_of",
     "sign",
     "signature_file",
     "sql",

@@ -47,6 +47,13 @@ def look(table: Any, *, source: SourceSettings | None = None, progress: Progress
     return look_at(to_polars(given), found, questions)
 
 
+def sheets_of(table: str | Path) -> list[str]:
+    """Return the names of a workbook's sheets; none where the file is no workbook, or cannot be read."""
+    from tclose.table.sources.excel import sheet_names
+
+    return sheet_names(Path(table))
+
+
 def look_inside(release: Any, policy: PolicyLike, *, class_number: int = 1, progress: Progress = silent) -> ReleaseLook:
     """Show the classes of a release of one table to its steward, and one of them closely."""
     asked = Policy.of(policy)

@@ -151,6 +151,10 @@ class Project:
         """Keep a result."""
         write_whole(self.folder / "results" / f"{name}.json", json.dumps(result))
 
+    def forget(self, name: str) -> None:
+        """Forget a result that no longer belongs to what is shown."""
+        (self.folder / "results" / f"{name}.json").unlink(missing_ok=True)
+
     def candidates(self) -> list[dict[str, Any]]:
         """Return the releases that were tried and are complete, the newest first."""
         complete = sorted((self.folder / "candidates").glob("*/result.json"), reverse=True)

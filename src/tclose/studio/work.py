@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -33,11 +33,18 @@ def look(folder: Path, progress: Progress) -> dict[str, Any]:
     project = Project(folder)
     said = project.settings.get("source")
     source = None if said is None else source_settings(said, "source")
+    project.keep("sheets", steps.sheets_of(project.table))
     found = steps.look(project.table, source=source, progress=progress).to_dict()
     project.keep("look", found)
-    if not project.settings.keys() & ROLE_KEYS:
-        project.change(drafted(found))
+    columns = {column["name"] for column in found["columns"]}
+    if not (named := _named(project.settings)) or not named <= columns:  # another sheet, another separator
+        project.change({**drafted(found), **({} if said is None else {"source": said})})
     return {"rows": found["rows"]}
+
+
+def _named(settings: Mapping[str, Any]) -> set[str]:
+    """Return the columns to which settings give a role."""
+    return {str(column) for role in ROLE_KEYS for column in settings.get(role, ())}
 
 
 def check(folder: Path, progress: Progress) -> dict[str, Any]:

@@ -49,7 +49,8 @@ def show(request: Request, project: Project) -> Response:
     said = {**project.settings.get("source", {})}
     names = {mark: name for name, mark in MARKS.items()}
     said |= {name: names.get(said[name], said[name]) for name in ("separator", "thousands") if name in said}
-    return project_page(request, project, "open", said=said, choices=CHOICES)
+    choices = {**CHOICES, "sheet": tuple(project.result("sheets") or ())}
+    return project_page(request, project, "open", said=said, choices=choices)
 
 
 def open_path(studio: Studio, path: str) -> Project:

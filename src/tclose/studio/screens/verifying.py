@@ -28,6 +28,7 @@ def enter(request: Request) -> Response:
 
 def verify(request: Request, project: Project, form: FormData) -> Response:
     """Verify files that were dropped here: a release, its certificate, and the public key of its signer, if given."""
+    project.forget("verified")  # an old verdict must not stand beside new files
     folder = project.folder / "results" / "dropped"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=PRIVATE_FOLDER)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -20,6 +21,7 @@ from tclose.words import counted, legible
 
 DAMAGED = "the Excel workbook cannot be read: it is damaged, cut off, or locked with a password"
 MOST_NAMED = 20
+ENDINGS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
 
 
 def read_sheet(data: bytes, said: SourceSettings) -> TableRead:
@@ -28,6 +30,16 @@ def read_sheet(data: bytes, said: SourceSettings) -> TableRead:
     sheet = _chosen(list(workbook.sheet_names), said.sheet)
     found = SourceSettings(format="excel", sheet=sheet)
     return TableRead(_table(workbook, sheet), found)
+
+
+def sheet_names(path: Path) -> list[str]:
+    """Return the sheets of a workbook; none where the file is none, or cannot be read."""
+    if path.suffix.lower() not in ENDINGS:
+        return []
+    try:
+        return list(_opened(path.read_bytes()).sheet_names)
+    except (InputError, OSError):
+        return []
 
 
 def _opened(data: bytes) -> Any:
