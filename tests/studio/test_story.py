@@ -67,7 +67,7 @@ def test_from_an_excel_file_to_a_verified_signed_release(visitor: Visitor, tmp_p
         field = page.get_by_role("region", name=name).get_by_role("textbox", name="t", exact=True)
         field.fill("0,4")
         field.press("Enter")
-        page.get_by_text(f"sensitive.{name}:").wait_for(state="detached")
+        page.get_by_text(f"'{name}': choose t").wait_for(state="detached")
     visitor.go("Risk today")
     visitor.button("Judge the table").click()
     page.get_by_text("The table must not be published as it is.").wait_for()

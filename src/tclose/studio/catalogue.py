@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+
+from tclose.studio.phrases import phrasebook
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 FIRST = "en"
@@ -18,10 +21,15 @@ def catalogue(language: str) -> dict[str, str]:
 
 
 class Texts:
-    """The texts of one language; templates call it with a text's name and what is put into it."""
+    """The texts of one language; templates call it with a text's name and what is put into it.
 
-    def __init__(self, language: str) -> None:
+    `columns` are the names of the table's columns, where there is one: they are never put into other words.
+    """
+
+    def __init__(self, language: str, columns: Sequence[str] | None = None) -> None:
         self.language = language if language in LANGUAGES else FIRST
+        self.columns = columns
+        self._phrases = phrasebook(self.language)
 
     def __call__(self, key: str, /, **given: object) -> str:
         """Return a text."""
@@ -34,4 +42,16 @@ class Texts:
 
     def number(self, value: int) -> str:
         """Write a count as people do."""
-        return f"{value:,}" if self.language == "en" else f"{value:,}".replace(",", ".")
+        return self._phrases.number(f"{value:,}")
+
+    def figure(self, value: float, spelling: str = ".4f") -> str:
+        """Write a figure with the decimal sign of the language."""
+        return self._phrases.number(format(value, spelling))
+
+    def percent(self, share: float) -> str:
+        """Write a share as a percentage."""
+        return f"{self.figure(100 * share, '.1f')} %"
+
+    def say(self, sentence: str) -> str:
+        """Put a sentence of the engine into the studio's words; one that has no phrase stays as it is."""
+        return self._phrases.say(sentence, self.columns)

@@ -26,20 +26,20 @@ def environment() -> Environment:
     loader = PackageLoader("tclose.studio", "templates")
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.filters["sentence"] = sentence
-    made.filters["percent"] = lambda share: f"{100 * share:.1f} %"
     return made
 
 
-def texts_of(request: Request) -> Texts:
-    """Return the texts in the language that the user chose, or else the browser asks for."""
+def texts_of(request: Request, project: Project | None = None) -> Texts:
+    """Return the texts in the language that the user chose, or else the browser asks for; a project has columns."""
     asked = request.cookies.get(LANGUAGE) or request.headers.get("accept-language", "")[:2].lower()
-    return Texts(asked)
+    look = None if project is None else project.result("look")
+    return Texts(asked, None if look is None else [column["name"] for column in look["columns"]])
 
 
 def page(request: Request, template: str, *, status: int = 200, **given: Any) -> HTMLResponse:
     """Make a page."""
     studio: Studio = request.app.state.studio
-    texts = texts_of(request)
+    texts = texts_of(request, given.get("project"))
     common = {
         "t": texts,
         "languages": LANGUAGES,

@@ -26,9 +26,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tclose.errors import InputError, TcloseError
+from tclose.studio.catalogue import Texts
 from tclose.studio.home import Home
-from tclose.studio.jobs import Jobs
-from tclose.studio.pages import back, environment, page
+from tclose.studio.jobs import Job, Jobs
+from tclose.studio.pages import back, environment, page, texts_of
 from tclose.studio.project import Project
 from tclose.studio.safety import Guard, Keys
 from tclose.studio.screens import SCREENS, opening, verifying
@@ -174,23 +175,31 @@ def _screen(form: Any) -> str:
 async def _job(request: Request) -> Response:
     """Say how far the current job is."""
     try:
-        process = request.app.state.studio.jobs.of(project_of(request).folder)
+        project = project_of(request)
     except TcloseError:
         return JSONResponse({"job": None}, 404)
-    return JSONResponse({"job": None} if process.current is None else process.current.to_dict())
+    job = request.app.state.studio.jobs.of(project.folder).current
+    return JSONResponse({"job": None} if job is None else _told(job, texts_of(request, project)))
+
+
+def _told(job: Job, texts: Texts) -> dict[str, Any]:
+    """Return what a page is told about a job, in the user's language."""
+    told = job.to_dict()
+    return {**told, "phase": texts.say(told["phase"]), "error": texts.say(told["error"])}
 
 
 async def _events(request: Request) -> Response:
     """Tell a page how far a job is, until it ends."""
     try:
-        process = request.app.state.studio.jobs.of(project_of(request).folder)
+        project = project_of(request)
     except TcloseError:
         return Response(status_code=404)
+    process, texts = request.app.state.studio.jobs.of(project.folder), texts_of(request, project)
 
     async def told() -> AsyncIterator[str]:
         job = process.current
         while job is not None:
-            yield f"data: {json.dumps(job.to_dict())}\n\n"
+            yield f"data: {json.dumps(_told(job, texts))}\n\n"
             if not job.running or await request.is_disconnected():
                 return
             await asyncio.to_thread(process.changes, job, HEARTBEAT)
