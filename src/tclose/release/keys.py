@@ -197,10 +197,10 @@ def _private(data: bytes, path: Path, passphrase: Passphrase) -> Any:
     load: Any = load_ssh_private_key if b"BEGIN OPENSSH" in data else load_pem_private_key
     try:
         return load(data, password=None)
-    except ValueError:
-        raise _no_key(path) from None
-    except TypeError:  # it is protected
-        given = passphrase(path)
+    except (ValueError, TypeError) as error:
+        if not (isinstance(error, TypeError) or "password-protected" in str(error)):  # as old versions say it
+            raise _no_key(path) from None
+    given = passphrase(path)
     try:
         return load(data, password=given.encode())
     except (ValueError, TypeError):  # an empty one is none at all
