@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tclose.studio.project import Project
 from tclose.studio.recovery import remove_incomplete
@@ -18,6 +18,14 @@ from tclose.studio.recovery import remove_incomplete
 PATIENCE = 1.5  # seconds that a cancelled job has to end by itself
 MOST_JOBS = 20  # of a process; then a new one begins with fresh memory
 MOST_PROCESSES = 4
+
+
+class Seen(NamedTuple):
+    """How a job looks at a moment."""
+
+    share: float
+    phase: str
+    state: str
 
 
 @dataclass
@@ -38,6 +46,11 @@ class Job:
     def running(self) -> bool:
         """Whether it is still going on."""
         return self.state == "running"
+
+    @property
+    def seen(self) -> Seen:
+        """How it looks now."""
+        return Seen(self.share, self.phase, self.state)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a page is told."""
@@ -88,11 +101,10 @@ class Process:
                 self._process = None
                 self._set(job, state="cancelled")
 
-    def changes(self, job: Job, seconds: float) -> None:
-        """Wait until something is heard of a job, at most so long."""
-        before = job.to_dict()["share"], job.phase, job.state
+    def wait_for_news(self, job: Job, seen: Seen, seconds: float) -> None:
+        """Wait until a job is not as it was seen, at most so long."""
         with self._changed:
-            self._changed.wait_for(lambda: (job.share, job.phase, job.state) != before, seconds)
+            self._changed.wait_for(lambda: job.seen != seen, seconds)
 
     def close(self) -> None:
         """End the process."""

@@ -196,15 +196,21 @@ async def _events(request: Request) -> Response:
         return Response(status_code=404)
     process, texts = request.app.state.studio.jobs.of(project.folder), texts_of(request, project)
 
-    async def told() -> AsyncIterator[str]:
-        job = process.current
-        while job is not None:
-            yield f"data: {json.dumps(_told(job, texts))}\n\n"
-            if not job.running or await request.is_disconnected():
-                return
-            await asyncio.to_thread(process.changes, job, HEARTBEAT)
+    told = news(process, lambda job: json.dumps(_told(job, texts)), request.is_disconnected)
+    return StreamingResponse(told, media_type="text/event-stream")
 
-    return StreamingResponse(told(), media_type="text/event-stream")
+
+async def news(
+    process: Process, spelled: Callable[[Job], str], gone: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[str]:
+    """Tell how far the current job is, whenever that changes; its end is always told."""
+    job = process.current
+    while job is not None:
+        seen = job.seen
+        yield f"data: {spelled(job)}\n\n"
+        if seen.state != "running" or await gone():
+            return
+        await asyncio.to_thread(process.wait_for_news, job, seen, HEARTBEAT)
 
 
 async def _not_found(request: Request, _: Exception) -> Response:

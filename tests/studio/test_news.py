@@ -1,0 +1,39 @@
+"""News of a job: every page hears of its end, whenever it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the studio is not installed: pip install 'tclose[studio]'")
+
+from tclose.studio.jobs import Job, Process
+from tclose.studio.server import news
+
+
+async def there() -> bool:
+    return False
+
+
+@pytest.mark.parametrize("moment", ["while it is told", "after it was told"])
+def test_a_job_that_ends_while_a_page_is_told_about_it(tmp_path: Path, moment: str) -> None:
+    process, job = Process(tmp_path), Job(1, "check")
+    process.jobs = {1: job}
+
+    def spelled(told: Job) -> str:
+        words = told.state
+        if moment == "while it is told":
+            job.state = "done"
+        return words
+
+    async def listen() -> list[str]:
+        heard = []
+        async for line in news(process, spelled, there):
+            heard.append(line)
+            job.state = "done"
+        return heard
+
+    heard = asyncio.run(asyncio.wait_for(listen(), 5))  # nobody says that it changed: it must be looked at
+    assert heard == ["data: running\n\n", "data: done\n\n"]
