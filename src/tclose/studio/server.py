@@ -28,7 +28,7 @@ from starlette.staticfiles import StaticFiles
 from tclose.errors import InputError, TcloseError
 from tclose.studio.catalogue import Texts
 from tclose.studio.home import Home
-from tclose.studio.jobs import Job, Jobs
+from tclose.studio.jobs import Job, Jobs, Process
 from tclose.studio.pages import back, environment, page, texts_of
 from tclose.studio.project import Project
 from tclose.studio.safety import Guard, Keys
