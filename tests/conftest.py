@@ -20,7 +20,7 @@ from tclose.table.sources.trial_process import READ
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 # no test measures time: a busy machine must not fail one
-settings.register_profile("tclose", max_examples=50 * TIMES, deadline=None)
+settings.register_profile("tclose", max_examples=30 * TIMES, deadline=None)
 settings.load_profile("tclose")
 
 HERE = Path(__file__).parent

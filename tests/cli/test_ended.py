@@ -141,7 +141,7 @@ def ended_at(folder: Path, name: str, moment: int) -> subprocess.CompletedProces
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
-@pytest.mark.parametrize("moments", [7, pytest.param(12, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("moments", [5, pytest.param(12, marks=pytest.mark.soak)])
 def test_killed_at_any_moment(folder: Path, old: dict[str, bytes], moments: int) -> None:
     folders, ends = ended_often(folder, "SIGKILL", moments)
     assert set(ends) == {-signal.SIGKILL}
@@ -152,7 +152,7 @@ def test_killed_at_any_moment(folder: Path, old: dict[str, bytes], moments: int)
     assert all(name.startswith(".tclose-") and name.endswith(".part") for name in parts)
 
 
-@pytest.mark.parametrize("moments", [4, pytest.param(6, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("moments", [3, pytest.param(6, marks=pytest.mark.soak)])
 def test_asked_to_end_at_any_moment(folder: Path, old: dict[str, bytes], moments: int) -> None:
     """Nothing is left behind; while the files get their names, the request comes too late."""
     folders, ends = ended_often(folder, "SIGTERM", moments)
@@ -222,7 +222,10 @@ def test_a_second_signal_does_not_interrupt_the_cleaning_up(folder: Path, old: d
     assert content_of(folder) == old
 
 
-@pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("SIGTERM", 143), *(pytest.param(*end, marks=pytest.mark.soak) for end in (("SIGHUP", 129), ("SIGINT", 130)))],
+)
 def test_a_comparison_is_asked_to_end(
     folder: Path, old: dict[str, bytes], misbehaving: dict[str, str], name: str, status: int
 ) -> None:
