@@ -12,8 +12,9 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,8 @@ import pytest
 from tclose import Policy, anonymize, verify
 from tclose.examples import hospital
 from tclose.release.certificate import load
+
+from .conftest import Outcome
 
 POLICY = """
 others = "drop"
@@ -307,23 +310,30 @@ def test_a_full_disk(folder: Path) -> None:
         subprocess.run(["umount", str(disk)], check=True)
 
 
+@contextmanager
+def small_files(most_bytes: int) -> Iterator[None]:
+    """Let no file of this process grow beyond a size, as a full disk would; Python then gets an error, no signal."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
 @pytest.mark.parametrize("earlier", [False, True])
-def test_no_space_for_the_page(folder: Path, old: dict[str, bytes], earlier: bool) -> None:
+def test_no_space_for_the_page(
+    folder: Path, old: dict[str, bytes], tclose: Callable[..., Outcome], earlier: bool
+) -> None:
     """The release is worth more than its page: it is complete, and the message says so."""
     hospital(100, seed=1).write_csv(folder / "t.csv")  # its page is larger than the limit, too
     if earlier:
         (folder / "page.html").write_text("earlier")
-    done = subprocess.run(
-        [*COMMAND, *ASKED, *FILES, "--report", "page.html"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000)),
-    )
-    assert (done.returncode, done.stdout) == (2, "")
+    with small_files(400_000):
+        done = tclose(*ASKED, *FILES, "--report", "page.html")
+    assert (done.status, done.out) == (2, "")
     left = "; page.html is of an earlier release" if earlier else ""
-    assert done.stderr.splitlines()[-1] == (
+    assert done.err.splitlines()[-1] == (
         f"error: the release is complete, but its page is missing: File too large{left}"
     )
     assert sound(folder, old)

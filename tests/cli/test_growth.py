@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 SECONDS = 150
-MANY = pytest.mark.parametrize("columns", [8_000, pytest.param(50_000, marks=pytest.mark.soak)])
+MANY = pytest.mark.parametrize("columns", [12_000, pytest.param(50_000, marks=pytest.mark.soak)])
 
 
 def tclose(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -54,7 +54,7 @@ class Package:
         """Run a command of the copy, and return its messages."""
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", RUN, *arguments],
-            env={**os.environ, "PYTHONPATH": str(self.folder.parent), "NUMBA_OPT": "0"},  # its page compiles kernels
+            env={**os.environ, "PYTHONPATH": str(self.folder.parent), "NUMBA_OPT": "1"},  # its page compiles kernels
             cwd=self.folder.parent.parent,
             capture_output=True,
             text=True,
