@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-MORE_EXAMPLES := $(addprefix tests/,laws measure partition privacy recode table)
+MORE_EXAMPLES := $(addprefix tests/,laws measure partition privacy recode table cli/test_terminal.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo studio test test-fast test-integrations soak wheel-test docs lint format bench fuzz clean

@@ -20,12 +20,13 @@ from tclose.table.sources.trial_process import READ
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 # no test measures time: a busy machine must not fail one
-settings.register_profile("tclose", max_examples=50 * TIMES, deadline=None)
+settings.register_profile("tclose", max_examples=30 * TIMES, deadline=None)
 settings.load_profile("tclose")
 
 HERE = Path(__file__).parent
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600")  # 2026-01-01: two runs of a test give the same certificate
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile the whole package, 0.2 s each
+sys.dont_write_bytecode = False  # nor does each run rewrite the assertions of 300 files, which takes 7 s
 SLOW = (  # folders and files that `make test-fast` leaves out: many examples, long searches, other processes, a browser
     "laws",
     "papers",

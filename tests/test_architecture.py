@@ -6,7 +6,7 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -65,18 +65,21 @@ def layer(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def imported(path: Path, *, anywhere: bool = True) -> Iterator[str]:
-    """Yield every module that a file imports in full: anywhere, or only what is imported when the file is."""
+@cache
+def imported(path: Path, *, anywhere: bool = True) -> list[str]:
+    """Return every module that a file imports in full: anywhere, or only what is imported when the file is."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     inside = set() if anywhere else {inner for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
                                      or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
                                      for inner in ast.walk(node)}  # fmt: skip
+    names: list[str] = []
     for node in (node for node in ast.walk(tree) if node not in inside):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: import by full name"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
+    return names
 
 
 def identity(path: Path) -> str:

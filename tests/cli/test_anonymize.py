@@ -116,7 +116,9 @@ def test_json(tclose: Run) -> None:
 
 
 def test_standard_input(process: Run, folder: Path) -> None:
-    outcome = process("anonymize", "-", "--policy", "p.toml", "--out", "r.csv", stdin=TABLE.encode())
+    outcome = process(
+        *("anonymize", "-", "--policy", "p.toml", "--out", "r.csv", "--method", "mondrian"), stdin=TABLE.encode()
+    )
     assert outcome.status == 0, outcome.err
     assert made(folder) == ["r.csv"]
 
@@ -203,9 +205,9 @@ def test_misuse(tclose: Run, folder: Path, arguments: tuple[str, ...]) -> None:
     untouched(folder)
 
 
-def test_a_folder_that_cannot_be_written(process: Run, folder: Path) -> None:
+def test_a_folder_that_cannot_be_written(tclose: Run, folder: Path) -> None:
     """/proc refuses new files even to root."""
-    outcome = process(*ASKED, "--out", "/proc/r.csv", "--certificate", "c.json", "--record", "seed.json")
+    outcome = tclose(*ASKED, "--out", "/proc/r.csv", "--certificate", "c.json", "--record", "seed.json")
     assert outcome.status == 2
     assert outcome.err.startswith("error: ")
     assert "Traceback" not in outcome.err
@@ -367,13 +369,13 @@ def test_with_n_the_model_carries_what_is_required(tclose: Run) -> None:
 FILES = ("--out", "r.csv", "--certificate", "r.json", "--record", "seed", "--report", "r.html")
 
 
-def test_an_existing_release_is_not_overwritten_without_force(process: Run, folder: Path) -> None:
+def test_an_existing_release_is_not_overwritten_without_force(tclose: Run, folder: Path) -> None:
     """The refusal comes before any work: the table is not even read."""
     for name in ("r.csv", "r.json"):
         (folder / name).write_text("old")
     (folder / "t.csv").write_text("no table")
     before = content_of(folder)
-    done = process(*ASKED, "--method", "mondrian", *FILES[:4])
+    done = tclose(*ASKED, "--method", "mondrian", *FILES[:4])
     assert done.status == 2
     assert done.out == ""
     assert done.err == "error: r.csv and r.json exist already: name other files, or overwrite them with --force\n"

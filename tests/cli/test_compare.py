@@ -84,15 +84,15 @@ def test_json(process: Run, folder: Path, environment: dict[str, str]) -> None:
     assert left(folder) == []
 
 
-def test_weave_says_which_classes_it_kept(process: Run, folder: Path, environment: dict[str, str]) -> None:
+def test_weave_says_which_classes_it_kept(tclose: Run, folder: Path) -> None:
     (folder / "held.csv").write_text("q,s\n0,1\n0,0\n0,1\n1,1\n1,1\n3,0\n3,0\n3,1\n")
     (folder / "held.toml").write_text("k = 2\n[quasi.q]\n[sensitive.s]\nt = 0.5\n")
     asked = ("compare", "held.csv", "--policy", "held.toml", "--methods")
-    outcome = process(*asked, "weave", **environment)
+    outcome = tclose(*asked, "weave")
     assert (outcome.status, outcome.err) == (0, "")
     sentence = "weave compared its own classes with those of other methods and kept those of equal rows."
     assert sentence in " ".join(outcome.out.split())
-    held, rival = json.loads(process(*asked, "weave,mondrian:strict", "--json", **environment).out)["methods"]
+    held, rival = json.loads(tclose(*asked, "weave,mondrian:strict", "--json").out)["methods"]
     assert (held["start"], held["gcp"], rival["start"]) == ("equality classes", 0, None)
 
 
@@ -104,10 +104,9 @@ def test_weave_says_which_classes_it_kept(process: Run, folder: Path, environmen
         (("unsuited,extra",), 2, "extra missing: the programme needs scipy: pip install 'tclose[solve]'"),
     ],
 )
-def test_no_release_at_all(
-    process: Run, environment: dict[str, str], names: tuple[str, ...], status: int, says: str
-) -> None:
-    outcome = process(*ASKED, "--methods", *names, **environment)
+@pytest.mark.usefixtures("misbehave")
+def test_no_release_at_all(tclose: Run, names: tuple[str, ...], status: int, says: str) -> None:
+    outcome = tclose(*ASKED, "--methods", *names)
     assert outcome.status == status
     assert says in outcome.out
     assert outcome.out.rstrip().endswith("No method gave a release.")

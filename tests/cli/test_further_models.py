@@ -149,7 +149,7 @@ def test_several_tables_meet_it(tclose: Run, model: str, method: str) -> None:
 
 
 @pytest.mark.usefixtures("people")
-def test_a_process_of_its_own(process: Run) -> None:
+def test_a_process_of_its_own(process: Run, tclose: Run) -> None:
     write_policy("average_t")
     made = process(
         *("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", "--certificate", "c.json", "--seed", "1"),
@@ -157,7 +157,7 @@ def test_a_process_of_its_own(process: Run) -> None:
     )
     assert made.status == 0, made.err
     assert_lawful("average_t")
-    assert process("verify", "r.csv", "--certificate", "c.json").status == 0
+    assert tclose("verify", "r.csv", "--certificate", "c.json").status == 0
 
 
 @pytest.mark.usefixtures("people")

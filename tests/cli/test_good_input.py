@@ -185,27 +185,27 @@ def test_leaks_are_warned_about_on_stderr(tclose: Run) -> None:
     }
 
 
-def test_values_that_look_alike_are_warned_about_and_never_shown(process: Run) -> None:
+def test_values_that_look_alike_are_warned_about_and_never_shown(tclose: Run) -> None:
     Path("t.csv").write_text("age,ill\n20,HIV\n30,hiv\n40,HIV \n50,flu\n")
     Path("p.toml").write_text("k = 2\n[quasi.age]\n[sensitive.ill]\nl = 2\n")
     commands = [("check",), ("anonymize", "--method", "mondrian", "--out", "r.csv")]
     for command, *options in commands:
-        outcome = process(command, "t.csv", "--policy", "p.toml", *options)
+        outcome = tclose(command, "t.csv", "--policy", "p.toml", *options)
         assert outcome.err.count("warning: sensitive 'ill' has 3 pairs of values that differ only in case, spaces") == 1
         assert "hiv" not in (outcome.out + outcome.err).lower()
 
 
-def test_minus_zero_in_a_csv_is_zero(process: Run) -> None:
+def test_minus_zero_in_a_csv_is_zero(tclose: Run) -> None:
     Path("t.csv").write_text("zone,pay\n0.0,1\n-0.0,2\n0.0,1\n-0.0,2\n")
-    outcome = process("check", "t.csv", "--qi", "zone", "--sensitive", "pay=0", "--json")
+    outcome = tclose("check", "t.csv", "--qi", "zone", "--sensitive", "pay=0", "--json")
     assert json.loads(outcome.out)["classes"] == 1
 
 
-def test_a_table_of_persons_that_holds_is_released(process: Run) -> None:
+def test_a_table_of_persons_that_holds_is_released(tclose: Run) -> None:
     Path("t.csv").write_text("q,pid,s\n1,1,a\n1,2,b\n2,1,a\n2,3,b\n")
     policy = 'k = 2\nidentifiers = ["pid"]\nperson = "pid"\n[quasi.q]\n[sensitive.s]\nentropy_l = 2\n'
     Path("p.toml").write_text(policy)
-    assert process("check", "t.csv", "--policy", "p.toml").status == 0
-    outcome = process("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv")
+    assert tclose("check", "t.csv", "--policy", "p.toml").status == 0
+    outcome = tclose("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv")
     assert outcome.status == 0, outcome.err
     assert Path("r.csv").read_text() == "q,s\n1,a\n1,b\n2,a\n2,b\n"

@@ -103,8 +103,8 @@ def test_methods_that_cannot_say_so_before_they_read_the_table(tclose: Run, meth
     )
 
 
-def test_every_command_speaks_of_attributes_together(tclose: Run, process: Run) -> None:
-    raw = process("check", "t.csv", "--policy", "p.toml", "--json")
+def test_every_command_speaks_of_attributes_together(tclose: Run) -> None:
+    raw = tclose("check", "t.csv", "--policy", "p.toml", "--json")
     found = json.loads(raw.out)["joint"][NAME]
     assert raw.status == 1
     assert (found["distance"], found["t"], found["satisfied"]) == ("product", 0.2, False)
@@ -126,7 +126,7 @@ def test_every_command_speaks_of_attributes_together(tclose: Run, process: Run) 
     assert {"model": "t", "attribute": NAME, "required": 0.2, "satisfied": True}.items() <= content["models"][
         -1
     ].items()
-    assert process(*VERIFY).status == 0
+    assert tclose(*VERIFY).status == 0
 
 
 @pytest.mark.parametrize(

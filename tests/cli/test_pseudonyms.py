@@ -35,7 +35,7 @@ def table(folder: Path) -> Path:
     return folder / "t.csv"
 
 
-def test_from_a_key_to_a_verified_release(process: Run, table: Path) -> None:
+def test_from_a_key_to_a_verified_release(process: Run, tclose: Run, table: Path) -> None:
     """In processes of their own: nothing that identifies anyone, and nothing of the key, is written or printed."""
     folder = table.parent
     made = process("pseudonym-key", "keys/my.key")
@@ -48,7 +48,7 @@ def test_from_a_key_to_a_verified_release(process: Run, table: Path) -> None:
     assert "link all rows of a person" in " ".join(published.err.split())
     fingerprint = json.loads((folder / "c.json").read_text())["pseudonyms"]["id"]["key"]
     assert fingerprint in made.out
-    verified = process("verify", "r.csv", "--certificate", "c.json")
+    verified = tclose("verify", "r.csv", "--certificate", "c.json")
     assert verified.status == 0, verified.err
     secret = (folder / "keys/my.key").read_bytes()
     texts = [made.out, published.out, published.err, verified.out]

@@ -23,14 +23,14 @@ def table(folder: Path) -> Path:
     return path
 
 
-def test_what_is_printed_can_be_run(process: Callable[..., Any], table: Path) -> None:
+def test_what_is_printed_can_be_run(process: Callable[..., Any], tclose: Callable[..., Any], table: Path) -> None:
     outcome = process("sql", "--policy", "p.toml", "--table", '"visits.csv"', "--dialect", "duckdb")
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out.startswith("-- tclose ")
     run = subprocess.run(
         [sys.executable, "-c", RUN], cwd=table.parent, input=outcome.out, capture_output=True, text=True, check=True
     )
-    answer = process("sql", "--policy", "p.toml", "--table", '"visits.csv"', "--dialect", "duckdb", "--json")
+    answer = tclose("sql", "--policy", "p.toml", "--table", '"visits.csv"', "--dialect", "duckdb", "--json")
     assert json.loads(answer.out) == {"dialect": "duckdb", "query": outcome.out.rstrip("\n")}
     assert "(1, 'k', None, '2', 2.0, True, 0," in run.stdout
     assert "(2, 't', 'ill', '0.25', 0.1, True, 0, Decimal('1'), Decimal('10')," in run.stdout

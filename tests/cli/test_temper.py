@@ -37,7 +37,7 @@ def certificate() -> dict[str, Any]:
     return content
 
 
-def test_the_certificate_says_what_was_asked_what_it_is_and_what_it_cost(process: Run) -> None:
+def test_the_certificate_says_what_was_asked_what_it_is_and_what_it_cost(process: Run, tclose: Run) -> None:
     outcome = process(*PUBLISH)
     assert outcome.status == 0, outcome.err
     content = certificate()
@@ -49,7 +49,7 @@ def test_the_certificate_says_what_was_asked_what_it_is_and_what_it_cost(process
     said = " ".join(outcome.out.split())
     assert "This is a mitigation, not a guarantee." in said
     assert f"{entry['gcp_before']} before the swaps, {entry['gcp_after']} after them." in said
-    answer = process(*VERIFY)
+    answer = tclose(*VERIFY)
     assert answer.status == 0, answer.out
     assert "how much rows were swapped at random (temper), detail lost (GCP) before rows were swapped at random" in (
         " ".join(answer.out.split())

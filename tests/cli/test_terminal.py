@@ -32,6 +32,7 @@ PIECES = (
     "'", '"', ",", ";", "=", "ä", "a", " ",
 )  # fmt: skip
 HOSTILE = st.lists(st.sampled_from(PIECES) | st.characters(codec="utf-8"), min_size=1, max_size=6).map("".join)
+TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 FILE_NAME = HOSTILE.map(lambda name: name.replace("/", "").replace("\0", "")[:40] or "a")
 
 
@@ -79,7 +80,7 @@ def write_example() -> None:
     write_policy(("age", "ill"))
 
 
-law = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+law = settings(max_examples=12 * TIMES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @law

@@ -207,14 +207,15 @@ def test_names_in_a_certificate_never_reach_the_terminal_raw(tclose: Run) -> Non
     refused(outcome, "made from \\x1b[2J", "the certificate was changed")
 
 
-def test_nothing_of_a_path_gets_into_files(process: Run, folder: Path) -> None:
+def test_nothing_of_a_path_gets_into_files(tclose: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     (folder / "secret-place").mkdir()
     for name in ("t.csv", "p.toml"):
         (folder / name).rename(folder / "secret-place" / name)
     place = folder / "secret-place"
     files = ("--out", str(place / "r.csv"), "--certificate", str(place / "c.json"), "--report", str(place / "r.html"))
     asked = ("anonymize", str(place / "t.csv"), "--policy", str(place / "p.toml"))
-    assert process(*asked, *files, "--method", "mondrian", SOURCE_DATE_EPOCH="86400").status == 0
+    assert tclose(*asked, *files, "--method", "mondrian").status == 0
     content = json.loads((place / "c.json").read_text())
     assert (content["table"], content["files"][0]["name"], content["created"]) == (
         "t.csv",
@@ -254,7 +255,7 @@ def test_a_release_in_parts_is_written_and_verified_in_processes(process: Run, t
     answer = json.loads(judged.out)
     assert (answer["holds"], answer["rows"], answer["files"]) == (True, 16, names)
     (folder / "r.parquet" / names[1]).unlink()
-    outcome = process("verify", "r.parquet/", "--certificate", "d.json")
+    outcome = tclose("verify", "r.parquet/", "--certificate", "d.json")
     assert outcome.status == 1
     assert f"the folder lacks 1 certified file: {names[1]}" in " ".join(outcome.out.split())
     tclose("verify", f"r.parquet/{names[0]}", "--certificate", "d.json").refuses("name the folder that holds them")

@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning"), pytest.m
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 RARE = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 some = settings(max_examples=3 * TIMES, deadline=None, suppress_health_check=RARE)
-many = settings(max_examples=8 * TIMES, deadline=None, suppress_health_check=RARE)
+many = settings(max_examples=5 * TIMES, deadline=None, suppress_health_check=RARE)
 ONE_TABLE = [name for name, method in METHODS.items() if method.tables == "one" and not method.needs]
 AREAS = ["x1;x;*", "x2;x;*", "y1;y;*"]
 Cells = tuple[str, ...]

@@ -95,7 +95,7 @@ def outcome(work: Any) -> CheckResult | str:
     return result
 
 
-@settings(max_examples=45 * TIMES)
+@settings(max_examples=20 * TIMES)
 @given(rows=st.lists(ROW, min_size=1, max_size=40), asked=policies(), batch=st.integers(1, 7), spilled=st.booleans())
 def test_counts_are_judged_as_rows_are(rows: list[Any], asked: dict[str, Any], batch: int, spilled: bool) -> None:
     frame = pl.DataFrame([*rows, *GROUPS], schema=COLUMNS, orient="row", strict=False)

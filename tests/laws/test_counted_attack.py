@@ -82,7 +82,7 @@ def in_memory(frame: pl.DataFrame, releases: list[pl.DataFrame], policy: Policy)
     return attacked(scenes, register_rows=adversary.register_rows, several_rows=adversary.several_rows())
 
 
-@settings(max_examples=30 * TIMES)
+@settings(max_examples=12 * TIMES)
 @given(
     rows=st.lists(ROW, min_size=8, max_size=30),
     policy=policies(),

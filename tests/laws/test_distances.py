@@ -20,8 +20,8 @@ from tclose.distance import Counts, Distance, DomainFacts, Equal, Hierarchical, 
 Dense = list[list[int]]
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-few = settings(max_examples=30 * TIMES, deadline=None)
-fewer = settings(max_examples=15 * TIMES, deadline=None)  # each example solves linear programmes
+few = settings(max_examples=20 * TIMES, deadline=None)
+fewer = settings(max_examples=10 * TIMES, deadline=None)  # each example solves linear programmes
 
 
 # --- naive definitions, in fractions ---------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ def lines(path: Path) -> Counter[str]:
     return Counter(path.read_text(encoding="utf-8").splitlines())
 
 
-@settings(max_examples=25 * TIMES)
+@settings(max_examples=10 * TIMES)
 @given(rows=st.lists(ROW, min_size=4, max_size=40), policy=policies(), batch=st.integers(1, 9))
 def test_one_part_is_released_as_in_memory(rows: list[Any], policy: Policy, batch: int) -> None:
     assume(refusal(policy, "weave", {}) is None)
@@ -126,7 +126,7 @@ def test_one_part_is_released_as_in_memory(rows: list[Any], policy: Policy, batc
     assert {*on_disk, SEED} == in_memory
 
 
-@settings(max_examples=6 * TIMES)
+@settings(max_examples=4 * TIMES)
 @given(
     rows=st.lists(ROW, min_size=30, max_size=120), policy=policies(), batch=st.integers(5, 50), part=st.integers(5, 20)
 )

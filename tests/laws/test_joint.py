@@ -27,7 +27,7 @@ from tclose.partition import METHODS
 Row = Mapping[str, Any]
 Between = Callable[[Any, Any], Fraction]
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-few = settings(max_examples=25 * TIMES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=15 * TIMES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 brief = settings(max_examples=3 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
 pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning"), pytest.mark.usefixtures("trusted_files")]
 SERVING = [name for name, about in METHODS.items() if about.tables == "one" and about.joint is None]
@@ -295,7 +295,7 @@ def test_a_release_is_close_in_tuples(
 
 
 @pytest.mark.parametrize("distance", ["product", "lexicographic"])
-@settings(max_examples=8 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_kept_columns_withheld_rows_and_persons_go_with_it(
     distance: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -33,8 +33,8 @@ pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning"), pytest.m
 every_method = pytest.mark.parametrize("method", [name for name, about in METHODS.items() if about.tables == "one"])
 RARE = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-thorough = settings(max_examples=12 * TIMES, deadline=None, suppress_health_check=RARE)
-brief = settings(max_examples=8 * TIMES, deadline=None, suppress_health_check=RARE)
+thorough = settings(max_examples=8 * TIMES, deadline=None, suppress_health_check=RARE)
+brief = settings(max_examples=5 * TIMES, deadline=None, suppress_health_check=RARE)
 
 AREAS = {"x1": ("x", "*"), "x2": ("x", "*"), "y1": ("y", "*"), "y2": ("y", "*"), "y3": ("y", "*")}
 DISEASES = {  # levels above a leaf; "cut" lies directly under the root

@@ -198,7 +198,7 @@ MODELS = {
 }
 every_model = pytest.mark.parametrize("name", MODELS)
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-thorough = settings(max_examples=40 * TIMES, deadline=None)
+thorough = settings(max_examples=25 * TIMES, deadline=None)
 
 
 def made(name: str, required: Level, m: int) -> Model:

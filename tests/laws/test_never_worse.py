@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +39,8 @@ RIVALS = [
     for entry in entries([name for name, method in METHODS.items() if method.tables == "one" and name != "weave"])
 ]
 SOAK = os.environ.get("TCLOSE_EXAMPLES", "1") != "1"
-TABLES = 2000 if SOAK else 20
-IN_A_TEST = 20
+USUAL = [(0, 1, 2, 3, 5, 6), (7, 8, 19)]  # 0 with every effort and equal rows, 7 with another loss, 19 with means
+TABLES = [range(first, first + 20) for first in range(0, 2000, 20)] if SOAK else USUAL
 
 
 @dataclass(frozen=True)
@@ -149,17 +150,17 @@ def assert_never_worse(number: int) -> None:
             assert fast <= loss, f"table {number}: {rival} loses {loss}, fast weave {fast}"
 
 
-@pytest.mark.parametrize("first", range(0, TABLES, IN_A_TEST))
-def test_weave_is_never_worse(first: int) -> None:
-    for number in range(first, first + IN_A_TEST):
+@pytest.mark.parametrize("numbers", TABLES, ids=lambda numbers: str(numbers[0]))
+def test_weave_is_never_worse(numbers: Sequence[int]) -> None:
+    for number in numbers:
         assert_never_worse(number)
 
 
-@pytest.mark.parametrize("nth", [4, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("nth", [8, pytest.param(1, marks=pytest.mark.soak)])
 def test_compare_agrees(nth: int) -> None:
     """What `compare` shows is what was compared here: the same seed gives the same releases.
 
-    Each method runs in a process of its own, which takes a second: every fourth method will do.
+    Each method runs in a process of its own, which takes a second: every eighth method will do.
     """
     number = 3
     case = random_case(number)
@@ -167,7 +168,7 @@ def test_compare_agrees(nth: int) -> None:
     trials = {trial.name: trial for trial in tclose.compare(case.frame, case.policy, methods=names, seed=number).trials}
     assert trials["weave"].gcp == case.loss("weave", number)
     released = [trial for trial in trials.values() if trial.outcome == "released"]
-    assert len(released) > 12 // nth
+    assert len(released) > 2 + 10 // nth
     assert trials["weave"].gcp == min(trial.gcp for trial in released if trial.gcp is not None)
     assert trials["weave"].start is not None
     assert all(trial.start is None for trial in released if trial.method != "weave")

@@ -116,23 +116,23 @@ PROBE = """<script>addEventListener("load", function () { setTimeout(function ()
   document.documentElement.dataset.probe = JSON.stringify(found); }, 3000); });</script>"""
 
 
-def probed(page: str, folder: Path, *, width: int) -> dict[str, Any]:
-    """Return what a browser of this width makes of a page: what is too wide, clipped or too small, and all texts."""
-    frame = folder / "frame.html"  # a window of Chromium is 500 pixels wide at least; a frame can be as a phone
+def probed(page: str, folder: Path, widths: tuple[int, ...]) -> list[dict[str, Any]]:
+    """Return what a browser of each width makes of a page: what is too wide, clipped or too small, and all texts."""
+    frames = folder / "frames.html"  # a window of Chromium is 500 pixels wide at least; a frame can be as a phone
     without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
     (folder / "probed.html").write_text(without_policy + PROBE, encoding="utf-8")
-    frame.write_text(FRAME.replace("WIDTH", str(width)), encoding="utf-8")
-    seen = visit(frame, folder, width=width + 100)
-    found: dict[str, Any] = json.loads(html.unescape(re.search(r'data-probe="([^"]*)"', seen.dom)[1]))  # type: ignore[index]
-    return found
+    frames.write_text("".join(FRAME.replace("WIDTH", str(width)) for width in widths) + COLLECTED, encoding="utf-8")
+    seen = visit(frames, folder, width=max(widths) + 100)
+    return [json.loads(html.unescape(found)) for found in re.findall(r'data-probe="([^"]*)"', seen.dom)]
 
 
-def sound(page: str, folder: Path, *, width: int) -> list[str]:
-    """Assert that nothing on a page is cut off; return the texts in its charts."""
-    found = probed(page, folder, width=width)
-    texts: list[str] = found.pop("texts")
+def sound(page: str, folder: Path, *widths: int) -> list[list[str]]:
+    """Assert that nothing on a page is cut off at any of these widths; return the texts in its charts at each."""
+    found = probed(page, folder, widths)
+    texts: list[list[str]] = [one.pop("texts") for one in found]
     charts = page.count('class="chart"')
-    assert found == {"width": width, "fits": True, "wide": 0, "small": 0, "drawn": charts, "clipped": []}
+    clean = {"fits": True, "wide": 0, "small": 0, "drawn": charts, "clipped": []}
+    assert found == [{"width": width, **clean} for width in widths]
     return texts
 
 
@@ -149,19 +149,17 @@ def unshortened(texts: list[str], page: str) -> None:
     assert [text for text in texts if "…" in text and text not in labels_of(page)] == []
 
 
-@pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("kind", ["ordinary", "long"])
-def test_nothing_on_a_page_is_cut_off(kind: str, width: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_nothing_on_a_page_is_cut_off(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     page = request.getfixturevalue(kind).page(tmp_path / "r.html")
-    texts = sound(page, tmp_path, width=width)
-    unshortened(texts, page)
-    if kind == "long":
-        assert {text.partition(",")[0] for text in texts} >= {"…colon", "…lung", "…pancreas", "…WWWMMMWWW"}
-        assert any(re.fullmatch(r"[\d.]+ bn – [\d.]+ bn", text) for text in texts)
+    for texts in sound(page, tmp_path, *WIDTHS):
+        unshortened(texts, page)
+        if kind == "long":
+            assert {text.partition(",")[0] for text in texts} >= {"…colon", "…lung", "…pancreas", "…WWWMMMWWW"}
+            assert any(re.fullmatch(r"[\d.]+ bn – [\d.]+ bn", text) for text in texts)
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_on_a_comparison_is_cut_off(width: int, tmp_path: Path) -> None:
+def test_nothing_on_a_comparison_is_cut_off(tmp_path: Path) -> None:
     """Every method that there is, with the longest choice of its option."""
     longest = {name: sorted((*method.choices, *method.variants), key=len)[-1:] for name, method in METHODS.items()}
     names = [":".join([name, *choice]) for name, choice in longest.items()]
@@ -185,13 +183,12 @@ def test_nothing_on_a_comparison_is_cut_off(width: int, tmp_path: Path) -> None:
     drawn = [trial.name for trial in trials if not trial.caveat]
     curve = Curve("t", [(name, t / 30, spread[name] - t / 100) for name in drawn for t in (5, 10, 15, 20)])
     page = comparison_page(Comparison(trials, policy, "polars"), curve, "x" * 80)
-    texts = sound(page, tmp_path, width=width)
-    unshortened(texts, page)
-    assert set(drawn) <= set(texts), "no name of a method is shortened"
+    for texts in sound(page, tmp_path, *WIDTHS):
+        unshortened(texts, page)
+        assert set(drawn) <= set(texts), "no name of a method is shortened"
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_on_a_reproduction_is_cut_off(width: int, tmp_path: Path) -> None:
+def test_nothing_on_a_reproduction_is_cut_off(tmp_path: Path) -> None:
     """As many lines as a chart can have, on both scales, and long words in every column."""
     lines = tuple(
         ChartLine(f"recursive (c,l)-diversity {name}", ((2.0, 470.5 + name), (8.0, 3e8 / (name + 1))))
@@ -205,10 +202,13 @@ def test_nothing_on_a_reproduction_is_cut_off(width: int, tmp_path: Path) -> Non
     part = ExperimentPart("Data quality", "What it costs. " * 9, (figure,), charts)
     experiment = Experiment("li-2007", "t-closeness on Adult", "Li & others", ("adult_arx.csv",), lambda *_: ())
     page = reproduction_page(Reproduction((ExperimentOutcome(experiment, (part,), 28.1),)))
-    unshortened(sound(page, tmp_path, width=width), page)
+    for texts in sound(page, tmp_path, *WIDTHS):
+        unshortened(texts, page)
 
 
-FRAME = """<iframe src="probed.html" width="WIDTH" height="800" style="border:0"></iframe><script>
-setInterval(function () { const inner = document.querySelector("iframe").contentDocument;
-  if (inner && inner.documentElement.dataset.probe)
-    document.documentElement.dataset.probe = inner.documentElement.dataset.probe; }, 200);</script>"""
+WIDTHS = (400, 1280)  # a phone and a desk, in one browser
+FRAME = '<iframe src="probed.html" width="WIDTH" height="800" style="border:0"></iframe>'
+COLLECTED = """<script>setInterval(function () {
+  document.querySelectorAll("iframe").forEach(function (frame) { const inner = frame.contentDocument;
+    if (inner && inner.documentElement.dataset.probe)
+      frame.dataset.probe = inner.documentElement.dataset.probe; }); }, 200);</script>"""

@@ -90,4 +90,4 @@ def test_a_page_with_a_profile_says_nothing_on_the_console(page: str, tmp_path: 
 
 
 def test_nothing_is_cut_off_on_a_phone(page: str, tmp_path: Path) -> None:
-    sound(page, tmp_path, width=400)
+    sound(page, tmp_path, 400)

@@ -93,6 +93,8 @@ def settings(folder: Path, connect_port: int) -> dict[str, str]:
         "spark.log.level": "ERROR",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.local.dir": str(folder / "local"),
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # tables are small: compiling their plans takes longer
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.shuffle.partitions": "4",
         "spark.task.maxFailures": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),

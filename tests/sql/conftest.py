@@ -104,8 +104,22 @@ def _read(line: dict[str, str]) -> Line:
 
 @pytest.fixture(scope="session")
 def spark_judge(cluster: SimpleNamespace) -> Judge:
-    """Judge a table in Spark."""
+    """Judge a table in Spark, with plans that are neither compiled nor adapted: half the time for small tables."""
     session = cluster.spark.newSession()
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    return _judge_in(session)
+
+
+@pytest.fixture(scope="session")
+def usual_spark_judge(cluster: SimpleNamespace) -> Judge:
+    """Judge a table in Spark as it comes."""
+    session = cluster.spark.newSession()
+    session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+    session.conf.set("spark.sql.codegen.wholeStage", "true")
+    return _judge_in(session)
+
+
+def _judge_in(session: Any) -> Judge:
     session.conf.set("spark.sql.shuffle.partitions", "1")
 
     def judge(frame: pl.DataFrame, policy: tclose.Policy) -> list[Line]:

@@ -11,7 +11,7 @@ import pytest
 
 import tclose
 
-ENGINES = ("duckdb_judge", "postgres_judge", "spark_judge")
+ENGINES = ("duckdb_judge", "postgres_judge", "spark_judge", pytest.param("usual_spark_judge", marks=pytest.mark.soak))
 HOSTILE = "a\"b`c'; DROP TABLE visits; --"
 VALUES = ["'; DROP TABLE visits; --", "\\", "\\'", "two\nlines", "/* x */", "ä€😀", "$1", "{x}"]
 

@@ -15,11 +15,14 @@ SCRIPT = Path(__file__).with_name("public_api.py")
 SOURCE = Path(tclose.__file__).parents[1]
 
 
-def test_mypy_accepts_a_script(tmp_path: Path) -> None:
-    """Against the source; `make wheel-test` does the same against the installed wheel."""
+def test_mypy_accepts_a_script(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """Against the source; `make wheel-test` does the same against the installed wheel.
+
+    mypy keeps what it found in each file that is as it was, from one run to the next.
+    """
     pytest.importorskip("mypy", reason="pip install mypy")
-    environment = {**os.environ, "MYPYPATH": str(SOURCE)}
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(SCRIPT)]
+    environment, kept = {**os.environ, "MYPYPATH": str(SOURCE)}, pytestconfig.cache.mkdir("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(kept), str(SCRIPT)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stdout
 
