@@ -23,7 +23,7 @@ def test_two_projects_in_two_tabs(chromium: Any, running: Running, tmp_path: Pat
     (tmp_path / "other.csv").write_text("sex,pay\n" + "\n".join(f"{'fm'[n % 2]},{n % 9}" for n in range(40)))
     context = chromium.new_context(locale="en-US")
     first, second = Visitor(context, running), Visitor(context, running)
-    first.page.goto(f"{running.origin}/p/{KEY}/columns")
+    first.page.goto(f"{running.base}/p/{KEY}/columns")
     second.page.get_by_label("Path").fill(str(tmp_path / "other.csv"))
     second.button("Open the path").click()
     second.page.get_by_role("link", name="Yes: choose what each column is").click()

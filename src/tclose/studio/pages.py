@@ -44,6 +44,7 @@ def page(request: Request, template: str, *, status: int = 200, **given: Any) ->
         "t": texts,
         "languages": LANGUAGES,
         "form_token": studio.keys.form,
+        "root": studio.keys.root,
         "screens": studio.screens,
         "project": None,
         "screen": None,
