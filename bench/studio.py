@@ -57,7 +57,9 @@ class Visit:
         kind = {"Content-Type": "application/x-www-form-urlencoded"}
         connection = http.client.HTTPConnection(self.host, timeout=600)
         begun = time.perf_counter()
-        connection.request(method, f"{self.root}{path}", urlencode(form or {}), self.headers | (kind if method == "POST" else {}))
+        connection.request(
+            method, f"{self.root}{path}", urlencode(form or {}), self.headers | (kind if method == "POST" else {})
+        )
         answer = connection.getresponse()
         text = answer.read().decode()
         seconds = time.perf_counter() - begun

@@ -6,12 +6,14 @@ import os
 import signal
 import socket
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tclose.examples import hospital
+from tclose.studio.jobs import Job, Process
 from tclose.studio.project import Project
 
 from .client import Browser
@@ -145,6 +147,16 @@ def test_a_deleted_project_is_gone_with_its_copies_and_its_work(running: Running
     assert browser.ask("GET", f"/p/{KEY}/try").status == 404
     assert browser.ask("GET", f"/p/{KEY}/events").status == 404
     assert browser.ask("GET", "/").status == 200
+
+
+def test_the_end_of_a_job_is_heard_even_if_it_comes_while_its_progress_is_told(tmp_path: Path) -> None:
+    process, job = Process(tmp_path), Job(1, "try")
+    said = job.to_dict()
+    job.state = "done"  # after it was told, and before anybody waits
+    waiting = threading.Thread(target=process.changes, args=(job, said, 3600), daemon=True)
+    waiting.start()
+    waiting.join(60)
+    assert not waiting.is_alive()
 
 
 def test_what_is_uploaded_is_nobody_elses(shared_studio: Running) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -32,12 +33,17 @@ class Job:
     error: str = ""
     result: Any = None
     notes: list[str] = field(default_factory=list)
+    fingerprint: str = ""  # of the settings and the table for which it was started
     begun: float = field(default_factory=time.monotonic)
 
     @property
     def running(self) -> bool:
         """Whether it is still going on."""
         return self.state == "running"
+
+    def failed_for(self, fingerprint: str) -> bool:
+        """Say whether it failed with the settings and the table as they are; other ones may do."""
+        return self.state == "failed" and self.fingerprint == fingerprint
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a page is told."""
@@ -88,9 +94,9 @@ class Process:
                 self._process = None
                 self._set(job, state="cancelled")
 
-    def changes(self, job: Job, seconds: float) -> None:
-        """Wait until something is heard of a job, at most so long."""
-        before = job.to_dict()["share"], job.phase, job.state
+    def changes(self, job: Job, said: Mapping[str, Any], seconds: float) -> None:
+        """Wait until a job differs from what was said of it, at most so long."""
+        before = said["share"], said["phase"], said["state"]
         with self._changed:
             self._changed.wait_for(lambda: (job.share, job.phase, job.state) != before, seconds)
 

@@ -65,12 +65,12 @@ def project_page(
     shown = {
         "project": project,
         "screen": screen,
-        "look": project.result("look"),
+        "look": project.look,
         "settings": project.settings,
         "policy_text": as_toml(project.settings),
         "left": project.left_to_do if project.position else [],
         "job": job if job is not None and job.running else None,
-        "failed": job if job is not None and job.state == "failed" else None,
+        "failed": job if job is not None and job.failed_for(project.fingerprint) else None,
         "command": command(project),
         **given,
     }

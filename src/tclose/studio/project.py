@@ -79,6 +79,23 @@ class Project:
         return given if given.is_absolute() else self.folder / "source" / given.name
 
     @property
+    def table_state(self) -> list[int] | None:
+        """Tells one content of the table's file from another; None where there is no file."""
+        try:
+            found = self.table.stat()
+        except OSError:
+            return None
+        return [found.st_size, found.st_mtime_ns]
+
+    @property
+    def look(self) -> Any:
+        """What the table holds, if it was read as the settings say and has not changed since; otherwise None."""
+        found, state = self.result("look"), self.table_state
+        if found is None or found["source"] != self.settings.get("source", {}):
+            return None
+        return found if state is None or found["table_state"] == state else None
+
+    @property
     def settings(self) -> Settings:
         """The policy as it is now, shaped as its file is; it may still lack what has to be chosen."""
         return read_settings(self.folder / "policy.toml")
@@ -99,9 +116,9 @@ class Project:
 
     @property
     def fingerprint(self) -> str:
-        """Tells one state of the settings from another; what is said about a release changes none."""
+        """Tells one state of the settings and the table from another; what is said about a release changes none."""
         asked = {name: value for name, value in self.settings.items() if name != "context"}
-        return hashlib.sha256(as_toml(asked).encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{self.table_state}{as_toml(asked)}".encode()).hexdigest()[:16]
 
     def change(self, settings: Settings) -> None:
         """Take new settings, and remember those before."""

@@ -190,10 +190,11 @@ async def _events(request: Request) -> Response:
     async def told() -> AsyncIterator[str]:
         job = process.current
         while job is not None:
-            yield f"data: {json.dumps(job.to_dict())}\n\n"
-            if not job.running or await request.is_disconnected():
+            said = job.to_dict()
+            yield f"data: {json.dumps(said)}\n\n"
+            if said["state"] != "running" or await request.is_disconnected():
                 return
-            await asyncio.to_thread(process.changes, job, HEARTBEAT)
+            await asyncio.to_thread(process.changes, job, said, HEARTBEAT)
 
     return StreamingResponse(told(), media_type="text/event-stream")
 

@@ -28,23 +28,42 @@ MOST_EXPLAINED = 1_000_000  # rows of a table whose classes are
 RELEASE, CERTIFICATE, RECORD = "release.csv", "certificate.json", "record.json"
 
 
-def look(folder: Path, progress: Progress) -> dict[str, Any]:
-    """Look at the table, and begin a policy where there is none."""
+def look(folder: Path, progress: Progress, *, written: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Look at the table, and begin a policy where there is none.
+
+    `written` is what the steward now says about the file; the rest is detected. Nothing changes if it cannot be read.
+    """
     project = Project(folder)
-    said = project.settings.get("source")
+    said = project.settings.get("source") if written is None else written or None
     source = None if said is None else source_settings(said, "source")
-    project.keep("sheets", steps.sheets_of(project.table))
-    found = steps.look(project.table, source=source, progress=progress).to_dict()
-    project.keep("look", found)
-    columns = {column["name"] for column in found["columns"]}
-    if not (named := _named(project.settings)) or not named <= columns:  # another sheet, another separator
-        project.change({**drafted(found), **({} if said is None else {"source": said})})
+    project.keep("sheets", sheets := steps.sheets_of(project.table))
+    if len(sheets) > 1 and (source is None or source.sheet is None):
+        raise InputError(f"the workbook has {len(sheets)} sheets: choose one of them below")
+    state, before = project.table_state, project.result("look")
+    detect = written is not None
+    found = steps.look(project.table, source=source, detect=detect, progress=progress).to_dict()
+    project.keep("look", {**found, "table_state": state})
+    project.change(_fitting(project.settings, found, None if before is None else drafted(before)))
     return {"rows": found["rows"]}
 
 
-def _named(settings: Mapping[str, Any]) -> set[str]:
-    """Return the columns to which settings give a role."""
-    return {str(column) for role in ROLE_KEYS for column in settings.get(role, ())}
+def _fitting(settings: Mapping[str, Any], found: Mapping[str, Any], draft: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the settings for a table that was read again; they begin anew where nothing was decided, or nothing fits.
+
+    `draft` is what was proposed for the table as it was read before.
+    """
+    named = {str(column) for role in ROLE_KEYS for column in settings.get(role, ())}
+    columns = [column["name"] for column in found["columns"]]  # others come with another sheet or separator
+    untouched = draft is not None and _without_source(settings) == _without_source(draft)
+    if untouched or not named or not named <= set(columns):
+        return drafted(found)
+    source = {"source": dict(found["source"])} if found["source"] else {}
+    others = {} if named == set(columns) else {"others": "drop"}
+    return {**_without_source(settings), **others, **source}
+
+
+def _without_source(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "source"}
 
 
 def check(folder: Path, progress: Progress) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from tclose.studio.settings import ROLES, role_of, with_person, with_role
 
 def show(request: Request, project: Project) -> Response:
     """Show every column with its role."""
-    look, settings = project.result("look"), project.settings
+    look, settings = project.look, project.settings
     if look is None:
         return back(request, "open")
     roles = {column["name"]: role_of(settings, column["name"]) for column in look["columns"]}
@@ -25,7 +25,7 @@ def show(request: Request, project: Project) -> Response:
 def set_role(request: Request, project: Project, form: FormData) -> Response:
     """Give a column another role."""
     place = whole_of(form, "place")
-    columns = (project.result("look") or {"columns": []})["columns"]
+    columns = (project.look or {"columns": []})["columns"]
     if place is None or place >= len(columns):
         raise InputError("there is no such column")
     column, role = columns[place], text_of(form, "role")
