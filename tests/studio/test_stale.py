@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
+import re
+import shlex
+import shutil
+from io import StringIO
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from tclose import InputError
+from tclose import InputError, Policy, steps
 from tclose.studio import previews, work
 from tclose.studio.project import Project
+from tclose.studio.publication import publish
+from tclose.studio.worker import Worker
 
 from .client import Browser
 from .conftest import Running, wait_for
@@ -127,3 +136,74 @@ def test_the_table_is_read_again_where_it_changed(running: Running) -> None:
     assert "121 rows" in browser.page(f"/p/{KEY}/open")
     browser.post(f"/p/{KEY}/risk/judge")
     assert "there is no file" in wait_for(running, KEY)["error"].lower()
+
+
+def test_two_tabs_change_the_columns_that_they_show(running: Running) -> None:
+    browser, project = Browser(running), Project(running.home / ".tclose" / "studio" / KEY)
+    pages = {name: browser.page(f"/p/{KEY}/{name}") for name in ("sensitive", "columns")}
+    marks = {
+        name: re.findall(r'name="place" value="(\d)"><input type="hidden" name="column" value="(\w+)"', text)
+        for name, text in pages.items()
+    }
+    assert [len(found) for found in marks.values()] == [2, 6]
+    place, mark = marks["columns"][4]
+    browser.post(f"/p/{KEY}/columns/role", place=place, column=mark, role="drop")  # in another tab
+    assert list(project.settings["sensitive"]) == ["diagnosis"]
+    for place, mark in marks["sensitive"]:
+        browser.post(f"/p/{KEY}/sensitive/column", place=place, column=mark, t="0.31" if place == "1" else "0.01")
+    assert project.settings["sensitive"]["diagnosis"]["t"] == 0.31
+
+
+def test_warnings_of_a_job_are_shown(running: Running) -> None:
+    """The table's names repeat, and no person is chosen: k counts rows, which a steward must know."""
+    browser = Browser(running)
+    browser.post(f"/p/{KEY}/risk/judge")
+    assert wait_for(running, KEY)["state"] == "done"
+    assert "Identifier &#39;name&#39; repeats" in browser.page(f"/p/{KEY}/risk")
+    browser.post(f"/p/{KEY}/quasi/k", k="4")
+    assert "repeats" not in browser.page(f"/p/{KEY}/quasi")
+
+
+def test_the_published_command_outlives_its_candidate(finished_home: Path) -> None:
+    project = Project(finished_home / ".tclose" / "studio" / KEY)
+    words = shlex.split(project.result("published")["command"])
+    policy, record = (Path(words[words.index(name) + 1]).name for name in ("--policy", "--replay"))
+    shutil.rmtree(project.candidate(2))
+    assert project.new_candidate().name == "0003"
+    steps.anonymize(
+        project.table,
+        Policy.load(project.folder / policy),
+        out=project.folder / "again.csv",
+        replay=project.folder / record,
+    )
+    again, release = project.folder / "again.csv", project.folder / "release" / "release.csv"
+    assert again.read_bytes() == release.read_bytes()
+
+
+def test_a_candidate_of_another_table_is_neither_attacked_nor_published(finished_home: Path) -> None:
+    project = Project(finished_home / ".tclose" / "studio" / KEY)
+    project.table.write_text(project.table.read_text() + "New,10115,33,other,130,flu\n")
+    names = {"release": "release.xlsx", "certificate": "certificate.json", "report": "report.html"}
+    asked = {"report": False, "key": "", "valid_until": "", "profile": "", "columns": False, "names": names}
+    before = sorted((project.folder / "release").iterdir())
+    with pytest.raises(InputError, match="has changed since this candidate"):
+        work.attack(project.folder, silent, number=2)
+    with pytest.raises(InputError, match="has changed since this candidate"):
+        publish(project.folder, silent, number=2, asked=asked)
+    assert sorted((project.folder / "release").iterdir()) == before
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = ready(tmp_path / "p")
+    before = sorted(project.folder.rglob("*"))
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    answers = StringIO()
+    Worker(answers)._do({"job": 1, "kind": "look", "folder": str(project.folder), "given": {}})
+    assert json.loads(answers.getvalue().splitlines()[-1])["error"] == (
+        "A file of the studio cannot be read or written: No space left on device."
+    )
+    assert sorted(project.folder.rglob("*")) == before

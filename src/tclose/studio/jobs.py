@@ -45,6 +45,10 @@ class Job:
         """Say whether it failed with the settings and the table as they are; other ones may do."""
         return self.state == "failed" and self.fingerprint == fingerprint
 
+    def warns_of(self, fingerprint: str) -> bool:
+        """Say whether its warnings are about the settings and the table as they are."""
+        return self.state == "done" and self.fingerprint == fingerprint
+
     def to_dict(self) -> dict[str, Any]:
         """Return what a page is told."""
         told = {"job": self.number, "kind": self.kind, "share": self.share, "phase": self.phase}

@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tclose.policy.writing import as_toml
 from tclose.studio.catalogue import LANGUAGES, Texts
+from tclose.studio.settings import mark
 from tclose.studio.wording import sentence
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def environment() -> Environment:
     loader = PackageLoader("tclose.studio", "templates")
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.filters["sentence"] = sentence
+    made.filters["mark"] = mark
     made.filters["percent"] = lambda share: f"{100 * share:.1f} %"
     return made
 
@@ -71,6 +73,7 @@ def project_page(
         "left": project.left_to_do if project.position else [],
         "job": job if job is not None and job.running else None,
         "failed": job if job is not None and job.failed_for(project.fingerprint) else None,
+        "notes": job.notes if job is not None and job.warns_of(project.fingerprint) else [],
         "command": command(project),
         **given,
     }

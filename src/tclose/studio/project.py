@@ -14,6 +14,7 @@ import shutil
 import threading
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,14 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file that only its owner can read, whole or not at all."""
     data = content.encode() if isinstance(content, str) else content
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    try:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)  # where the disk is full, no part is left
 
 
 class Project:
@@ -174,14 +178,20 @@ class Project:
 
     def candidates(self) -> list[dict[str, Any]]:
         """Return the releases that were tried and are complete, the newest first."""
-        complete = sorted((self.folder / "candidates").glob("*/result.json"), reverse=True)
-        return [{**json.loads(about.read_text()), "number": int(about.parent.name)} for about in complete]
+        found = []
+        for about in sorted((self.folder / "candidates").glob("*/result.json"), reverse=True):
+            with suppress(FileNotFoundError):  # it is being deleted in another tab
+                found.append({**json.loads(about.read_text()), "number": int(about.parent.name)})
+        return found
 
     def new_candidate(self) -> Path:
-        """Make the folder of the next candidate."""
+        """Make the folder of the next candidate; the number of one that was deleted is never given again."""
         with self.lock:
-            numbers = [int(each.name) for each in (self.folder / "candidates").iterdir() if each.name.isdigit()]
-            folder = self.folder / "candidates" / f"{max(numbers, default=0) + 1:04d}"
+            made, last = self.folder / "candidates", self.folder / "candidates" / "last"
+            numbers = [int(each.name) for each in made.iterdir() if each.name.isdigit()]
+            numbers += [int(last.read_text())] if last.exists() else []
+            folder = made / f"{max(numbers, default=0) + 1:04d}"
+            write_whole(last, folder.name)
             folder.mkdir(mode=PRIVATE_FOLDER)
             return folder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 import shutil
@@ -39,7 +40,7 @@ def publish(
     place, fresh = project.candidate(number), unpublished(project)
     try:
         settings = _settings(project, place)
-        making = _making(place, fresh, settings, asked)
+        making = _making(project.table, place, fresh, settings, asked)
         out, certificate = fresh / asked["names"]["release"], fresh / asked["names"]["certificate"]
         published = steps.anonymize(
             project.table,
@@ -60,9 +61,26 @@ def publish(
         told["command"] = _command(project, place, settings, making, out.name, asked)
         put_published(project)
         project.keep("published", told)
+        _forget_others(project, told["command"])
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return {"candidate": number}
+
+
+def _forget_others(project: Project, command: str) -> None:
+    """Remove the records and policies of files that were published before."""
+    for path in project.folder.glob("published-*"):
+        if path.name not in command:
+            path.unlink()
+
+
+def check_table(table: Path, place: Path) -> None:
+    """Refuse a table that is not the one of a candidate any more."""
+    known = json.loads((place / RECORD).read_text())["table"]["sha256"]
+    if (found := steps.file_digest(table)) is None:
+        raise InputError(f"there is no file {table}")
+    if known not in (None, found):
+        raise InputError("the table has changed since this candidate was made: make a new one under Try")
 
 
 def in_words(verdict: steps.Verification) -> dict[str, Any]:
@@ -84,11 +102,14 @@ def _settings(project: Project, place: Path) -> dict[str, Any]:
     return {**settings, "context": context} if context else settings
 
 
-def _making(place: Path, fresh: Path, settings: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+def _making(
+    table: Path, place: Path, fresh: Path, settings: Mapping[str, Any], asked: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return how the release is made: repeated from its record, or, in another form, from the same seed."""
     recorded = asked["names"]["release"].endswith(".csv") and not asked["columns"]
     if recorded and "context" not in settings:
         return {"replay": place / RECORD}
+    check_table(table, place)
     record = json.loads((place / RECORD).read_text())
     made = {"method": record["method"], "options": record.get("options") or {}, "seed": record["seed"]}
     return {**made, "engine": record.get("engine", "memory"), "record": fresh / ".record"}
@@ -116,23 +137,21 @@ def _command(
     name: str,
     asked: Mapping[str, Any],
 ) -> str:
-    """Return the command that writes the same bytes, with the record and the policy that it needs."""
-    record, policy = place / RECORD, place / "policy.toml"
+    """Return the command that writes the same bytes, with a record and a policy that no other work replaces.
+
+    The candidate may be deleted. The policy lies beside the hierarchies that it may name.
+    """
+    made = Path(making["record"]) if "record" in making else place / RECORD
+    record = _kept(project, "published-record", ".json", made.read_text())
+    policy = _kept(project, "published-policy", ".toml", as_toml(dict(settings)))
     if "record" in making:
-        record, policy = place / "published-record.json", place / "published-policy.toml"
-        write_whole(record, Path(making["record"]).read_text())
-        write_whole(policy, as_toml(dict(settings)))
-        Path(making["record"]).unlink()
-    words = ["tclose", "anonymize", str(project.table), "--policy", str(_beside(project, policy)), "--replay"]
-    return shlex.join([*words, str(record), "--out", name, *(["--format", "columns"] if asked["columns"] else [])])
+        made.unlink()
+    words = ["tclose", "anonymize", str(project.table), "--policy", str(policy), "--replay", str(record)]
+    return shlex.join([*words, "--out", name, *(["--format", "columns"] if asked["columns"] else [])])
 
 
-def _beside(project: Project, policy: Path) -> Path:
-    """Return a policy that finds the hierarchies of the project; one that names files lies beside them."""
-    settings = read_settings(policy)
-    named = [own for role in ("quasi", "sensitive") for own in settings.get(role, {}).values()]
-    if not any(isinstance(own.get("hierarchy"), str) for own in named):
-        return policy
-    beside = project.folder / f"policy-{policy.parent.name}.toml"
-    write_whole(beside, policy.read_text())
-    return beside
+def _kept(project: Project, stem: str, suffix: str, text: str) -> Path:
+    """Write a file into the project under a name that tells its content."""
+    path = project.folder / f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:12]}{suffix}"
+    write_whole(path, text)
+    return path

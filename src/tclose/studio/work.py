@@ -195,6 +195,7 @@ def attack(folder: Path, progress: Progress, *, number: int) -> dict[str, Any]:
     """Attack a candidate."""
     project = Project(folder)
     place = project.candidate(number)
+    publication.check_table(project.table, place)
     found = steps.attack(place / RELEASE, original=project.table, policy=_policy_of(place, project), progress=progress)
     write_whole(place / "attack.json", json.dumps(found.to_dict()))
     return {"candidate": number}
@@ -210,6 +211,7 @@ def inside(folder: Path, progress: Progress, *, number: int, class_number: int) 
     told["limits"] = _limits(place, class_number, stretch(progress, 0.4, 0.6))
     known = place / "columns.json"
     if not known.exists():
+        publication.check_table(project.table, place)
         part = stretch(progress, 0.6, 1.0)
         changes = steps.column_changes(place / RELEASE, project.table, policy, progress=part)
         write_whole(known, json.dumps([each.to_dict() for each in changes]))

@@ -74,9 +74,14 @@ def upload(request: Request, form: FormData) -> Response:
     given = form.get("table")
     if not isinstance(given, UploadFile) or not given.filename:
         raise InputError("choose a file first")
+    studio: Studio = request.app.state.studio
     name = safe_name(given.filename, "table")
-    project = request.app.state.studio.home.new(name, name)
-    keep(given, project.folder / "source" / name)
+    project = studio.home.new(name, name)
+    try:
+        keep(given, project.folder / "source" / name)
+    except OSError:
+        studio.home.forget(project)
+        raise
     return RedirectResponse(f"/p/{project.key}/open", 303)
 
 

@@ -32,7 +32,7 @@ FORMATS = {"csv": "CSV", "xlsx": "Excel", "parquet": "Parquet", "dta": "Stata", 
 
 def show(request: Request, project: Project) -> Response:
     """Show what can be published, and what was; or hand files over."""
-    made = {file.name: file for file in (project.folder / "release").iterdir() if not file.name.startswith(".")}
+    made = {file.name: file for file in (project.folder / "release").glob("*") if not file.name.startswith(".")}
     if request.query_params.get("all") and made:
         return _all(project, made)
     if asked := request.query_params.get("file"):
