@@ -207,3 +207,15 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_part(tmp_path: Path, monkeypa
         "A file of the studio cannot be read or written: No space left on device."
     )
     assert sorted(project.folder.rglob("*")) == before
+
+
+def test_rows_of_one_person_do_not_hide_that_the_person_is_alone(tmp_path: Path) -> None:
+    project = Project.create(tmp_path / "p", name="t.csv", table="t.csv")
+    project.table.write_text("pid,age,ill\n" + "".join(f"{n // 3},{40 + n // 3},{'ab'[n % 2]}\n" for n in range(12)))
+    project.change({"identifiers": ["pid"], "k": 2, "quasi": {"age": {}}, "sensitive": {"ill": {"t": 0.5}}})
+    previews.preview(project.folder, silent)
+    assert project.result(previews.preview_name(project))["levels"][0]["alone"] == 0
+    project.change({**project.settings, "person": "pid"})
+    previews.preview(project.folder, silent)
+    found = project.result(previews.preview_name(project))["levels"][0]
+    assert (found["alone"], found["few"], found["rows"]) == (12, 12, 12)

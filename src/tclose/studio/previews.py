@@ -27,6 +27,8 @@ def quasi_policy(project: Project) -> Policy:
     """Return what the policy says about quasi-identifiers alone; the rest may still have to be chosen."""
     settings = project.settings
     asked: dict[str, Any] = {name: settings[name] for name in ("quasi", "missing", "source") if name in settings}
+    if "person" in settings:
+        asked |= {"identifiers": [settings["person"]], "person": settings["person"]}
     return Policy.from_dict({"k": max(settings.get("k", 2), 2), **asked}, folder=project.folder)
 
 
@@ -55,7 +57,7 @@ def values(folder: Path, progress: Progress, *, column: str) -> dict[str, Any]:
 
 def preview_name(project: Project) -> str:
     """Return the name of the result that counts combinations; it depends on the quasi-identifiers only."""
-    return f"preview-{_digest(project, [], 'quasi', 'k', 'missing', 'source')}"
+    return f"preview-{_digest(project, [], 'quasi', 'k', 'person', 'missing', 'source')}"
 
 
 def preview(folder: Path, progress: Progress) -> dict[str, Any]:

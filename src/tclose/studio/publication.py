@@ -61,7 +61,7 @@ def publish(
         told["command"] = _command(project, place, settings, making, out.name, asked)
         put_published(project)
         project.keep("published", told)
-        _forget_others(project, told["command"])
+        _forget_others(project, str(told["command"]))
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return {"candidate": number}
