@@ -18,6 +18,7 @@ from tclose import InputError, Policy, steps
 from tclose.studio import previews, work
 from tclose.studio.project import Project
 from tclose.studio.publication import publish
+from tclose.studio.recovery import put_published, unpublished
 from tclose.studio.worker import Worker
 
 from .client import Browser
@@ -166,7 +167,7 @@ def test_warnings_of_a_job_are_shown(running: Running) -> None:
 
 def test_the_published_command_outlives_its_candidate(finished_home: Path) -> None:
     project = Project(finished_home / ".tclose" / "studio" / KEY)
-    words = shlex.split(project.result("published")["command"])
+    words = shlex.split(project.published["command"])
     policy, record = (Path(words[words.index(name) + 1]).name for name in ("--policy", "--replay"))
     shutil.rmtree(project.candidate(2))
     assert project.new_candidate().name == "0003"
@@ -219,3 +220,12 @@ def test_rows_of_one_person_do_not_hide_that_the_person_is_alone(tmp_path: Path)
     previews.preview(project.folder, silent)
     found = project.result(previews.preview_name(project))["levels"][0]
     assert (found["alone"], found["few"], found["rows"]) == (12, 12, 12)
+
+
+def test_what_is_said_about_published_files_is_about_these(finished_home: Path) -> None:
+    """A kill right after the files took their place leaves no sentence about those of before."""
+    project = Project(finished_home / ".tclose" / "studio" / KEY)
+    assert project.published["candidate"] == 2
+    (unpublished(project) / "certificate.json").write_text("another one")
+    put_published(project)
+    assert project.published is None

@@ -168,6 +168,17 @@ class Project:
         except (OSError, ValueError):
             return None
 
+    @property
+    def published(self) -> Any:
+        """What is said about the published files; None where it is about others, as after a kill, or there are none."""
+        if (told := self.result("published")) is None:
+            return None
+        try:
+            found = hashlib.sha256((self.folder / "release" / told["certificate"]).read_bytes()).hexdigest()
+        except OSError:
+            return None
+        return told if found == told["sha256"] else None
+
     def keep(self, name: str, result: Any) -> None:
         """Keep a result."""
         write_whole(self.folder / "results" / f"{name}.json", json.dumps(result))

@@ -57,10 +57,15 @@ def publish(
         )
         judging = stretch(progress, MADE, VERIFIED)
         verdict = steps.verify(out, certificate, demands=_demands(asked), engine="auto", progress=judging)
-        told = {"candidate": number, "files": [path.name for path in published.files], "verified": in_words(verdict)}
+        told: dict[str, Any] = {
+            "candidate": number,
+            "files": [path.name for path in published.files],
+            "verified": in_words(verdict),
+        }
         told["command"] = _command(project, place, settings, making, out.name, asked)
-        put_published(project)
+        told |= {"certificate": certificate.name, "sha256": steps.file_digest(certificate)}
         project.keep("published", told)
+        put_published(project)
         _forget_others(project, str(told["command"]))
     finally:
         shutil.rmtree(fresh, ignore_errors=True)

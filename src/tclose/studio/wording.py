@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from tclose.errors import TcloseError
+
+SETTING = re.compile(r"\w+ = ")
 
 
 def sentence(text: str) -> str:
-    """Begin with a capital letter, and end with a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+    """Begin with a capital letter, unless a setting comes first (l = 2), and end with a full stop."""
+    first = text[:1] if SETTING.match(text) else text[:1].upper()
+    return first + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
 def sentence_of(error: TcloseError | OSError) -> str:

@@ -47,7 +47,7 @@ def show(request: Request, project: Project) -> Response:
     shown: dict[str, Any] = {"candidate": chosen(request, project), "files": sorted(made), "formats": FORMATS}
     shown |= {"profiles": PROFILES, "said": project.settings.get("context", {}), "keys": keys.names}
     shown["planned"] = files_of(_asked(keys, {"format": "csv", "report": "yes"}.get))
-    return project_page(request, project, "publish", **shown, published=project.result("published"))
+    return project_page(request, project, "publish", **shown, published=project.published)
 
 
 def plan(request: Request, project: Project) -> Response:
