@@ -122,3 +122,13 @@ def test_a_folder_with_other_files_becomes_no_project(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="small letters"):
         home.at(tmp_path / "Not This", table=tmp_path / "t.csv")
     assert not (tmp_path / "Not This").exists()
+
+
+def test_files_that_another_studio_is_publishing_stay(project: Project) -> None:
+    fresh = unpublished(project)
+    (fresh / "release.csv").write_text("new")
+    with held(fresh):
+        recover(project)
+        assert (fresh / "release.csv").exists()
+    recover(project)
+    assert not fresh.exists()

@@ -16,7 +16,7 @@ from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.policy.writing import as_toml
 from tclose.studio.project import Project, read_settings, write_whole
-from tclose.studio.recovery import put_published, unpublished
+from tclose.studio.recovery import held, put_published, unpublished
 from tclose.studio.wording import sentence
 from tclose.types import Progress, stretch
 
@@ -38,6 +38,14 @@ def publish(
     """Write a candidate's release, its certificate and a page, and verify them; the old ones stay until then."""
     project = Project(folder)
     place, fresh = project.candidate(number), unpublished(project)
+    with held(fresh):  # another studio that opens the project leaves it alone
+        _publish(project, place, fresh, progress, asked, passphrase)
+    return {"candidate": number}
+
+
+def _publish(
+    project: Project, place: Path, fresh: Path, progress: Progress, asked: Mapping[str, Any], passphrase: str
+) -> None:
     try:
         settings = _settings(project, place)
         making = _making(project.table, place, fresh, settings, asked)
@@ -58,7 +66,7 @@ def publish(
         judging = stretch(progress, MADE, VERIFIED)
         verdict = steps.verify(out, certificate, demands=_demands(asked), engine="auto", progress=judging)
         told: dict[str, Any] = {
-            "candidate": number,
+            "candidate": int(place.name),
             "files": [path.name for path in published.files],
             "verified": in_words(verdict),
         }
@@ -69,7 +77,6 @@ def publish(
         _forget_others(project, str(told["command"]))
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    return {"candidate": number}
 
 
 def _forget_others(project: Project, command: str) -> None:

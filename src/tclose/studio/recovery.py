@@ -23,8 +23,18 @@ NEW, OLD = "release.new", "release.old"
 def recover(project: Project) -> None:
     """Remove candidates that were never completed, and finish a change of settings that was cut off."""
     remove_incomplete(project)
-    put_published(project, complete=not (project.folder / "release").exists())
+    if not _being_published(project):
+        put_published(project, complete=not (project.folder / "release").exists())
     _settle(project)
+
+
+def _being_published(project: Project) -> bool:
+    """Say whether another studio is publishing."""
+    new = project.folder / NEW
+    if not new.exists():
+        return False
+    with held(new) as free:
+        return not free
 
 
 def unpublished(project: Project) -> Path:
