@@ -198,11 +198,11 @@ class Project:
     def new_candidate(self) -> Path:
         """Make the folder of the next candidate; the number of one that was deleted is never given again."""
         with self.lock:
-            made, last = self.folder / "candidates", self.folder / "candidates" / "last"
+            made = self.folder / "candidates"
             numbers = [int(each.name) for each in made.iterdir() if each.name.isdigit()]
-            numbers += [int(last.read_text())] if last.exists() else []
-            folder = made / f"{max(numbers, default=0) + 1:04d}"
-            write_whole(last, folder.name)
+            number = max([*numbers, self.result("last-candidate") or 0]) + 1
+            self.keep("last-candidate", number)
+            folder = made / f"{number:04d}"
             folder.mkdir(mode=PRIVATE_FOLDER)
             return folder
 
