@@ -47,7 +47,8 @@ class Visit:
         found = re.fullmatch(r"http://(127.0.0.1:(\d+))/\?token=(.+)", self.server.stdout.readline().strip())
         assert found is not None
         self.host, port, token = found.groups()
-        self.headers = {"Cookie": f"tclose-{port}={token}", "Origin": f"http://{self.host}"}
+        self.headers, self.root = {"Cookie": f"tclose-{port}={token}", "Origin": f"http://{self.host}"}, ""
+        self.root = re.findall(r"url=(/\w+)/", self.ask("GET", f"/?token={token}")[1])[0]
         self.headers["X-Form-Token"] = re.findall(r'X-Form-Token": "(\w+)', self.ask("GET", "/")[1])[0]
         self.key = ""
 
@@ -56,13 +57,15 @@ class Visit:
         kind = {"Content-Type": "application/x-www-form-urlencoded"}
         connection = http.client.HTTPConnection(self.host, timeout=600)
         begun = time.perf_counter()
-        connection.request(method, path, urlencode(form or {}), self.headers | (kind if method == "POST" else {}))
+        connection.request(
+            method, f"{self.root}{path}", urlencode(form or {}), self.headers | (kind if method == "POST" else {})
+        )
         answer = connection.getresponse()
         text = answer.read().decode()
         seconds = time.perf_counter() - begun
         assert answer.status < 400, (path, answer.status)
         connection.close()
-        return seconds, text, answer.headers.get("location", "")
+        return seconds, text, answer.headers.get("location", "").removeprefix(self.root)
 
     def post(self, action: str, **form: str) -> float:
         return self.ask("POST", f"/p/{self.key}/{action}", form)[0]

@@ -10,6 +10,7 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,17 @@ class Running:
     @property
     def origin(self) -> str:
         return self.address.partition("/?")[0]
+
+    @cached_property
+    def root(self) -> str:
+        """The folder of all pages, as the entrance binds its cookie to it."""
+        with urllib.request.urlopen(self.address, timeout=60) as entrance:
+            return str(entrance.headers["set-cookie"].partition("Path=")[2].partition(";")[0])
+
+    @property
+    def base(self) -> str:
+        """Where pages lie."""
+        return f"{self.origin}{self.root}"
 
     @property
     def port(self) -> int:
@@ -57,7 +69,7 @@ def start(home: Path, *arguments: str) -> Running:
 def wait_for(running: Running, project: str, *, seconds: float = 300) -> dict[str, Any]:
     """Wait until the job of a project has ended, and return what came of it."""
     cookie = {"Cookie": f"tclose-{running.port}={running.token}"}
-    request = urllib.request.Request(f"{running.origin}/p/{project}/events", headers=cookie)
+    request = urllib.request.Request(f"{running.base}/p/{project}/events", headers=cookie)
     with urllib.request.urlopen(request, timeout=seconds) as answer:
         for line in answer:
             if line.startswith(b"data: ") and (said := json.loads(line[6:]))["state"] != "running":

@@ -46,13 +46,13 @@ def test_axe_finds_nothing_serious(chromium: Any, done: Running, scheme: str, wi
     visitor = Visitor(context, done)
     found = {"start": findings(visitor.page)}
     for screen in SCREENS:
-        visitor.page.goto(f"{done.origin}/p/{KEY}/{screen}")
+        visitor.page.goto(f"{done.base}/p/{KEY}/{screen}")
         for part in visitor.page.locator("summary").all():
             part.click()
         found[screen] = findings(visitor.page)
         wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert visitor.page.evaluate(wide) <= 0, f"{screen} is wider than the window"
-    visitor.page.goto(f"{done.origin}/p/{KEY}/open?said=A+sentence.")
+    visitor.page.goto(f"{done.base}/p/{KEY}/open?said=A+sentence.")
     found["message"] = findings(visitor.page)
     context.close()
     assert {name: lines for name, lines in found.items() if lines} == {}
@@ -100,7 +100,7 @@ def test_everything_is_done_by_keyboard(chromium: Any, running: Running) -> None
     tab_to(page, visitor.button("Undo"))
     page.keyboard.press("Space")
     role.get_by_role("radio", name="Quasi-identifier", checked=True).wait_for()
-    page.goto(f"{running.origin}/p/{KEY}/try")
+    page.goto(f"{running.base}/p/{KEY}/try")
     tab_to(page, visitor.button("Make a release"))
     page.keyboard.press("Enter")
     cancel = visitor.button("Cancel")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -10,6 +11,10 @@ import pytest
 from tclose.measure.attack.registry import ATTACKS
 from tclose.studio import cures
 from tclose.studio.cures import Cure
+
+from .client import Browser
+from .conftest import Running
+from .finished import KEY
 
 SETTINGS = {"sensitive": {"pay": {}, "ill": {}}}
 
@@ -30,3 +35,19 @@ def test_every_attack_leads_to_a_setting_that_its_cure_names(attack: Any) -> Non
         assert re.search(rf"\b{cure.anchor.partition('-')[0]}\b", attack.cure)
     nobody = {**found, "release": {"rows": 0, "sentence": ""}}
     assert cures.of_attack(nobody, SETTINGS) == []
+
+
+def test_attacks_that_were_not_made_have_no_rows_and_no_cure(running: Running) -> None:
+    """Of a release whose persons have several rows, some attacks would say too little."""
+    place = running.home / ".tclose" / "studio" / KEY / "candidates" / "0002" / "attack.json"
+    found = json.loads(place.read_text())
+    found["attacks"][0]["release"] |= {"figure": None, "rows": 0, "sentence": "It was left out."}
+    found["attacks"][0]["cure"] = "l = 99, or less"
+    found["attacks"][1] |= {"cure": "l = 98, or less"}
+    found["attacks"][1]["release"] |= {"figure": 1, "rows": 5}
+    place.write_text(json.dumps(found))
+    text = Browser(running).page(f"/p/{KEY}/attack?candidate=2")
+    assert "<td>not made</td><td>It was left out.</td><td></td>" in text
+    assert text.index("l = 98, or less.") < text.index("not made")
+    assert text.rindex("<td>0</td>") < text.index("not made")
+    assert "l = 99" not in text

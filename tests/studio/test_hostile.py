@@ -72,7 +72,7 @@ def test_no_field_of_any_form_is_an_error_500(attacked: Running, value: str) -> 
 def test_more_than_was_announced_is_not_read(attacked: Running) -> None:
     port, browser = attacked.port, Browser(attacked)
     head = (
-        f"POST /upload HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {attacked.origin}\r\n"
+        f"POST {attacked.root}/upload HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {attacked.origin}\r\n"
         f"Cookie: tclose-{port}={attacked.token}\r\nContent-Length: 200\r\nX-Form-Token: {browser.form_token}\r\n"
         "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
         '--x\r\nContent-Disposition: form-data; name="table"; filename="liar.csv"\r\n\r\n'
@@ -149,7 +149,7 @@ def _make_hostile(project: Project) -> None:
 def _walk(visitor: Visitor, studio: Running) -> None:
     visitor.page.on("dialog", lambda dialog: visitor.wrong.append("a dialog"))
     for screen in SCREENS:
-        visitor.page.goto(f"{studio.origin}/p/{KEY}/{screen}?said={quote(SCRIPT)}")
+        visitor.page.goto(f"{studio.base}/p/{KEY}/{screen}?said={quote(SCRIPT)}")
         assert visitor.page.locator("img").count() == 0, screen
         assert visitor.page.get_by_role("status").first.inner_text() == SCRIPT
     assert visitor.wrong == []

@@ -60,9 +60,9 @@ def test_random_clicks_break_nothing(chromium: Any, running: Running, steps: int
     chance, studio, done = random.Random(SEED), running, list[str]()
     context = chromium.new_context(locale="en-US")
     visitor = Visitor(context, studio)
-    visitor.page.goto(f"{studio.origin}/p/{KEY}/open")
+    visitor.page.goto(f"{studio.base}/p/{KEY}/open")
     for _ in range(steps):
-        done.append(act(visitor.page, chance, f"{studio.origin}/p/{KEY}"))
+        done.append(act(visitor.page, chance, f"{studio.base}/p/{KEY}"))
         assert visitor.wrong == [], f"TCLOSE_MONKEY={SEED}: {visitor.wrong}, after {done[-5:]}"
     context.close()
     assert studio.process.poll() is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -35,5 +36,6 @@ def test_a_job_that_ends_while_a_page_is_told_about_it(tmp_path: Path, moment: s
             job.state = "done"
         return heard
 
-    heard = asyncio.run(asyncio.wait_for(listen(), 5))  # nobody says that it changed: it must be looked at
+    with ThreadPoolExecutor(1) as thread:  # this one may have Playwright's loop
+        heard = thread.submit(asyncio.run, asyncio.wait_for(listen(), 5)).result()  # nobody tells it of the change
     assert heard == ["data: running\n\n", "data: done\n\n"]

@@ -170,7 +170,7 @@ def test_an_upload_on_its_way_has_no_name(shared_studio: Running) -> None:
     """A second user of the machine cannot open it, and nothing is left of it when the browser goes away."""
     port, sent = shared_studio.port, 3 << 20
     head = (
-        f"POST /upload HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {shared_studio.origin}\r\n"
+        f"POST {shared_studio.root}/upload HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {shared_studio.origin}\r\n"
         f"Cookie: tclose-{port}={shared_studio.token}\r\nContent-Length: {2 * sent}\r\n"
         "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
         '--x\r\nContent-Disposition: form-data; name="table"; filename="secret.csv"\r\n\r\n'

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+import urllib.error
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +45,44 @@ def test_the_entrance_needs_the_token(browser: Browser) -> None:
     assert browser.ask("GET", "/?token=wrong", Cookie=None).status == 403
     answer = browser.ask("GET", f"/?token={browser.studio.token}", Cookie=None)
     assert answer.status == 200
-    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(answer.headers["set-cookie"].split("; "))
+    assert {"HttpOnly", "SameSite=Strict"} <= set(answer.headers["set-cookie"].split("; "))
+
+
+def test_other_servers_of_the_machine_do_not_see_the_cookie(chromium: Any, shared_studio: Running) -> None:
+    """A browser sends the cookies of 127.0.0.1 to all its ports, whoever listens there."""
+    seen = list[str]()
+
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers.get("Cookie", ""))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        context = chromium.new_context()
+        page = context.new_page()
+        page.goto(shared_studio.address)
+        page.get_by_role("heading", name="Which table has to leave the house?").wait_for()
+        asked = context.request.get(f"http://127.0.0.1:{other.server_port}/")  # with the cookies of the browser
+        other.shutdown()
+    context.close()
+    assert asked.status == 204
+    assert seen == [""]
+
+
+def test_the_pages_lie_in_a_folder_that_nobody_guesses(browser: Browser) -> None:
+    root = browser.studio.root
+    assert len(root) > 20
+    assert browser.studio.token not in root
+    for path in ("/", "/p/none/open", "/static/studio.css", f"/{'0' * 32}/"):
+        request = urllib.request.Request(f"{browser.studio.origin}{path}")
+        request.add_header("Cookie", f"tclose-{browser.studio.port}={browser.studio.token}")
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(request, timeout=60)
 
 
 def test_a_table_of_the_command_is_opened_and_opened_again(tmp_path: Path) -> None:
@@ -50,8 +92,9 @@ def test_a_table_of_the_command_is_opened_and_opened_again(tmp_path: Path) -> No
         studio = start(tmp_path / "home", str(tmp_path / "t.csv"))
         entrances.append(Browser(studio).ask("GET", f"/?token={studio.token}", Cookie=None).text)
         stop(studio)
-    assert "url=/p/t-" in entrances[0]
-    assert entrances[0] == entrances[1]
+    opened = [entrance.partition("/p/t-")[2].partition("'")[0] for entrance in entrances]
+    assert opened[0].endswith("/open")
+    assert opened[0] == opened[1]
 
 
 def test_every_answer_has_the_headers_that_protect_it(browser: Browser) -> None:

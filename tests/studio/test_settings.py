@@ -14,7 +14,7 @@ from tclose import InputError, Policy
 from tclose.policy.writing import as_toml
 from tclose.studio import work
 from tclose.studio.project import Project, drafted
-from tclose.studio.settings import ROLES, read, role_of, with_person, with_role, with_setting
+from tclose.studio.settings import ROLES, mark, place_of, read, role_of, with_person, with_role, with_setting
 from tclose.types import silent
 
 SETTINGS: dict[str, Any] = {
@@ -169,3 +169,13 @@ def test_another_sheet_has_other_columns_and_so_another_draft(tmp_path: Path) ->
     project.change({**project.settings, "k": k + 1})
     work.look(project.folder, silent)  # the same columns: what was decided stays
     assert project.settings["k"] == k + 1
+
+
+def test_a_form_changes_the_column_that_it_shows_or_nothing() -> None:
+    """Another tab may have given a column before it another role."""
+    assert place_of(["ldl", "diagnosis"], 1, mark("diagnosis")) == 1
+    assert place_of(["diagnosis"], 1, mark("diagnosis")) == 0
+    with pytest.raises(InputError, match="changed in another window"):
+        place_of(["diagnosis"], 0, mark("ldl"))
+    with pytest.raises(InputError, match="no such column"):
+        place_of(["diagnosis"], 1, "")

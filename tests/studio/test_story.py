@@ -71,7 +71,7 @@ def test_from_an_excel_file_to_a_verified_signed_release(visitor: Visitor, tmp_p
     visitor.go("Risk today")
     visitor.button("Judge the table").click()
     page.get_by_text("The table must not be published as it is.").wait_for()
-    page.get_by_text("have a combination of quasi-identifiers of their own").wait_for()
+    page.get_by_text("have a combination of quasi-identifiers that no other row").wait_for()
     page.get_by_role("button", name="Why does diagnosis fail?").click()
     visitor.heading("against the whole table: diagnosis").wait_for()
     visitor.go("Try")

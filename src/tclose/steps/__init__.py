@@ -24,6 +24,7 @@ from tclose.release.files import discard_unfinished
 from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound
 from tclose.release.naming import check_clock
 from tclose.release.publication import Demonstration, Publication
+from tclose.release.record_notes import file_digest
 from tclose.release.scenes import ANONYMIZER
 from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
@@ -132,6 +133,7 @@ __all__ = [
     "doctor",
     "endorsement",
     "explain",
+    "file_digest",
     "hierarchy_rows",
     "hierarchy_text",
     "init",

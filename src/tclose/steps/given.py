@@ -7,6 +7,7 @@ from typing import Any
 
 from tclose.errors import InputError
 from tclose.policy import Policy, SourceSettings
+from tclose.policy.source import source_settings
 from tclose.release.layouts.both import read_release
 from tclose.table import CodedTable, read
 from tclose.table.sources import checked, read_plain, read_table, told
@@ -38,12 +39,20 @@ def _columns(policy: Policy) -> set[str]:
     return {name for name, _ in policy.columns()} | (set() if weight is None else {weight})
 
 
-def as_drafted(table: Any, source: SourceSettings | None = None) -> tuple[Any, SourceSettings | None, tuple[str, ...]]:
-    """Return a table for a draft, how its file is written where that was detected, and what the steward must decide."""
+def as_drafted(
+    table: Any, source: SourceSettings | None = None, *, detect: bool = False
+) -> tuple[Any, SourceSettings | None, tuple[str, ...]]:
+    """Return a table for a draft, how its file is written where that was detected, and what the steward must decide.
+
+    With `detect`, what `source` does not say is detected.
+    """
     if not isinstance(table, str | Path):
         return table, None, ()
-    found = told(read_table(table, source=source))
-    return found.frame, source or found.found, found.questions
+    found = told(read_table(table, source=source, detect=detect))
+    if source is None or not detect:
+        return found.frame, source or found.found, found.questions
+    written = source_settings({**found.found.to_dict(), **source.to_dict()}, "source")
+    return found.frame, written, found.questions
 
 
 def as_release(release: Any, policy: Policy) -> Any:

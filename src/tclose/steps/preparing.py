@@ -36,13 +36,15 @@ def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> D
     return draft
 
 
-def look(table: Any, *, source: SourceSettings | None = None, progress: Progress = silent) -> TableLook:
+def look(
+    table: Any, *, source: SourceSettings | None = None, detect: bool = False, progress: Progress = silent
+) -> TableLook:
     """Show a table to its steward: the first rows as they are, and what each column holds and may be.
 
-    `source` says how the file is written; without it, that is detected.
+    `source` says how the file is written; without it, that is detected. With `detect`, it may say a part of it.
     """
     progress(0.0, "reading")
-    given, found, questions = as_drafted(table, source)
+    given, found, questions = as_drafted(table, source, detect=detect)
     progress(0.3, "looking at the columns")
     return look_at(to_polars(given), found, questions)
 

@@ -40,6 +40,7 @@ class Job:
     error: str = ""
     result: Any = None
     notes: list[str] = field(default_factory=list)
+    fingerprint: str = ""  # of the settings and the table for which it was started
     begun: float = field(default_factory=time.monotonic)
 
     @property
@@ -51,6 +52,14 @@ class Job:
     def seen(self) -> Seen:
         """How it looks now."""
         return Seen(self.share, self.phase, self.state)
+
+    def failed_for(self, fingerprint: str) -> bool:
+        """Say whether it failed with the settings and the table as they are; other ones may do."""
+        return self.state == "failed" and self.fingerprint == fingerprint
+
+    def warns_of(self, fingerprint: str) -> bool:
+        """Say whether its warnings are about the settings and the table as they are."""
+        return self.state == "done" and self.fingerprint == fingerprint
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a page is told."""

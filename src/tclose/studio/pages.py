@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tclose.policy.writing import as_toml
 from tclose.studio.catalogue import LANGUAGES, Texts
+from tclose.studio.settings import mark
 from tclose.studio.wording import sentence
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def environment() -> Environment:
     loader = PackageLoader("tclose.studio", "templates")
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.filters["sentence"] = sentence
+    made.filters["mark"] = mark
     return made
 
 
@@ -44,6 +46,7 @@ def page(request: Request, template: str, *, status: int = 200, **given: Any) ->
         "t": texts,
         "languages": LANGUAGES,
         "form_token": studio.keys.form,
+        "root": studio.keys.root,
         "screens": studio.screens,
         "project": None,
         "screen": None,
@@ -64,12 +67,13 @@ def project_page(
     shown = {
         "project": project,
         "screen": screen,
-        "look": project.result("look"),
+        "look": project.look,
         "settings": project.settings,
         "policy_text": as_toml(project.settings),
         "left": project.left_to_do if project.position else [],
         "job": job if job is not None and job.running else None,
-        "failed": job if job is not None and job.state == "failed" else None,
+        "failed": job if job is not None and job.failed_for(project.fingerprint) else None,
+        "notes": job.notes if job is not None and job.warns_of(project.fingerprint) else [],
         "command": command(project),
         **given,
     }

@@ -27,12 +27,21 @@ def quasi_policy(project: Project) -> Policy:
     """Return what the policy says about quasi-identifiers alone; the rest may still have to be chosen."""
     settings = project.settings
     asked: dict[str, Any] = {name: settings[name] for name in ("quasi", "missing", "source") if name in settings}
+    if "person" in settings:
+        asked |= {"identifiers": [settings["person"]], "person": settings["person"]}
     return Policy.from_dict({"k": max(settings.get("k", 2), 2), **asked}, folder=project.folder)
 
 
-def values_name(column: str) -> str:
+def values_name(project: Project, column: str) -> str:
     """Return the name of the result that holds a column's values."""
-    return f"values-{hashlib.sha256(column.encode()).hexdigest()[:16]}"
+    return f"values-{_digest(project, [column], 'missing', 'source')}"
+
+
+def _digest(project: Project, given: list[str], *names: str) -> str:
+    """Tell one table and some of its settings from others."""
+    settings = project.settings
+    said = [*given, project.table_state, *(settings.get(name) for name in names)]
+    return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:16]
 
 
 def values(folder: Path, progress: Progress, *, column: str) -> dict[str, Any]:
@@ -41,16 +50,14 @@ def values(folder: Path, progress: Progress, *, column: str) -> dict[str, Any]:
     settings = project.settings
     policy: dict[str, Any] = {name: settings[name] for name in ("missing", "source") if name in settings}
     policy |= {"k": 2, "quasi": [column]}
-    name = values_name(column)
+    name = values_name(project, column)
     project.keep(name, steps.column_values(project.table, policy, column, progress=progress))
     return {"result": name}
 
 
 def preview_name(project: Project) -> str:
     """Return the name of the result that counts combinations; it depends on the quasi-identifiers only."""
-    settings = project.settings
-    said = [settings.get(name) for name in ("quasi", "k", "missing", "source")]
-    return f"preview-{hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:16]}"
+    return f"preview-{_digest(project, [], 'quasi', 'k', 'person', 'missing', 'source')}"
 
 
 def preview(folder: Path, progress: Progress) -> dict[str, Any]:

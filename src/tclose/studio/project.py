@@ -14,6 +14,7 @@ import shutil
 import threading
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,14 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file that only its owner can read, whole or not at all."""
     data = content.encode() if isinstance(content, str) else content
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    try:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)  # where the disk is full, no part is left
 
 
 class Project:
@@ -79,6 +83,23 @@ class Project:
         return given if given.is_absolute() else self.folder / "source" / given.name
 
     @property
+    def table_state(self) -> list[int] | None:
+        """Tells one content of the table's file from another; None where there is no file."""
+        try:
+            found = self.table.stat()
+        except OSError:
+            return None
+        return [found.st_size, found.st_mtime_ns]
+
+    @property
+    def look(self) -> Any:
+        """What the table holds, if it was read as the settings say and has not changed since; otherwise None."""
+        found, state = self.result("look"), self.table_state
+        if found is None or found["source"] != self.settings.get("source", {}):
+            return None
+        return found if state is None or found["table_state"] == state else None
+
+    @property
     def settings(self) -> Settings:
         """The policy as it is now, shaped as its file is; it may still lack what has to be chosen."""
         return read_settings(self.folder / "policy.toml")
@@ -99,9 +120,9 @@ class Project:
 
     @property
     def fingerprint(self) -> str:
-        """Tells one state of the settings from another; what is said about a release changes none."""
+        """Tells one state of the settings and the table from another; what is said about a release changes none."""
         asked = {name: value for name, value in self.settings.items() if name != "context"}
-        return hashlib.sha256(as_toml(asked).encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{self.table_state}{as_toml(asked)}".encode()).hexdigest()[:16]
 
     def change(self, settings: Settings) -> None:
         """Take new settings, and remember those before."""
@@ -147,6 +168,17 @@ class Project:
         except (OSError, ValueError):
             return None
 
+    @property
+    def published(self) -> Any:
+        """What is said about the published files; None where it is about others, as after a kill, or there are none."""
+        if (told := self.result("published")) is None:
+            return None
+        try:
+            found = hashlib.sha256((self.folder / "release" / told["certificate"]).read_bytes()).hexdigest()
+        except OSError:
+            return None
+        return told if found == told["sha256"] else None
+
     def keep(self, name: str, result: Any) -> None:
         """Keep a result."""
         write_whole(self.folder / "results" / f"{name}.json", json.dumps(result))
@@ -157,14 +189,20 @@ class Project:
 
     def candidates(self) -> list[dict[str, Any]]:
         """Return the releases that were tried and are complete, the newest first."""
-        complete = sorted((self.folder / "candidates").glob("*/result.json"), reverse=True)
-        return [{**json.loads(about.read_text()), "number": int(about.parent.name)} for about in complete]
+        found = []
+        for about in sorted((self.folder / "candidates").glob("*/result.json"), reverse=True):
+            with suppress(FileNotFoundError):  # it is being deleted in another tab
+                found.append({**json.loads(about.read_text()), "number": int(about.parent.name)})
+        return found
 
     def new_candidate(self) -> Path:
-        """Make the folder of the next candidate."""
+        """Make the folder of the next candidate; the number of one that was deleted is never given again."""
         with self.lock:
-            numbers = [int(each.name) for each in (self.folder / "candidates").iterdir() if each.name.isdigit()]
-            folder = self.folder / "candidates" / f"{max(numbers, default=0) + 1:04d}"
+            made = self.folder / "candidates"
+            numbers = [int(each.name) for each in made.iterdir() if each.name.isdigit()]
+            number = max([*numbers, self.result("last-candidate") or 0]) + 1
+            self.keep("last-candidate", number)
+            folder = made / f"{number:04d}"
             folder.mkdir(mode=PRIVATE_FOLDER)
             return folder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 import shutil
@@ -16,7 +17,7 @@ from tclose.policy import Policy
 from tclose.policy.writing import as_toml
 from tclose.studio import findings
 from tclose.studio.project import Project, read_settings, write_whole
-from tclose.studio.recovery import put_published, unpublished
+from tclose.studio.recovery import held, put_published, unpublished
 from tclose.types import Progress, stretch
 
 RECORD, MADE, VERIFIED = "record.json", 0.85, 0.99
@@ -37,9 +38,17 @@ def publish(
     """Write a candidate's release, its certificate and a page, and verify them; the old ones stay until then."""
     project = Project(folder)
     place, fresh = project.candidate(number), unpublished(project)
+    with held(fresh):  # another studio that opens the project leaves it alone
+        _publish(project, place, fresh, progress, asked, passphrase)
+    return {"candidate": number}
+
+
+def _publish(
+    project: Project, place: Path, fresh: Path, progress: Progress, asked: Mapping[str, Any], passphrase: str
+) -> None:
     try:
         settings = _settings(project, place)
-        making = _making(place, fresh, settings, asked)
+        making = _making(project.table, place, fresh, settings, asked)
         out, certificate = fresh / asked["names"]["release"], fresh / asked["names"]["certificate"]
         published = steps.anonymize(
             project.table,
@@ -56,17 +65,34 @@ def publish(
         )
         judging = stretch(progress, MADE, VERIFIED)
         verdict = steps.verify(out, certificate, demands=_demands(asked), engine="auto", progress=judging)
-        told = {
-            "candidate": number,
+        told: dict[str, Any] = {
+            "candidate": int(place.name),
             "files": [path.name for path in published.files],
             "verified": findings.verification(verdict),
         }
         told["command"] = _command(project, place, settings, making, out.name, asked)
-        put_published(project)
+        told |= {"certificate": certificate.name, "sha256": steps.file_digest(certificate)}
         project.keep("published", told)
+        put_published(project)
+        _forget_others(project, str(told["command"]))
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    return {"candidate": number}
+
+
+def _forget_others(project: Project, command: str) -> None:
+    """Remove the records and policies of files that were published before."""
+    for path in project.folder.glob("published-*"):
+        if path.name not in command:
+            path.unlink()
+
+
+def check_table(table: Path, place: Path) -> None:
+    """Refuse a table that is not the one of a candidate any more."""
+    known = json.loads((place / RECORD).read_text())["table"]["sha256"]
+    if (found := steps.file_digest(table)) is None:
+        raise InputError(f"there is no file {table}")
+    if known not in (None, found):
+        raise InputError("the table has changed since this candidate was made: make a new one under Try")
 
 
 def _demands(asked: Mapping[str, Any]) -> steps.Demands:
@@ -82,11 +108,14 @@ def _settings(project: Project, place: Path) -> dict[str, Any]:
     return {**settings, "context": context} if context else settings
 
 
-def _making(place: Path, fresh: Path, settings: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+def _making(
+    table: Path, place: Path, fresh: Path, settings: Mapping[str, Any], asked: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return how the release is made: repeated from its record, or, in another form, from the same seed."""
     recorded = asked["names"]["release"].endswith(".csv") and not asked["columns"]
     if recorded and "context" not in settings:
         return {"replay": place / RECORD}
+    check_table(table, place)
     record = json.loads((place / RECORD).read_text())
     made = {"method": record["method"], "options": record.get("options") or {}, "seed": record["seed"]}
     return {**made, "engine": record.get("engine", "memory"), "record": fresh / ".record"}
@@ -114,23 +143,21 @@ def _command(
     name: str,
     asked: Mapping[str, Any],
 ) -> str:
-    """Return the command that writes the same bytes, with the record and the policy that it needs."""
-    record, policy = place / RECORD, place / "policy.toml"
+    """Return the command that writes the same bytes, with a record and a policy that no other work replaces.
+
+    The candidate may be deleted. The policy lies beside the hierarchies that it may name.
+    """
+    made = Path(making["record"]) if "record" in making else place / RECORD
+    record = _kept(project, "published-record", ".json", made.read_text())
+    policy = _kept(project, "published-policy", ".toml", as_toml(dict(settings)))
     if "record" in making:
-        record, policy = place / "published-record.json", place / "published-policy.toml"
-        write_whole(record, Path(making["record"]).read_text())
-        write_whole(policy, as_toml(dict(settings)))
-        Path(making["record"]).unlink()
-    words = ["tclose", "anonymize", str(project.table), "--policy", str(_beside(project, policy)), "--replay"]
-    return shlex.join([*words, str(record), "--out", name, *(["--format", "columns"] if asked["columns"] else [])])
+        made.unlink()
+    words = ["tclose", "anonymize", str(project.table), "--policy", str(policy), "--replay", str(record)]
+    return shlex.join([*words, "--out", name, *(["--format", "columns"] if asked["columns"] else [])])
 
 
-def _beside(project: Project, policy: Path) -> Path:
-    """Return a policy that finds the hierarchies of the project; one that names files lies beside them."""
-    settings = read_settings(policy)
-    named = [own for role in ("quasi", "sensitive") for own in settings.get(role, {}).values()]
-    if not any(isinstance(own.get("hierarchy"), str) for own in named):
-        return policy
-    beside = project.folder / f"policy-{policy.parent.name}.toml"
-    write_whole(beside, policy.read_text())
-    return beside
+def _kept(project: Project, stem: str, suffix: str, text: str) -> Path:
+    """Write a file into the project under a name that tells its content."""
+    path = project.folder / f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:12]}{suffix}"
+    write_whole(path, text)
+    return path

@@ -17,14 +17,24 @@ try:
 except ImportError:  # no lock on this system: folders are then taken as left behind only when a project is opened
     fcntl = None
 
-NEW = "release.new"
+NEW, OLD = "release.new", "release.old"
 
 
 def recover(project: Project) -> None:
     """Remove candidates that were never completed, and finish a change of settings that was cut off."""
     remove_incomplete(project)
-    put_published(project, complete=not (project.folder / "release").exists())
+    if not _being_published(project):
+        put_published(project, complete=not (project.folder / "release").exists())
     _settle(project)
+
+
+def _being_published(project: Project) -> bool:
+    """Say whether another studio is publishing."""
+    new = project.folder / NEW
+    if not new.exists():
+        return False
+    with held(new) as free:
+        return not free
 
 
 def unpublished(project: Project) -> Path:
@@ -37,11 +47,14 @@ def unpublished(project: Project) -> Path:
 
 def put_published(project: Project, *, complete: bool = True) -> None:
     """Let complete files take the place of those that were published before; incomplete ones are removed."""
-    new, made = project.folder / NEW, project.folder / "release"
+    new, made, old = (project.folder / name for name in (NEW, "release", OLD))
     if complete and new.exists():
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+        if made.exists():
+            made.rename(old)
         new.rename(made)
-    shutil.rmtree(new, ignore_errors=True)
+    for folder in (new, old):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_incomplete(project: Project) -> None:

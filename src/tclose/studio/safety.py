@@ -2,6 +2,8 @@
 
 Every request passes here before anything else looks at it. Pages of other sites fail by the Host header (DNS
 rebinding), by the Origin header, by the cookie, which is never sent from elsewhere, and by the token in every form.
+A browser sends the cookies of 127.0.0.1 to every port, so other servers on this machine would see ours: it is bound to
+a folder that only the studio's pages know.
 """
 
 from __future__ import annotations
@@ -33,9 +35,9 @@ HEADERS = {
 }
 ENTRANCE = (
     "<!doctype html><html lang=en><head><meta charset=utf-8><title>tclose studio</title>"
-    "<link rel=icon href=/static/icon.svg>"
-    "<meta http-equiv=refresh content='0;url={first}'></head>"
-    "<body><p><a href='{first}'>Open the studio</a></p></body></html>"
+    "<link rel=icon href={root}/static/icon.svg>"
+    "<meta http-equiv=refresh content='0;url={root}{first}'></head>"
+    "<body><p><a href='{root}{first}'>Open the studio</a></p></body></html>"
 )
 
 
@@ -45,7 +47,12 @@ class Keys:
     def __init__(self, port: int) -> None:
         self.port, self.token = port, secrets.token_urlsafe(32)
         self.first = "/"  # the page that the printed address leads to
-        self.form = hmac.new(self.token.encode(), b"form", hashlib.sha256).hexdigest()
+        self.form = self._derived(b"form")
+        self.root = f"/{self._derived(b'root')[:32]}"  # the folder of all pages, to which the cookie is bound
+
+    def _derived(self, purpose: bytes) -> str:
+        """Return a secret that tells nothing about the token."""
+        return hmac.new(self.token.encode(), purpose, hashlib.sha256).hexdigest()
 
     @property
     def cookie(self) -> str:
@@ -74,22 +81,17 @@ class Guard:
         if scope["type"] == "lifespan":
             await self.application(scope, receive, send)
             return
-        guarded = _with_headers(send)
+        guarded = _with_headers(send, self.keys.root)
         if scope["type"] != "http":
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if (why := self._refusal(scope, headers)) is not None:
             await _answer(guarded, 403, why)
         elif self._enters(scope):
-            cookie = f"{self.keys.cookie}={self.keys.token}; Path=/; HttpOnly; SameSite=Strict"
-            await _answer(
-                guarded,
-                200,
-                ENTRANCE.format(first=self.keys.first),
-                "text/html; charset=utf-8",
-                (("set-cookie", cookie),),
-            )
-        elif not self._known(headers):
+            cookie = f"{self.keys.cookie}={self.keys.token}; Path={self.keys.root}; HttpOnly; SameSite=Strict"
+            entrance = ENTRANCE.format(root=self.keys.root, first=self.keys.first)
+            await _answer(guarded, 200, entrance, "text/html; charset=utf-8", (("set-cookie", cookie),))
+        elif not (scope["path"].startswith(f"{self.keys.root}/") and self._known(headers)):
             await _answer(guarded, 403, "Open the studio with the address that it printed when it started.")
         else:
             await self._limited(scope, headers, receive, guarded)
@@ -118,17 +120,24 @@ class Guard:
 
     async def _limited(self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send) -> None:
         """Hand a request on, as long as it is not too large."""
-        limit = MOST_UPLOADED if self.uploads(scope["path"]) else MOST_SENT
+        limit = MOST_UPLOADED if self.uploads(scope["path"].removeprefix(self.keys.root)) else MOST_SENT
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()) or int(length) > limit or "transfer-encoding" in headers:
             await _answer(send, 413, "This is too large.")
             return
-        await self.application(scope, receive, send)  # the server hands over no more than the announced length
+        below = {**scope, "root_path": self.keys.root}
+        await self.application(below, receive, send)  # the server hands over no more than the announced length
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, root: str) -> Send:
+    def placed(name: bytes, value: bytes) -> bytes:
+        """Let a page that leads elsewhere lead to a page below the root."""
+        leads = name.lower() == b"location" and not value.startswith(f"{root}/".encode())
+        return root.encode() + value if leads else value
+
     async def guarded(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
+            message["headers"] = [(name, placed(name, value)) for name, value in message["headers"]]
             given = {name.lower() for name, _ in message["headers"]}
             added = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in given]
             message["headers"] = [*message["headers"], *added]

@@ -34,7 +34,7 @@ from tclose.studio.project import Project
 from tclose.studio.safety import Guard, Keys
 from tclose.studio.screens import SCREENS, opening, verifying
 from tclose.studio.screens.base import Screen, Show
-from tclose.studio.wording import sentence
+from tclose.studio.wording import sentence_of
 
 UPLOAD = "/upload"
 LOCAL = "127.0.0.1"
@@ -87,8 +87,8 @@ def guarded(show: Callable[[Request], Any]) -> Handler:
     async def shown(request: Request) -> Response:
         try:
             found = await run_in_threadpool(show, request)
-        except TcloseError as error:
-            return page(request, "mistake.html", status=404, sentence=sentence(error.sentence))
+        except (TcloseError, OSError) as error:
+            return page(request, "mistake.html", status=404, sentence=sentence_of(error))
         answer: Response = found
         return answer
 
@@ -107,11 +107,11 @@ def changing(change: Callable[[Request, Any], Any]) -> Handler:
             return page(request, "mistake.html", status=403, sentence="This form is not the studio's own.")
         try:
             answer: Response = await run_in_threadpool(change, request, form)
-        except TcloseError as error:
+        except (TcloseError, OSError) as error:
             screen = request.path_params.get("screen")
             if screen is None or "project" not in request.path_params:
-                return RedirectResponse(f"/?{urlencode({'said': sentence(error.sentence)})}", 303)
-            return back(request, screen, said=sentence(error.sentence))
+                return RedirectResponse(f"/?{urlencode({'said': sentence_of(error)})}", 303)
+            return back(request, screen, said=sentence_of(error))
         finally:
             await form.close()
         return answer
@@ -236,7 +236,10 @@ def serve(
     os.umask(0o077)  # everything that is written is the user's own
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((LOCAL, port))
+        try:
+            listening.bind((LOCAL, port))
+        except OSError:
+            raise InputError(f"port {port} cannot be used: name another one, or leave out --port") from None
         studio = Studio(Home(), Jobs(), Keys(listening.getsockname()[1]), environment())
         entrance = studio.keys.address
         if (opened := _opened(studio, table, project)) is not None:

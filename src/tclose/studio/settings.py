@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -16,6 +17,21 @@ LEVELS = {"t", "entropy_l", "alpha", "beta", "enhanced_beta", "delta", "kl", "av
 NUMBERS = {*LEVELS, "step", "top", "bottom", "weight"}
 WHOLE = {"l", "n", "k"}
 BINS = ("width", "quantiles", "edges")
+
+
+def mark(column: str) -> str:
+    """Return what a form carries to say which column it is about: names may hold what forms change, as line ends."""
+    return hashlib.sha256(column.encode(errors="replace")).hexdigest()[:16]
+
+
+def place_of(columns: Sequence[str], place: int | None, marked: str) -> int:
+    """Return the place of the column that a form is about; another tab may have moved it or given it another role."""
+    if place is None or (place >= len(columns) and not marked):
+        raise InputError("there is no such column")
+    marks = [mark(column) for column in columns] if marked else []
+    if marked and marked not in marks:
+        raise InputError("this column was changed in another window: this is how it is now")
+    return marks.index(marked) if marked else place
 
 
 def role_of(settings: Mapping[str, Any], column: str) -> str:

@@ -29,23 +29,42 @@ RELEASE, CERTIFICATE, RECORD = "release.csv", "certificate.json", "record.json"
 CHANGES, CLASSES = "before-after.json", "classes.json"  # of a candidate, made when it is first looked at
 
 
-def look(folder: Path, progress: Progress) -> dict[str, Any]:
-    """Look at the table, and begin a policy where there is none."""
+def look(folder: Path, progress: Progress, *, written: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Look at the table, and begin a policy where there is none.
+
+    `written` is what the steward now says about the file; the rest is detected. Nothing changes if it cannot be read.
+    """
     project = Project(folder)
-    said = project.settings.get("source")
+    said = project.settings.get("source") if written is None else written or None
     source = None if said is None else source_settings(said, "source")
-    project.keep("sheets", steps.sheets_of(project.table))
-    found = steps.look(project.table, source=source, progress=progress).to_dict()
-    project.keep("look", found)
-    columns = {column["name"] for column in found["columns"]}
-    if not (named := _named(project.settings)) or not named <= columns:  # another sheet, another separator
-        project.change({**drafted(found), **({} if said is None else {"source": said})})
+    project.keep("sheets", sheets := steps.sheets_of(project.table))
+    if len(sheets) > 1 and (source is None or source.sheet is None):
+        raise InputError(f"the workbook has {len(sheets)} sheets: choose one of them below")
+    state, before = project.table_state, project.result("look")
+    detect = written is not None
+    found = steps.look(project.table, source=source, detect=detect, progress=progress).to_dict()
+    project.keep("look", {**found, "table_state": state})
+    project.change(_fitting(project.settings, found, None if before is None else drafted(before)))
     return {"rows": found["rows"]}
 
 
-def _named(settings: Mapping[str, Any]) -> set[str]:
-    """Return the columns to which settings give a role."""
-    return {str(column) for role in ROLE_KEYS for column in settings.get(role, ())}
+def _fitting(settings: Mapping[str, Any], found: Mapping[str, Any], draft: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the settings for a table that was read again; they begin anew where nothing was decided, or nothing fits.
+
+    `draft` is what was proposed for the table as it was read before.
+    """
+    named = {str(column) for role in ROLE_KEYS for column in settings.get(role, ())}
+    columns = [column["name"] for column in found["columns"]]  # others come with another sheet or separator
+    untouched = draft is not None and _without_source(settings) == _without_source(draft)
+    if untouched or not named or not named <= set(columns):
+        return drafted(found)
+    source = {"source": dict(found["source"])} if found["source"] else {}
+    others = {} if named == set(columns) else {"others": "drop"}
+    return {**_without_source(settings), **others, **source}
+
+
+def _without_source(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "source"}
 
 
 def check(folder: Path, progress: Progress) -> dict[str, Any]:
@@ -165,6 +184,7 @@ def attack(folder: Path, progress: Progress, *, number: int) -> dict[str, Any]:
     """Attack a candidate."""
     project = Project(folder)
     place = project.candidate(number)
+    publication.check_table(project.table, place)
     found = steps.attack(place / RELEASE, original=project.table, policy=_policy_of(place, project), progress=progress)
     write_whole(place / "attack.json", json.dumps(found.to_dict()))
     return {"candidate": number}
@@ -180,6 +200,7 @@ def inside(folder: Path, progress: Progress, *, number: int, class_number: int) 
     told["limits"] = _limits(place, class_number, stretch(progress, 0.2, 0.3))
     told["reasons"] = _reasons(project, policy, place, class_number, stretch(progress, 0.3, 0.4))
     if not (place / CHANGES).exists():
+        publication.check_table(project.table, place)
         part = stretch(progress, 0.4, 0.7)
         changes = steps.column_changes(place / RELEASE, project.table, policy, progress=part)
         write_whole(place / CHANGES, json.dumps([each.to_dict() for each in changes]))

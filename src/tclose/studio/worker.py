@@ -15,7 +15,7 @@ from queue import Queue
 from typing import Any, TextIO
 
 from tclose.errors import Cancelled, TcloseError
-from tclose.studio.wording import sentence
+from tclose.studio.wording import sentence_of
 from tclose.studio.work import WORK
 
 FEWEST_BETWEEN = 0.005  # of the work; less is not worth a line
@@ -64,8 +64,8 @@ class Worker:
             self._say(job=number, state="done", result=result, notes=notes)
         except Cancelled:
             self._say(job=number, state="cancelled")
-        except TcloseError as error:
-            self._say(job=number, state="failed", error=sentence(error.sentence))
+        except (TcloseError, OSError) as error:
+            self._say(job=number, state="failed", error=sentence_of(error))
         except MemoryError:
             self._say(job=number, state="failed", error="There is not enough memory for this.")
         except Exception as error:  # its message could quote a cell

@@ -11,6 +11,7 @@ import polars as pl
 
 from tclose.policy import Policy
 from tclose.table.classes import classes_of
+from tclose.table.coded import persons_of
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn, read_quasi
 from tclose.types import Ints
 
@@ -21,8 +22,8 @@ class Combinations:
 
     level: int  # 0: as step, top and bottom leave the values
     combinations: int
-    alone: int  # rows with a combination of their own
-    few: int  # rows in combinations of fewer than k rows
+    alone: int  # rows with a combination that no other row has; no other person, where the policy tells persons apart
+    few: int  # rows in combinations of fewer than k rows, or persons
     rows: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -42,14 +43,24 @@ def combinations_by_level(
         beat(place / len(policy.quasi))
         columns.append(read_quasi(frame[name], spec, policy.missing))
     height = max((column.hierarchy.height for column in columns if isinstance(column, LabelColumn)), default=0)
-    return [_counted(columns, level, policy.k) for level in range(height + 1)]
+    persons = None if policy.person is None else persons_of(frame[policy.person], policy)
+    return [_counted(columns, level, policy.k, persons) for level in range(height + 1)]
 
 
-def _counted(columns: list[QuasiColumn], level: int, k: int) -> Combinations:
+def _counted(columns: list[QuasiColumn], level: int, k: int, persons: Ints | None) -> Combinations:
     codes = pl.DataFrame({str(place): _codes(column, level) for place, column in enumerate(columns)})
-    sizes = np.diff(classes_of(codes).starts, append=codes.height)
-    few = int(sizes[sizes < k].sum())
-    return Combinations(level, len(sizes), int(np.count_nonzero(sizes == 1)), few, codes.height)
+    found = classes_of(codes)
+    sizes = np.diff(found.starts, append=codes.height)
+    members = sizes if persons is None else _persons(found.labels_by_row(), persons, len(sizes))
+    alone, few = (int(sizes[small].sum()) for small in (members == 1, members < k))
+    return Combinations(level, len(sizes), alone, few, codes.height)
+
+
+def _persons(classes: Ints, persons: Ints, count: int) -> Ints:
+    """Return how many persons each class has."""
+    width = int(persons.max(initial=0)) + 1
+    pairs = np.unique(classes * width + persons)
+    return np.bincount(pairs // width, minlength=count)
 
 
 def _codes(column: QuasiColumn, level: int) -> Ints:

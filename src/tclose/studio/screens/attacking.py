@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.datastructures import FormData
@@ -22,13 +23,18 @@ def show(request: Request, project: Project) -> Response:
         return back(request, "open")
     candidate = chosen(request, project)
     found = None if candidate is None else kept(project.candidate(candidate["number"]), "attack")
-    attacks = [] if found is None else sorted(found["attacks"], key=lambda each: -each["release"]["rows"])
+    attacks = [] if found is None else sorted(found["attacks"], key=_least_learnt)
     settings, exposed = project.settings, [] if candidate is None else candidate["exposed"]
     shown: dict[str, Any] = {
         "exposed": [(each, cures.of_exposure(each, settings)) for each in exposed],
         "attacks": [(each, cures.of_attack(each, settings)) for each in attacks],
     }
     return project_page(request, project, "attack", candidate=candidate, found=found, **shown)
+
+
+def _least_learnt(attack: Mapping[str, Any]) -> tuple[bool, int]:
+    """Return what attacks are sorted by: those that were not made come last."""
+    return attack["release"]["figure"] is None, -attack["release"]["rows"]
 
 
 def attack(request: Request, project: Project, form: FormData) -> Response:

@@ -45,5 +45,7 @@ def count_of(text: str) -> int | None:
 
 def start(request: Request, project: Project, kind: str, **given: Any) -> Job:
     """Start a job of a project."""
+    fingerprint = project.fingerprint
     job: Job = request.app.state.studio.jobs.start(project.folder, kind, **given)
+    job.fingerprint = fingerprint
     return job

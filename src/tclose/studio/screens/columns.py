@@ -6,16 +6,15 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tclose.errors import InputError
 from tclose.studio.pages import back, project_page
 from tclose.studio.project import Project
 from tclose.studio.screens.base import Screen, text_of, whole_of
-from tclose.studio.settings import ROLES, role_of, with_person, with_role
+from tclose.studio.settings import ROLES, place_of, role_of, with_person, with_role
 
 
 def show(request: Request, project: Project) -> Response:
     """Show every column with its role."""
-    look, settings = project.result("look"), project.settings
+    look, settings = project.look, project.settings
     if look is None:
         return back(request, "open")
     roles = {column["name"]: role_of(settings, column["name"]) for column in look["columns"]}
@@ -24,10 +23,9 @@ def show(request: Request, project: Project) -> Response:
 
 def set_role(request: Request, project: Project, form: FormData) -> Response:
     """Give a column another role."""
-    place = whole_of(form, "place")
-    columns = (project.result("look") or {"columns": []})["columns"]
-    if place is None or place >= len(columns):
-        raise InputError("there is no such column")
+    columns = (project.look or {"columns": []})["columns"]
+    names = [column["name"] for column in columns]
+    place = place_of(names, whole_of(form, "place"), text_of(form, "column"))
     column, role = columns[place], text_of(form, "role")
     proposed = column["settings"] if column["role"] == role else {}
     with project.lock:

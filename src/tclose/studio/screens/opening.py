@@ -13,7 +13,7 @@ from tclose.errors import InputError
 from tclose.policy.source import DATES, source_settings
 from tclose.studio.catalogue import LANGUAGES
 from tclose.studio.home import named_file
-from tclose.studio.pages import LANGUAGE, back, page, project_page
+from tclose.studio.pages import LANGUAGE, QUIET, back, page, project_page
 from tclose.studio.project import Project
 from tclose.studio.screens.base import Screen, start, text_of
 from tclose.studio.uploads import keep, safe_name
@@ -43,8 +43,10 @@ def show_start(request: Request) -> Response:
 def show(request: Request, project: Project) -> Response:
     """Show the table's first rows; where nobody has looked at it yet, look."""
     process = request.app.state.studio.jobs.of(project.folder)
-    tried = process.current is not None and process.current.kind == "look"
-    if project.result("look") is None and not tried:
+    job = process.current
+    waits = job is not None and job.running and job.kind not in QUIET  # a release that is being made goes on
+    tried = job is not None and job.kind == "look" and job.failed_for(project.fingerprint)
+    if project.look is None and not tried and not waits:
         start(request, project, "look")
     said = {**project.settings.get("source", {})}
     names = {mark: name for name, mark in MARKS.items()}
@@ -72,9 +74,14 @@ def upload(request: Request, form: FormData) -> Response:
     given = form.get("table")
     if not isinstance(given, UploadFile) or not given.filename:
         raise InputError("choose a file first")
+    studio: Studio = request.app.state.studio
     name = safe_name(given.filename, "table")
-    project = request.app.state.studio.home.new(name, name)
-    keep(given, project.folder / "source" / name)
+    project = studio.home.new(name, name)
+    try:
+        keep(given, project.folder / "source" / name)
+    except OSError:
+        studio.home.forget(project)
+        raise
     return RedirectResponse(f"/p/{project.key}/open", 303)
 
 
@@ -110,15 +117,12 @@ def look_again(request: Request, project: Project, form: FormData) -> Response:
 
 
 def set_source(request: Request, project: Project, form: FormData) -> Response:
-    """Say how the file is written, and read it so."""
+    """Say how the file is written, and read it so; what is not said is detected."""
     said = {name: text_of(form, name) for name in SOURCE_KEYS if text_of(form, name)}
     marks = {"separator": MARKS, "thousands": MARKS}
     source = {name: marks.get(name, {}).get(value, value) for name, value in said.items()}
     source_settings(source, "source")  # a mistake is said at once
-    with project.lock:
-        others = {name: value for name, value in project.settings.items() if name != "source"}
-        project.change({**others, **({"source": source} if source else {})})
-    start(request, project, "look")
+    start(request, project, "look", written=source)
     return back(request, "open")
 
 

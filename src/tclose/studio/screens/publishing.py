@@ -32,7 +32,7 @@ FORMATS = {"csv": "CSV", "xlsx": "Excel", "parquet": "Parquet", "dta": "Stata", 
 
 def show(request: Request, project: Project) -> Response:
     """Show what can be published, and what was; or hand files over."""
-    made = {file.name: file for file in (project.folder / "release").iterdir() if not file.name.startswith(".")}
+    made = {file.name: file for file in (project.folder / "release").glob("*") if not file.name.startswith(".")}
     if request.query_params.get("all") and made:
         return _all(project, made)
     if asked := request.query_params.get("file"):
@@ -47,7 +47,7 @@ def show(request: Request, project: Project) -> Response:
     shown: dict[str, Any] = {"candidate": chosen(request, project), "files": sorted(made), "formats": FORMATS}
     shown |= {"profiles": PROFILES, "said": project.settings.get("context", {}), "keys": keys.names}
     shown["planned"] = files_of(_asked(keys, {"format": "csv", "report": "yes"}.get))
-    return project_page(request, project, "publish", **shown, published=project.result("published"))
+    return project_page(request, project, "publish", **shown, published=project.published)
 
 
 def plan(request: Request, project: Project) -> Response:

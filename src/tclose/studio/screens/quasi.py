@@ -20,7 +20,7 @@ RULES = ("prefix", "width", "date")
 
 def show(request: Request, project: Project) -> Response:
     """Show every quasi-identifier with its settings."""
-    look = project.result("look")
+    look = project.look
     if look is None:
         return back(request, "open")
     columns = {column["name"]: column for column in look["columns"]}

@@ -14,7 +14,7 @@ from tclose.studio.screens.base import Screen, start, text_of, whole_of
 
 def show(request: Request, project: Project) -> Response:
     """Show the verdict on the table under the current policy, and what explains it."""
-    if project.result("look") is None:
+    if project.look is None:
         return back(request, "open")
     result = project.result(f"check-{project.fingerprint}")
     explained = project.result(f"explain-{project.fingerprint}")

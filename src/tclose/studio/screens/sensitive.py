@@ -25,7 +25,7 @@ LIVE = ("t", "distance", "bins")  # what the drawing follows before it is saved
 
 def show(request: Request, project: Project) -> Response:
     """Show every sensitive attribute with its settings."""
-    look = project.result("look")
+    look = project.look
     if look is None:
         return back(request, "open")
     columns = {column["name"]: column for column in look["columns"]}
@@ -39,7 +39,7 @@ def show(request: Request, project: Project) -> Response:
 def worst(request: Request, project: Project) -> Response:
     """Show the worst class that the settings of a form, not saved yet, would allow."""
     given, columns = request.query_params, project.settings.get("sensitive", {})
-    place, look = count_of(given.get("place", "")), project.result("look")
+    place, look = count_of(given.get("place", "")), project.look
     if look is None or place is None or place >= len(columns):
         raise InputError("there is no such column")
     name, own = list(columns.items())[place]

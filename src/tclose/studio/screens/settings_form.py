@@ -6,25 +6,22 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tclose.errors import InputError
 from tclose.studio.pages import back
 from tclose.studio.project import Project
 from tclose.studio.screens.base import text_of, whole_of
-from tclose.studio.settings import with_k, with_setting
+from tclose.studio.settings import place_of, with_k, with_setting
 
 
 def column_at(project: Project, role: str, form: FormData) -> str:
     """Return the column that a form means by its place among those of its role."""
-    place, columns = whole_of(form, "place"), [str(name) for name in project.settings.get(role, {})]
-    if place is None or place >= len(columns):
-        raise InputError("there is no such column")
-    return columns[place]
+    columns = [str(name) for name in project.settings.get(role, {})]
+    return columns[place_of(columns, whole_of(form, "place"), text_of(form, "column"))]
 
 
 def set_column(role: str, allowed: frozenset[str], request: Request, project: Project, form: FormData) -> Response:
     """Take over every setting that a form gives for one column."""
-    column = column_at(project, role, form)
     with project.lock:
+        column = column_at(project, role, form)
         settings = project.settings
         for name, text in _given(form).items():
             if name in allowed:

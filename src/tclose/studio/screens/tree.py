@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from tclose import steps
 from tclose.errors import InputError, TcloseError
-from tclose.studio.pages import project_page
+from tclose.studio.pages import QUIET, project_page
 from tclose.studio.previews import values_name
 from tclose.studio.project import Project, write_whole
 from tclose.studio.screens.base import Action, count_of, start, text_of, whole_of
@@ -28,12 +28,13 @@ def show(request: Request, project: Project) -> Response:
     """Show the groups of one level."""
     place = request.query_params.get("place", "")
     column = column_at(project, "quasi", FormData([("place", place)]))
-    values = project.result(values_name(column))
+    values = project.result(values_name(project, column))
     shown: dict[str, Any] = {"column": column, "place": place, "tree": None, "groups": {}, "level": 1, "rows_of": {}}
     shown["path"] = f"{request.url.path}?{request.url.query}"  # where another language leads back to
-    process = request.app.state.studio.jobs.of(project.folder)
-    tried = process.current is not None and process.current.kind == "values" and process.current.state == "failed"
-    if values is None and not tried:
+    job = request.app.state.studio.jobs.of(project.folder).current
+    tried = job is not None and job.kind == "values" and job.failed_for(project.fingerprint)
+    waits = job is not None and job.running and job.kind not in QUIET  # a release that is being made goes on
+    if values is None and not tried and not waits:
         start(request, project, "values", column=column)
     elif values is not None:
         tree = _tree(project, column, values)
@@ -44,7 +45,7 @@ def show(request: Request, project: Project) -> Response:
 
 def _tree(project: Project, column: str, values: list[tuple[str, int]] | None = None) -> Tree:
     """Return the hierarchy of a column, or the one to begin with."""
-    known = [value for value, _ in values or project.result(values_name(column)) or []]
+    known = [value for value, _ in values or project.result(values_name(project, column)) or []]
     given = project.settings["quasi"][column].get("hierarchy")
     if not isinstance(given, str):
         return Tree.flat(known)

@@ -1,6 +1,28 @@
 // Progress of long work, sliders, dragged values, dropped files, and forms that save themselves. Everything else is plain HTML.
 "use strict";
 
+function changed(field) {
+  if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
+  if (field.tagName !== "SELECT") return field.value !== field.defaultValue;
+  const options = Array.from(field.options);
+  return field.selectedIndex !== Math.max(options.findIndex((option) => option.defaultSelected), 0);
+}
+
+// Whether a field holds what somebody has entered and not saved; sliders follow their fields.
+function unsaved() {
+  return Array.from(document.querySelectorAll("main :is(input:not([type=hidden], [type=range]), select)")).some(changed);
+}
+
+function ended(section) {
+  const [told, link] = [document.createElement("p"), document.createElement("a")];
+  told.textContent = `${section.dataset.ended} `;
+  link.textContent = section.dataset.see;
+  link.href = window.location.href;
+  link.addEventListener("click", (event) => { event.preventDefault(); event.stopPropagation(); window.location.reload(); }, true);
+  told.append(link);
+  section.replaceChildren(told);
+}
+
 function follow(section) {
   const events = new EventSource(section.dataset.events);
   events.onmessage = (event) => {
@@ -11,7 +33,8 @@ function follow(section) {
     }
     if (job.state !== "running") {
       events.close();
-      window.location.reload();
+      if (unsaved()) ended(section);
+      else window.location.reload();
       return;
     }
     section.querySelector("progress").value = job.share;

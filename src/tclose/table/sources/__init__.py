@@ -70,17 +70,18 @@ def read_table(
     only: Collection[str] = (),
     source: SourceSettings | None = None,
     missing: Collection[str] = (),
+    detect: bool = False,
 ) -> TableRead:
-    """Read a table, and say how it was read and what could not be decided."""
+    """Read a table, and say how it was read and what could not be decided; with `detect`, `source` may be a part."""
     check_scheme(path)
     location = Location.of(path)
     if location.scheme is not None:
-        found = spelled(read_database(location, source), source, missing)
+        found = spelled(read_database(location, source), source, missing, detect=detect)
     elif is_folder(path):
         found = TableRead(read_folder(Path(path), read_bytes, only))
     else:
         data = read_bytes(path if location.path is None else location.path)
-        found = read_data(data, source, only=only, missing=missing, part=location.part)
+        found = read_data(data, source, only=only, missing=missing, part=location.part, detect=detect)
     if found.frame.height == 0:
         raise InputError("the table has a header but no rows")
     return found

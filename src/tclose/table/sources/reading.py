@@ -1,7 +1,8 @@
 """From a file to a table: unpack it, tell its format, read it as the policy says, or as it looks.
 
 Without `[source]`, what the file is beyond plain CSV is detected. With `[source]`, nothing is guessed: what it does not
-say is plain, and a table that is not so is refused with the key that is missing.
+say is plain, and a table that is not so is refused with the key that is missing. Only while a policy is drafted, what a
+steward has not said is detected all the same (`detect`).
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ def read_data(
     only: Collection[str] = (),
     missing: Collection[str] = (),
     part: str | None = None,
+    detect: bool = False,
 ) -> TableRead:
     """Return the table that a file of the steward holds, and how it was read; `part` is a sheet of a workbook."""
     data = unpacked(data)
@@ -81,13 +83,13 @@ def read_data(
         raise InputError(OTHER_FORMAT.format(said=settings.format, found=_called(source, data[:LONGEST])))
     if source is CSV:
         refuse_named(data[:LONGEST])
-        read = read_delimited(data, settings, detect=said is None)
+        read = read_delimited(data, settings, detect=detect or said is None)
     elif source.read_as is not None:
         read = source.read_as(data, settings)
     else:
         return TableRead(parse(data, only=only))
     found = marks_in(data, commas=_has_commas(data, read)) if source is CSV and read.found.encoding is None else MARKS
-    return spelled(read, said, missing, found)
+    return spelled(read, said, missing, found, detect=detect)
 
 
 def _with_part(said: SourceSettings, source: Source, part: str | None) -> SourceSettings:
@@ -110,13 +112,19 @@ def _has_commas(data: bytes, read: TableRead) -> bool:
 
 
 def spelled(
-    read: TableRead, said: SourceSettings | None, missing: Collection[str], marks: Sequence[str] = MARKS
+    read: TableRead,
+    said: SourceSettings | None,
+    missing: Collection[str],
+    marks: Sequence[str] = MARKS,
+    *,
+    detect: bool = False,
 ) -> TableRead:
     """Turn numbers and dates in other notations into those of tclose."""
     missing = missing_cells(missing)
-    when = dates.find(read.frame, missing, said)
+    when = dates.find(read.frame, missing, said if said is None or said.dates or not detect else None)
     frame = when.read(read.frame)
-    numbers = notation.find(frame, missing, said, marks)
+    unsaid = detect and said is not None and said.decimal is None and said.thousands is None
+    numbers = notation.find(frame, missing, None if unsaid else said, marks)
     other = bool(numbers.columns)
     found = replace(
         read.found,
