@@ -21,9 +21,7 @@ from tclose.table.classes import joined_keys, ranked, rows_by_key
 from tclose.types import Bools, Floats, Ints, SmallInts
 
 FEW_EQUAL = 16  # rows of a point that all go to the rest
-LEAST_KEPT = 0.2  # of the rows of a point
-REST_SHARE = 0.9  # of what cells may use up of a limit, for the rest; more only where all rows together need more
-WANTED = 0.5  # of the limit of the rest, up to which rows that it is given are worth more than others
+REST_SHARE = 0.8  # of what cells may use up of a limit, for the rest; more only where all rows together need more
 BEYOND = 2.0  # times a limit: the use of a class that is beyond one that allows nothing
 FIRST_USE, LAST_USE, USE_STEP = 0.5, 1.0, 0.1  # of its limits that a class may use up when it gives a row
 
@@ -157,10 +155,9 @@ def _use(limits: Limits, counts: SmallInts, c: int, size: int) -> float:
 
 @part
 def _shed(limits: Limits, equal: EqualRows, point: int, k: int, room: PointRoom) -> None:
-    """Let a class lose rows until it is within every limit; give it up if few rows would be left."""
-    least = LEAST_KEPT * room.sizes[point]
+    """Let a class lose rows until it is within every limit; give it up if fewer than k would be left."""
     while not within_limits(limits, room.counts, point, room.sizes[point]):
-        if room.sizes[point] <= k or room.sizes[point] <= least:
+        if room.sizes[point] <= k:
             _give_up(limits, equal, point, room)
             return
         for v in range(len(room.prices)):
@@ -213,7 +210,7 @@ def _balance(limits: Limits, equal: EqualRows, k: int, limit: float, room: Point
         given = False
         for point in range(points):
             if room.sizes[point] > k and not room.closed[point] and not raised(stop):
-                gives = _gives(limits, equal, point, use, limit, room)
+                gives = _gives(limits, equal, point, use, room)
                 room.closed[point] = not gives
                 given = given or gives
                 if gives and _rest_holds(limits, k, limit, room):
@@ -236,12 +233,12 @@ def _rest_holds(limits: Limits, k: int, limit: float, room: PointRoom) -> bool:
 
 
 @part
-def _gives(limits: Limits, equal: EqualRows, point: int, use: float, limit: float, room: PointRoom) -> bool:
+def _gives(limits: Limits, equal: EqualRows, point: int, use: float, room: PointRoom) -> bool:
     """Let a class give the row that the rest lacks most, if it stays within a share of its limits; tell whether."""
     rest = len(room.closed)
     for v in range(len(room.prices)):
         room.prices[v] = 0.0
-    add_excess(limits, room.counts, rest, room.sizes[rest], 1, WANTED * limit, room.prices)
+    add_excess(limits, room.counts, rest, room.sizes[rest], 1, 0.0, room.prices)
     i = _cheapest(limits, equal, point, room.prices)
     count_row(limits, room.counts, point, equal.example[i], -1)
     stays = _use(limits, room.counts, point, room.sizes[point] - 1) <= use

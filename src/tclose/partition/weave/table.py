@@ -16,6 +16,7 @@ from tclose.partition.shared.workers import Flag, in_parallel, lowered_flag
 from tclose.partition.weave.bisection import cells_of, orders_of
 from tclose.partition.weave.carving import LOOKED_AT, CarvingRoom, carve, carving_room
 from tclose.partition.weave.effort import Effort, Pass
+from tclose.partition.weave.equality import equality_classes, points_of
 from tclose.partition.weave.exchange import Schedule, schedule
 from tclose.partition.weave.group import Group
 from tclose.partition.weave.groups import Rows, groups_of, orders_within
@@ -23,7 +24,7 @@ from tclose.partition.weave.limits import Limits, limits_of
 from tclose.partition.weave.recutting import Recutting
 from tclose.partition.weave.state import beyond_limits
 from tclose.partition.weave.transport import smallest_class_size
-from tclose.table.classes import rows_by_label
+from tclose.table.classes import ranked, rows_by_label
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
 
 FEW_ROWS = 500  # of a table on which a thread takes longer to start than to end
@@ -103,6 +104,20 @@ class WeaveTable:
         return self.formed[share]
 
     def _form(self, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
+        if not recuts or not self._may_keep_equal_rows:
+            return self._cut_and_carved(share, progress, recuts)
+        labels = equality_classes(self.losses, self.limits, self.k, share, self.stop)
+        rest = np.flatnonzero(labels < 0)
+        if len(rest):
+            labels[rest] = labels.max() + 1 + self.part(rest)._cut_and_carved(share, progress, recuts)
+        return labels
+
+    @property
+    def _may_keep_equal_rows(self) -> bool:
+        """Whether equal rows lose least in one class, and each counts as a person of its own."""
+        return not (self.wide or self.losses.size_loss or len(self.limits.persons))
+
+    def _cut_and_carved(self, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
         bisecting = stretch(progress, 0.0, BISECTED, "forming cells")
         if self.wide:
             cells = self._cells(share, 2 * self.k, bisecting)
@@ -145,6 +160,8 @@ class WeaveTable:
 
     def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
         """Carve some classes again, then exchange rows; return the new labels, within every limit."""
+        if effort.recuts and len(rows := self._unequal(labels)) < len(self):
+            return self._improved_only(rows, labels, effort, plan, seed, progress)
         plan = self.suited(plan)
         random, carved = np.random.default_rng(seed), CARVED if plan.rounds else 0.0
         if plan.rounds:
@@ -154,6 +171,24 @@ class WeaveTable:
             exchanging = stretch(progress, carved, 1.0, "exchanging rows")
             labels = self._annealed(labels, effort, plan, random, exchanging)
         return labels
+
+    def _unequal(self, labels: Ints) -> Ints:
+        """Return the rows of classes whose rows are not all equal; the others have nothing to gain from exchanges."""
+        points = points_of(self.losses)
+        point_of = np.empty(int(labels.max()) + 1, dtype=np.int64)
+        point_of[labels] = points
+        unequal = np.bincount(labels, weights=points != point_of[labels]) > 0
+        return np.flatnonzero(unequal[labels])
+
+    def _improved_only(
+        self, rows: Ints, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress
+    ) -> Ints:
+        """Return the labels after some rows, which are whole classes, were improved."""
+        if not len(rows):
+            return labels
+        improved = labels.copy()
+        improved[rows] = labels.max() + 1 + self.part(rows).improve(ranked(labels[rows])[0], effort, plan, seed, progress)
+        return ranked(improved)[0]
 
     def suited(self, plan: Pass) -> Pass:
         """Return the plan for so many quasi-identifiers: few allow few candidates, many a hotter beginning."""
