@@ -29,6 +29,9 @@ from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
 
 FEW_ROWS = 500  # of a table on which a thread takes longer to start than to end
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
+REGION = 100_000  # rows of a region, in which equality classes are made, about
+DIVIDED = 0.05  # of the progress of forming classes, made when the rows are in regions
+LEAST_EQUAL = 0.25  # of the rows of a region, in equality classes, or else it has none
 CELL = 100  # rows of a cell, out of which classes are carved
 BATCH = 32  # cells that a thread carves in one go
 FEW_LOOKED_AT = 256  # rows of a cell of a large table, for each row that a class grows by
@@ -106,8 +109,25 @@ class WeaveTable:
     def _form(self, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
         if not recuts or not self._may_keep_equal_rows:
             return self._cut_and_carved(share, progress, recuts)
+        regions, progress = self._regions(share, progress)
+        ends = np.cumsum([0, *(len(rows) for rows in regions)]) / len(self)
+        parts = zip(regions, pairwise(ends.tolist()), strict=True)
+        labels = (self.part(rows)._around_equal_rows(share, stretch(progress, *own), recuts) for rows, own in parts)
+        return _numbered(len(self), regions, labels)
+
+    def _regions(self, share: float, progress: Progress) -> tuple[list[SmallInts], Progress]:
+        """Return the rows of each region in which equality classes are made, and the progress that is left."""
+        if len(self) <= REGION:
+            return [np.arange(len(self), dtype=np.int32)], progress
+        cutting = stretch(progress, 0.0, DIVIDED, "forming cells")
+        return self._cells(share, REGION, cutting), stretch(progress, DIVIDED, 1.0)
+
+    def _around_equal_rows(self, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
+        """Return the classes of a region: equality classes, and those that are formed of the rest."""
         labels = equality_classes(self.losses, self.limits, self.k, share, self.stop)
         rest = np.flatnonzero(labels < 0)
+        if len(self) - len(rest) < LEAST_EQUAL * len(self):
+            return self._cut_and_carved(share, progress, recuts)
         if len(rest):
             labels[rest] = labels.max() + 1 + self.part(rest)._cut_and_carved(share, progress, recuts)
         return labels
