@@ -31,7 +31,8 @@ FEW_ROWS = 500  # of a table on which a thread takes longer to start than to end
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
 REGION = 100_000  # rows of a region, in which equality classes are made, about
 DIVIDED = 0.05  # of the progress of forming classes, made when the rows are in regions
-LEAST_EQUAL = 0.25  # of the rows of a region, in equality classes, or else it has none
+LEAST_EQUAL = 0.3  # of all rows, in equality classes, or else there are none
+EQUAL_ROWS = 100  # of an equality class on average, or else there are none
 CELL = 100  # rows of a cell, out of which classes are carved
 BATCH = 32  # cells that a thread carves in one go
 FEW_LOOKED_AT = 256  # rows of a cell of a large table, for each row that a class grows by
@@ -109,27 +110,30 @@ class WeaveTable:
     def _form(self, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
         if not recuts or not self._may_keep_equal_rows:
             return self._cut_and_carved(share, progress, recuts)
-        regions, progress = self._regions(share, progress)
-        ends = np.cumsum([0, *(len(rows) for rows in regions)]) / len(self)
-        parts = zip(regions, pairwise(ends.tolist()), strict=True)
-        labels = (self.part(rows)._around_equal_rows(share, stretch(progress, *own), recuts) for rows, own in parts)
+        regions = self._regions(share, stretch(progress, 0.0, DIVIDED, "forming cells"))
+        tables, progress = [self.part(rows) for rows in regions], stretch(progress, DIVIDED, 1.0)
+        equal = [equality_classes(each.losses, each.limits, self.k, share, self.stop) for each in tables]
+        rows, classes = (sum(map(count, equal)) for count in (_rows_in_classes, _classes))
+        if not self._are_worthwhile(rows, classes):
+            return self._cut_and_carved(share, progress, recuts)
+        ends = np.cumsum([0, *(len(table) for table in tables)]) / len(self)
+        parts = zip(tables, equal, pairwise(ends.tolist()), strict=True)
+        labels = (table._completed(known, share, stretch(progress, *own), recuts) for table, known, own in parts)
         return _numbered(len(self), regions, labels)
 
-    def _regions(self, share: float, progress: Progress) -> tuple[list[SmallInts], Progress]:
-        """Return the rows of each region in which equality classes are made, and the progress that is left."""
-        if len(self) <= REGION:
-            return [np.arange(len(self), dtype=np.int32)], progress
-        cutting = stretch(progress, 0.0, DIVIDED, "forming cells")
-        return self._cells(share, REGION, cutting), stretch(progress, DIVIDED, 1.0)
+    def _are_worthwhile(self, rows: int, classes: int) -> bool:
+        """Tell whether equality classes with so many rows in all are kept: small ones do better with other rows."""
+        return rows >= max(LEAST_EQUAL * len(self), EQUAL_ROWS * classes)
 
-    def _around_equal_rows(self, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
-        """Return the classes of a region: equality classes, and those that are formed of the rest."""
-        labels = equality_classes(self.losses, self.limits, self.k, share, self.stop)
-        rest = np.flatnonzero(labels < 0)
-        if len(self) - len(rest) < LEAST_EQUAL * len(self):
-            return self._cut_and_carved(share, progress, recuts)
+    def _regions(self, share: float, progress: Progress) -> list[SmallInts]:
+        """Return the rows of each region in which equality classes are made."""
+        return self._cells(share, REGION, progress) if len(self) > REGION else [np.arange(len(self), dtype=np.int32)]
+
+    def _completed(self, labels: Ints, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
+        """Return some classes, and those that are formed of the rest, the rows whose label is -1."""
+        labels, rest = labels.copy(), np.flatnonzero(labels < 0)
         if len(rest):
-            labels[rest] = labels.max() + 1 + self.part(rest)._cut_and_carved(share, progress, recuts)
+            labels[rest] = _classes(labels) + self.part(rest)._cut_and_carved(share, progress, recuts)
         return labels
 
     @property
@@ -180,7 +184,7 @@ class WeaveTable:
 
     def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
         """Carve some classes again, then exchange rows; return the new labels, within every limit."""
-        if effort.recuts and len(rows := self._unequal(labels)) < len(self):
+        if effort.recuts and self._may_keep_equal_rows and (rows := self._unequal(labels)) is not None:
             return self._improved_only(rows, labels, effort, plan, seed, progress)
         plan = self.suited(plan)
         random, carved = np.random.default_rng(seed), CARVED if plan.rounds else 0.0
@@ -192,13 +196,15 @@ class WeaveTable:
             labels = self._annealed(labels, effort, plan, random, exchanging)
         return labels
 
-    def _unequal(self, labels: Ints) -> Ints:
-        """Return the rows of classes whose rows are not all equal; the others have nothing to gain from exchanges."""
+    def _unequal(self, labels: Ints) -> Ints | None:
+        """Return the rows that are not in equality classes; None where such classes would not be kept."""
         points = points_of(self.losses)
         point_of = np.empty(int(labels.max()) + 1, dtype=np.int64)
         point_of[labels] = points
-        unequal = np.bincount(labels, weights=points != point_of[labels]) > 0
-        return np.flatnonzero(unequal[labels])
+        equal = np.bincount(labels, weights=points != point_of[labels]) == 0
+        rows = np.flatnonzero(~equal[labels])
+        classes = int(np.count_nonzero(equal))
+        return rows if classes and self._are_worthwhile(len(self) - len(rows), classes) else None
 
     def _improved_only(
         self, rows: Ints, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress
@@ -301,6 +307,14 @@ def _between(ends: tuple[float, float], start: float, end: float) -> tuple[float
     """Return the part of a geometric course from one share of its way to another."""
     first, last = ends
     return first * (last / first) ** start, first * (last / first) ** end
+
+
+def _classes(labels: Ints) -> int:
+    return int(labels.max()) + 1
+
+
+def _rows_in_classes(labels: Ints) -> int:
+    return int(np.count_nonzero(labels >= 0))
 
 
 def _numbered(rows: int, parts: Sequence[Rows], labels: Iterable[SmallInts]) -> Ints:
