@@ -21,6 +21,7 @@ from tclose.table.classes import joined_keys, ranked, rows_by_key
 from tclose.types import Bools, Floats, Ints, SmallInts
 
 FEW_EQUAL = 16  # rows of a point that all go to the rest
+LOOKED_AT = 256  # kinds of rows of a point, for each row that it sheds or gives
 REST_SHARE = 0.8  # of what cells may use up of a limit, for the rest; more only where all rows together need more
 BEYOND = 2.0  # times a limit: the use of a class that is beyond one that allows nothing
 FIRST_USE, LAST_USE, USE_STEP = 0.5, 1.0, 0.1  # of its limits that a class may use up when it gives a row
@@ -60,11 +61,9 @@ def equality_classes(table: LossTable, limits: Limits, k: int, share: float, sto
     rows, starts = rows_by_key(*_key(limits.codes, points, int(points.max()) + 1))
     weights, point_of = np.diff(starts, append=len(rows)), points[rows[starts]]
     many = np.bincount(points) >= max(k, FEW_EQUAL)
-    chosen = many[point_of]
-    kept = np.zeros(len(starts), dtype=np.int64)
-    kept[chosen] = _kept(limits, rows[starts], weights, np.where(chosen, (np.cumsum(many) - 1)[point_of], -1), k, share, stop)
-    place = np.arange(len(rows)) - np.repeat(starts, weights)
-    stays = place < np.repeat(kept, weights)
+    number = np.where(many, np.cumsum(many) - 1, -1)[point_of]
+    kept = _kept(limits, rows[starts], weights, number, k, share, stop)
+    stays = np.arange(len(rows)) - np.repeat(starts, weights) < np.repeat(kept, weights)
     labels = np.full(len(rows), -1, dtype=np.int64)
     labels[rows[stays]] = ranked(np.repeat(point_of, weights)[stays])[0]
     return labels
@@ -79,20 +78,21 @@ def _key(columns: SmallInts, key: Ints, span: int) -> tuple[Ints, int]:
     return key, span
 
 
-def _kept(limits: Limits, example: Ints, weights: Ints, point_of: Ints, k: int, share: float, stop: Flag) -> Ints:
-    """Return how many of the equal rows stay in the class of their point; those of point -1 are the rest already."""
-    chosen = point_of >= 0
-    points = int(point_of.max(initial=-1)) + 1
-    starts = np.searchsorted(point_of[chosen], np.arange(points + 1))
+def _kept(limits: Limits, example: Ints, weights: Ints, points: Ints, k: int, share: float, stop: Flag) -> Ints:
+    """Return how many of the equal rows stay in the class of their point; point -1 is the rest already."""
+    chosen, classes = points >= 0, int(points.max()) + 1
+    starts = np.searchsorted(points[chosen], np.arange(classes + 1))
     equal = EqualRows(example[chosen], weights[chosen], starts)
     room = PointRoom(
-        np.zeros((points + 1, len(limits.edges)), dtype=np.int32),
-        np.zeros(points + 1, dtype=np.int64),
-        np.zeros(points, dtype=np.bool_),
+        np.zeros((classes + 1, len(limits.edges)), dtype=np.int32),
+        np.zeros(classes + 1, dtype=np.int64),
+        np.zeros(classes, dtype=np.bool_),
         np.empty(int(limits.attributes["values"].sum())),
     )
     _keep(limits, equal, example[~chosen], weights[~chosen], k, share, room, stop)
-    return equal.kept
+    kept = np.zeros(len(points), dtype=np.int64)
+    kept[chosen] = equal.kept
+    return kept
 
 
 @slow_kernel(2)
@@ -163,7 +163,7 @@ def _shed(limits: Limits, equal: EqualRows, point: int, k: int, room: PointRoom)
         for v in range(len(room.prices)):
             room.prices[v] = 0.0
         add_excess(limits, room.counts, point, room.sizes[point], -1, 1.0, room.prices)
-        _send(limits, equal, point, _cheapest(limits, equal, point, room.prices), 1, room)
+        _send(limits, equal, point, _cheapest(limits, equal, point, room), 1, room)
 
 
 @part
@@ -185,18 +185,24 @@ def _give_up(limits: Limits, equal: EqualRows, point: int, room: PointRoom) -> N
 
 
 @part
-def _cheapest(limits: Limits, equal: EqualRows, point: int, prices: Floats) -> int:
-    """Return the equal rows of a class whose values have the lowest prices."""
-    best, least = -1, np.inf
-    for i in range(equal.starts[point], equal.starts[point + 1]):
+def _cheapest(limits: Limits, equal: EqualRows, point: int, room: PointRoom) -> int:
+    """Return the equal rows of a class whose values have the lowest prices, among some if there are very many."""
+    first, kinds = equal.starts[point], equal.starts[point + 1] - equal.starts[point]
+    begin = room.sizes[len(room.closed)] * LOOKED_AT % kinds if kinds > LOOKED_AT else 0
+    best, least, looked = -1, np.inf, 0
+    for step in range(kinds):
+        i = first + (begin + step) % kinds
         if equal.kept[i] == 0:
             continue
         price = 0.0
         for a in range(len(limits.attributes)):
-            price += prices[limits.attributes[a].value + limits.codes[equal.example[i], a]]
+            price += room.prices[limits.attributes[a].value + limits.codes[equal.example[i], a]]
         if price < least:
             best, least = i, price
-    return best
+        looked += 1
+        if looked == LOOKED_AT:
+            break
+    return int(best)
 
 
 @part
@@ -239,7 +245,7 @@ def _gives(limits: Limits, equal: EqualRows, point: int, use: float, room: Point
     for v in range(len(room.prices)):
         room.prices[v] = 0.0
     add_excess(limits, room.counts, rest, room.sizes[rest], 1, 0.0, room.prices)
-    i = _cheapest(limits, equal, point, room.prices)
+    i = _cheapest(limits, equal, point, room)
     count_row(limits, room.counts, point, equal.example[i], -1)
     stays = _use(limits, room.counts, point, room.sizes[point] - 1) <= use
     count_row(limits, room.counts, point, equal.example[i], 1)

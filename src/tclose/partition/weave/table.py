@@ -24,13 +24,14 @@ from tclose.partition.weave.limits import Limits, limits_of
 from tclose.partition.weave.recutting import Recutting
 from tclose.partition.weave.state import beyond_limits
 from tclose.partition.weave.transport import smallest_class_size
+from tclose.partition.weave.trees import RULE
 from tclose.table.classes import ranked, rows_by_label
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
 
 FEW_ROWS = 500  # of a table on which a thread takes longer to start than to end
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
 REGION = 100_000  # rows of a region, in which equality classes are made, about
-DIVIDED = 0.05  # of the progress of forming classes, made when the rows are in regions
+DIVIDED, COUNTED = 0.05, 0.1  # of the progress of forming classes, made when rows are in regions, in equality classes
 LEAST_EQUAL = 0.3  # of all rows, in equality classes, or else there are none
 EQUAL_ROWS = 100  # of an equality class on average, or else there are none
 CELL = 100  # rows of a cell, out of which classes are carved
@@ -39,6 +40,7 @@ FEW_LOOKED_AT = 256  # rows of a cell of a large table, for each row that a clas
 RATE = 1.0  # loss per row of excess work, at which classes are carved
 MOST_EDGES = 4096  # of an attribute whose classes are still carved and improved
 USUAL_SIZE = 4  # times k, of a class to begin with
+LARGE_SIZE = 64  # rows of a class of a large table to begin with, at least: fewer take longer and lose as much
 CANDIDATES = 2  # classes that a row chooses from in one order, at most
 CARVED = 0.1  # of the progress of an improvement, made when classes have been carved again
 SQUARED_PRICE = 10.0  # times the price, where the loss is a squared distance
@@ -85,8 +87,10 @@ class WeaveTable:
 
     def part(self, rows: Rows) -> WeaveTable:
         """Return some of the rows, in this order."""
-        losses = replace(self.losses, codes=np.ascontiguousarray(self.losses.codes[rows]))
-        return WeaveTable(losses, self.limits.part(rows), self.points[rows], self.k, self.usual_size, self.stop)
+        losses = replace(self.losses, codes=self.losses.codes.take(rows, axis=0))
+        return WeaveTable(
+            losses, self.limits.part(rows), self.points.take(rows, axis=0), self.k, self.usual_size, self.stop
+        )
 
     def loss(self, labels: Ints) -> float:
         """Return the loss of the classes, summed over rows and quasi-identifiers."""
@@ -111,8 +115,13 @@ class WeaveTable:
         if not recuts or not self._may_keep_equal_rows:
             return self._cut_and_carved(share, progress, recuts)
         regions = self._regions(share, stretch(progress, 0.0, DIVIDED, "forming cells"))
-        tables, progress = [self.part(rows) for rows in regions], stretch(progress, DIVIDED, 1.0)
-        equal = [equality_classes(each.losses, each.limits, self.k, share, self.stop) for each in tables]
+        tables = [self.part(rows) for rows in regions]
+
+        def classes_of(table: WeaveTable) -> Ints:
+            return equality_classes(table.losses, table.limits, self.k, share, self.stop)
+
+        counting, progress = stretch(progress, DIVIDED, COUNTED, "forming cells"), stretch(progress, COUNTED, 1.0)
+        equal = list(in_parallel(classes_of, tables, counting, self.stop))
         rows, classes = (sum(map(count, equal)) for count in (_rows_in_classes, _classes))
         if not self._are_worthwhile(rows, classes):
             return self._cut_and_carved(share, progress, recuts)
@@ -138,8 +147,14 @@ class WeaveTable:
 
     @property
     def _may_keep_equal_rows(self) -> bool:
-        """Whether equal rows lose least in one class, and each counts as a person of its own."""
-        return not (self.wide or self.losses.size_loss or len(self.limits.persons))
+        """Whether equal rows may lose least in one class, and each counts as a person of its own.
+
+        Where all values are equally far apart, a rest without the common values needs classes that are too large.
+        """
+        if self.wide or self.losses.size_loss or len(self.limits.persons):
+            return False
+        distances = self.limits.attributes[self.limits.attributes["kind"] != RULE]
+        return not len(distances) or bool((distances["path_end"] > distances["edge"]).any())
 
     def _cut_and_carved(self, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
         bisecting = stretch(progress, 0.0, BISECTED, "forming cells")
@@ -151,7 +166,7 @@ class WeaveTable:
 
         def carved(batch: Sequence[SmallInts]) -> list[SmallInts]:
             room = carving_room(self.losses, self.limits, max(len(rows) for rows in batch))
-            return [self._carved(rows, FEW_LOOKED_AT if recuts else LOOKED_AT, room) for rows in batch]
+            return [self._carved(rows, bool(recuts), room) for rows in batch]
 
         carving = stretch(progress, BISECTED, 1.0, "carving classes")
         batches = [cells[first : first + BATCH] for first in range(0, len(cells), BATCH)]
@@ -175,11 +190,11 @@ class WeaveTable:
         ends = np.cumsum(np.bincount(labels))
         return np.split(self.orders[0][rows_by_label(labels[self.orders[0]], len(ends))], ends[:-1])
 
-    def _carved(self, rows: SmallInts, looked_at: int, room: CarvingRoom) -> SmallInts:
-        """Return the classes that are carved out of some rows, which form a class."""
+    def _carved(self, rows: SmallInts, many: bool, room: CarvingRoom) -> SmallInts:
+        """Return the classes that are carved out of some rows, which form a class, of a table that may be large."""
         order, labels = rows.astype(np.int64), np.zeros(len(rows), dtype=np.int32)
-        common = (self.losses, self.limits, order, len(rows), self.k, self.usual_size, looked_at)
-        carve(*common, RATE, room, labels, self.stop)
+        usual, looked_at = (max(self.usual_size, LARGE_SIZE), FEW_LOOKED_AT) if many else (self.usual_size, LOOKED_AT)
+        carve(self.losses, self.limits, order, len(rows), self.k, usual, looked_at, RATE, room, labels, self.stop)
         return labels
 
     def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
@@ -212,8 +227,8 @@ class WeaveTable:
         """Return the labels after some rows, which are whole classes, were improved."""
         if not len(rows):
             return labels
-        improved = labels.copy()
-        improved[rows] = labels.max() + 1 + self.part(rows).improve(ranked(labels[rows])[0], effort, plan, seed, progress)
+        improved, part = labels.copy(), self.part(rows)
+        improved[rows] = labels.max() + 1 + part.improve(ranked(labels[rows])[0], effort, plan, seed, progress)
         return ranked(improved)[0]
 
     def suited(self, plan: Pass) -> Pass:
@@ -317,7 +332,7 @@ def _rows_in_classes(labels: Ints) -> int:
     return int(np.count_nonzero(labels >= 0))
 
 
-def _numbered(rows: int, parts: Sequence[Rows], labels: Iterable[SmallInts]) -> Ints:
+def _numbered(rows: int, parts: Sequence[Rows], labels: Iterable[Rows]) -> Ints:
     """Return one label per row, from the labels of each part's rows; no two parts share a class."""
     all_labels, first = np.empty(rows, dtype=np.int64), 0
     for part, part_labels in zip(parts, labels, strict=True):
