@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tclose.distance import Distance, Equal, Ordered
 from tclose.partition.problem import Attribute, Problem
+from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.shared.whole import Whole
 from tclose.partition.weave import partition, table
 from tclose.partition.weave.equality import equality_classes, points_of
@@ -137,7 +139,7 @@ def test_regions_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(len(set(points[labels == label].tolist())) == 1 for label in range(labels.max() + 1)) > 10
 
 
-def test_small_tables_and_tables_of_persons_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_on_which_they_do_not_pay_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> Ints:
         raise AssertionError("equality classes were made")
 
@@ -149,5 +151,7 @@ def test_small_tables_and_tables_of_persons_have_none(monkeypatch: pytest.Monkey
     partition(Problem(asked.points, asked.sensitive, 2, persons=persons), effort="fast", seed=3, whole=whole)
     partition(Problem(asked.points, asked.sensitive, 2, by_size=True), effort="fast", seed=3, whole=whole)
     partition(problem(3, 3000, "equal"), effort="fast", seed=3, whole=whole)
+    means = tuple(replace(NumberAxis.of_points(column), deviation=0.3) for column in asked.points.T)
+    partition(replace(asked, axes=means), effort="fast", seed=3, whole=whole)
     with pytest.raises(AssertionError, match="were made"):
         partition(asked, effort="fast", seed=3, whole=whole)

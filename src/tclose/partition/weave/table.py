@@ -149,9 +149,10 @@ class WeaveTable:
     def _may_keep_equal_rows(self) -> bool:
         """Whether equal rows may lose least in one class, and each counts as a person of its own.
 
-        Where all values are equally far apart, a rest without the common values needs classes that are too large.
+        Where all values are equally far apart, a rest without the common values needs classes that are too large; where
+        the loss is a squared distance, a rest of far rows loses too much.
         """
-        if self.wide or self.losses.size_loss or len(self.limits.persons):
+        if self.wide or self.losses.size_loss or self.losses.squared or len(self.limits.persons):
             return False
         distances = self.limits.attributes[self.limits.attributes["kind"] != RULE]
         return not len(distances) or bool((distances["path_end"] > distances["edge"]).any())
