@@ -40,7 +40,6 @@ FEW_LOOKED_AT = 256  # rows of a cell of a large table, for each row that a clas
 RATE = 1.0  # loss per row of excess work, at which classes are carved
 MOST_EDGES = 4096  # of an attribute whose classes are still carved and improved
 USUAL_SIZE = 4  # times k, of a class to begin with
-LARGE_SIZE = 64  # rows of a class of a large table to begin with, at least: fewer take longer and lose as much
 CANDIDATES = 2  # classes that a row chooses from in one order, at most
 CARVED = 0.1  # of the progress of an improvement, made when classes have been carved again
 SQUARED_PRICE = 10.0  # times the price, where the loss is a squared distance
@@ -167,7 +166,7 @@ class WeaveTable:
 
         def carved(batch: Sequence[SmallInts]) -> list[SmallInts]:
             room = carving_room(self.losses, self.limits, max(len(rows) for rows in batch))
-            return [self._carved(rows, bool(recuts), room) for rows in batch]
+            return [self._carved(rows, FEW_LOOKED_AT if recuts else LOOKED_AT, room) for rows in batch]
 
         carving = stretch(progress, BISECTED, 1.0, "carving classes")
         batches = [cells[first : first + BATCH] for first in range(0, len(cells), BATCH)]
@@ -191,11 +190,11 @@ class WeaveTable:
         ends = np.cumsum(np.bincount(labels))
         return np.split(self.orders[0][rows_by_label(labels[self.orders[0]], len(ends))], ends[:-1])
 
-    def _carved(self, rows: SmallInts, many: bool, room: CarvingRoom) -> SmallInts:
-        """Return the classes that are carved out of some rows, which form a class, of a table that may be large."""
+    def _carved(self, rows: SmallInts, looked_at: int, room: CarvingRoom) -> SmallInts:
+        """Return the classes that are carved out of some rows, which form a class."""
         order, labels = rows.astype(np.int64), np.zeros(len(rows), dtype=np.int32)
-        usual, looked_at = (max(self.usual_size, LARGE_SIZE), FEW_LOOKED_AT) if many else (self.usual_size, LOOKED_AT)
-        carve(self.losses, self.limits, order, len(rows), self.k, usual, looked_at, RATE, room, labels, self.stop)
+        common = (self.losses, self.limits, order, len(rows), self.k, self.usual_size, looked_at)
+        carve(*common, RATE, room, labels, self.stop)
         return labels
 
     def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
