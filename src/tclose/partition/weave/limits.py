@@ -72,7 +72,7 @@ class Limits:
     def part(self, rows: NDArray[np.signedinteger]) -> Limits:
         """Return the limits with the codes of some rows, in this order."""
         persons = self.persons[rows] if len(self.persons) else self.persons
-        return replace(self, codes=np.ascontiguousarray(self.codes[rows]), persons=persons)
+        return replace(self, codes=self.codes.take(rows, axis=0), persons=persons)
 
 
 def limits_of(sensitive: tuple[Attribute, ...], rows: int, persons: Ints | None = None, k: int = 1) -> Limits:

@@ -16,6 +16,7 @@ from tclose.partition.shared.workers import Flag, in_parallel, lowered_flag
 from tclose.partition.weave.bisection import cells_of, orders_of
 from tclose.partition.weave.carving import LOOKED_AT, CarvingRoom, carve, carving_room
 from tclose.partition.weave.effort import Effort, Pass
+from tclose.partition.weave.equality import equality_classes, points_of
 from tclose.partition.weave.exchange import Schedule, schedule
 from tclose.partition.weave.group import Group
 from tclose.partition.weave.groups import Rows, groups_of, orders_within
@@ -23,11 +24,16 @@ from tclose.partition.weave.limits import Limits, limits_of
 from tclose.partition.weave.recutting import Recutting
 from tclose.partition.weave.state import beyond_limits
 from tclose.partition.weave.transport import smallest_class_size
-from tclose.table.classes import rows_by_label
+from tclose.partition.weave.trees import RULE
+from tclose.table.classes import ranked, rows_by_label
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts, stretch
 
 FEW_ROWS = 500  # of a table on which a thread takes longer to start than to end
 BISECTED = 0.3  # of the progress of forming classes, made when the rows are in cells
+REGION = 100_000  # rows of a region, in which equality classes are made, about
+DIVIDED, COUNTED = 0.05, 0.1  # of the progress of forming classes, made when rows are in regions, in equality classes
+LEAST_EQUAL = 0.3  # of all rows, in equality classes, or else there are none
+EQUAL_ROWS = 100  # of an equality class on average, or else there are none
 CELL = 100  # rows of a cell, out of which classes are carved
 BATCH = 32  # cells that a thread carves in one go
 FEW_LOOKED_AT = 256  # rows of a cell of a large table, for each row that a class grows by
@@ -80,8 +86,10 @@ class WeaveTable:
 
     def part(self, rows: Rows) -> WeaveTable:
         """Return some of the rows, in this order."""
-        losses = replace(self.losses, codes=np.ascontiguousarray(self.losses.codes[rows]))
-        return WeaveTable(losses, self.limits.part(rows), self.points[rows], self.k, self.usual_size, self.stop)
+        losses = replace(self.losses, codes=self.losses.codes.take(rows, axis=0))
+        return WeaveTable(
+            losses, self.limits.part(rows), self.points.take(rows, axis=0), self.k, self.usual_size, self.stop
+        )
 
     def loss(self, labels: Ints) -> float:
         """Return the loss of the classes, summed over rows and quasi-identifiers."""
@@ -103,6 +111,52 @@ class WeaveTable:
         return self.formed[share]
 
     def _form(self, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
+        if not recuts or not self._may_keep_equal_rows:
+            return self._cut_and_carved(share, progress, recuts)
+        regions = self._regions(share, stretch(progress, 0.0, DIVIDED, "forming cells"))
+        tables = [self.part(rows) for rows in regions]
+
+        def classes_of(table: WeaveTable) -> Ints:
+            return equality_classes(table.losses, table.limits, self.k, share, self.stop)
+
+        counting, progress = stretch(progress, DIVIDED, COUNTED, "forming cells"), stretch(progress, COUNTED, 1.0)
+        equal = list(in_parallel(classes_of, tables, counting, self.stop))
+        rows, classes = (sum(map(count, equal)) for count in (_rows_in_classes, _classes))
+        if not self._are_worthwhile(rows, classes):
+            return self._cut_and_carved(share, progress, recuts)
+        ends = np.cumsum([0, *(len(table) for table in tables)]) / len(self)
+        parts = zip(tables, equal, pairwise(ends.tolist()), strict=True)
+        labels = (table._completed(known, share, stretch(progress, *own), recuts) for table, known, own in parts)
+        return _numbered(len(self), regions, labels)
+
+    def _are_worthwhile(self, rows: int, classes: int) -> bool:
+        """Tell whether equality classes with so many rows in all are kept: small ones do better with other rows."""
+        return rows >= max(LEAST_EQUAL * len(self), EQUAL_ROWS * classes)
+
+    def _regions(self, share: float, progress: Progress) -> list[SmallInts]:
+        """Return the rows of each region in which equality classes are made."""
+        return self._cells(share, REGION, progress) if len(self) > REGION else [np.arange(len(self), dtype=np.int32)]
+
+    def _completed(self, labels: Ints, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
+        """Return some classes, and those that are formed of the rest, the rows whose label is -1."""
+        labels, rest = labels.copy(), np.flatnonzero(labels < 0)
+        if len(rest):
+            labels[rest] = _classes(labels) + self.part(rest)._cut_and_carved(share, progress, recuts)
+        return labels
+
+    @property
+    def _may_keep_equal_rows(self) -> bool:
+        """Whether equal rows may lose least in one class, and each counts as a person of its own.
+
+        Where all values are equally far apart, a rest without the common values needs classes that are too large; where
+        the loss is a squared distance, a rest of far rows loses too much.
+        """
+        if self.wide or self.losses.size_loss or self.losses.squared or len(self.limits.persons):
+            return False
+        distances = self.limits.attributes[self.limits.attributes["kind"] != RULE]
+        return not len(distances) or bool((distances["path_end"] > distances["edge"]).any())
+
+    def _cut_and_carved(self, share: float, progress: Progress, recuts: Sequence[int]) -> Ints:
         bisecting = stretch(progress, 0.0, BISECTED, "forming cells")
         if self.wide:
             cells = self._cells(share, 2 * self.k, bisecting)
@@ -145,6 +199,8 @@ class WeaveTable:
 
     def improve(self, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress) -> Ints:
         """Carve some classes again, then exchange rows; return the new labels, within every limit."""
+        if effort.recuts and self._may_keep_equal_rows and (rows := self._unequal(labels)) is not None:
+            return self._improved_only(rows, labels, effort, plan, seed, progress)
         plan = self.suited(plan)
         random, carved = np.random.default_rng(seed), CARVED if plan.rounds else 0.0
         if plan.rounds:
@@ -154,6 +210,26 @@ class WeaveTable:
             exchanging = stretch(progress, carved, 1.0, "exchanging rows")
             labels = self._annealed(labels, effort, plan, random, exchanging)
         return labels
+
+    def _unequal(self, labels: Ints) -> Ints | None:
+        """Return the rows that are not in equality classes; None where such classes would not be kept."""
+        points = points_of(self.losses)
+        point_of = np.empty(int(labels.max()) + 1, dtype=np.int64)
+        point_of[labels] = points
+        equal = np.bincount(labels, weights=points != point_of[labels]) == 0
+        rows = np.flatnonzero(~equal[labels])
+        classes = int(np.count_nonzero(equal))
+        return rows if classes and self._are_worthwhile(len(self) - len(rows), classes) else None
+
+    def _improved_only(
+        self, rows: Ints, labels: Ints, effort: Effort, plan: Pass, seed: int, progress: Progress
+    ) -> Ints:
+        """Return the labels after some rows, which are whole classes, were improved."""
+        if not len(rows):
+            return labels
+        improved, part = labels.copy(), self.part(rows)
+        improved[rows] = labels.max() + 1 + part.improve(ranked(labels[rows])[0], effort, plan, seed, progress)
+        return ranked(improved)[0]
 
     def suited(self, plan: Pass) -> Pass:
         """Return the plan for so many quasi-identifiers: few allow few candidates, many a hotter beginning."""
@@ -248,7 +324,15 @@ def _between(ends: tuple[float, float], start: float, end: float) -> tuple[float
     return first * (last / first) ** start, first * (last / first) ** end
 
 
-def _numbered(rows: int, parts: Sequence[Rows], labels: Iterable[SmallInts]) -> Ints:
+def _classes(labels: Ints) -> int:
+    return int(labels.max()) + 1
+
+
+def _rows_in_classes(labels: Ints) -> int:
+    return int(np.count_nonzero(labels >= 0))
+
+
+def _numbered(rows: int, parts: Sequence[Rows], labels: Iterable[Rows]) -> Ints:
     """Return one label per row, from the labels of each part's rows; no two parts share a class."""
     all_labels, first = np.empty(rows, dtype=np.int64), 0
     for part, part_labels in zip(parts, labels, strict=True):
