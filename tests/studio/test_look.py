@@ -6,6 +6,9 @@ import json
 import re
 from pathlib import Path
 
+from tclose.studio import work
+from tclose.types import silent
+
 from .client import Browser
 from .conftest import Running, wait_for
 from .finished import KEY
@@ -78,3 +81,14 @@ def test_a_candidate_that_an_earlier_version_looked_into_is_looked_into_again(ru
     browser.post(f"{LOOK}/class", candidate="2")
     assert wait_for(running, KEY)["state"] == "done"
     assert listed(browser.page(LOOK))
+
+
+def test_a_table_that_changed_gives_a_class_no_reasons(finished_home: Path) -> None:
+    folder = finished_home / ".tclose" / "studio" / KEY
+    told = candidate(finished_home) / "inside.json"
+    work.inside(folder, silent, number=2, class_number=1)
+    assert json.loads(told.read_text())["reasons"]["fit"] >= 1
+    table = folder / "source" / "patients.csv"
+    table.write_text(table.read_text() + table.read_text().splitlines()[1] + "\n")  # all values are known
+    work.inside(folder, silent, number=2, class_number=1)
+    assert json.loads(told.read_text())["reasons"] is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
@@ -82,8 +83,6 @@ def project_page(
 
 def back(request: Request, screen: str, *, said: str = "", anchor: str = "", **asked: str) -> Response:
     """Send the browser back to a screen after a change, so that reloading repeats nothing."""
-    from urllib.parse import urlencode
-
     given = {**asked, **({"said": said} if said else {})}
     query = f"?{urlencode(given)}" if given else ""
     to = f"/p/{request.path_params['project']}/{screen}{query}{f'#{anchor}' if anchor else ''}"

@@ -25,7 +25,7 @@ ROLE_KEYS = {"identifiers", "quasi", "sensitive", "keep"}
 MOST_MOVES = 12  # that are shown
 MOST_WORST = 3  # classes that are told in words
 MOST_EXPLAINED = 1_000_000  # rows of a table whose classes are
-RELEASE, CERTIFICATE, RECORD = "release.csv", "certificate.json", "record.json"
+RELEASE, CERTIFICATE = "release.csv", "certificate.json"
 CHANGES, CLASSES = "before-after.json", "classes.json"  # of a candidate, made when it is first looked at
 
 
@@ -140,7 +140,7 @@ def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None
             policy,
             out=place / RELEASE,
             certificate=place / CERTIFICATE,
-            record=place / RECORD,
+            record=place / publication.RECORD,
             method=method,
             options=options,
             engine="auto",
@@ -199,17 +199,20 @@ def inside(folder: Path, progress: Progress, *, number: int, class_number: int) 
     told = steps.look_inside(place / RELEASE, policy, class_number=class_number, progress=part).to_dict()
     told["limits"] = _limits(place, class_number, stretch(progress, 0.2, 0.3))
     told["reasons"] = _reasons(project, policy, place, class_number, stretch(progress, 0.3, 0.4))
-    if not (place / CHANGES).exists():
-        publication.check_table(project.table, place)
-        part = stretch(progress, 0.4, 0.7)
-        changes = steps.column_changes(place / RELEASE, project.table, policy, progress=part)
-        write_whole(place / CHANGES, json.dumps([each.to_dict() for each in changes]))
-    if not (place / CLASSES).exists():
-        part = stretch(progress, 0.7, 1.0)
-        listed = steps.class_list(place / RELEASE, project.table, policy, place / CERTIFICATE, progress=part)
-        write_whole(place / CLASSES, json.dumps(listed.to_dict()))
+    if not ((place / CHANGES).exists() and (place / CLASSES).exists()):
+        _compare(project, policy, place, stretch(progress, 0.4, 1.0))
     write_whole(place / "inside.json", json.dumps(told))
     return {"candidate": number}
+
+
+def _compare(project: Project, policy: Policy, place: Path, progress: Progress) -> None:
+    """Compare a candidate with its table, column by column and class by class; that is done once."""
+    publication.check_table(project.table, place)
+    by_column, by_class = stretch(progress, 0.0, 0.5), stretch(progress, 0.5, 1.0)
+    changes = steps.column_changes(place / RELEASE, project.table, policy, progress=by_column)
+    listed = steps.class_list(place / RELEASE, project.table, policy, place / CERTIFICATE, progress=by_class)
+    write_whole(place / CHANGES, json.dumps([each.to_dict() for each in changes]))
+    write_whole(place / CLASSES, json.dumps(listed.to_dict()))
 
 
 def _limits(place: Path, class_number: int, progress: Progress) -> list[dict[str, Any]]:
@@ -224,8 +227,9 @@ def _limits(place: Path, class_number: int, progress: Progress) -> list[dict[str
 def _reasons(
     project: Project, policy: Policy, place: Path, class_number: int, progress: Progress
 ) -> dict[str, Any] | None:
-    """Return why a class is as it is; None where the release has another layout, or its hierarchies have changed."""
+    """Return why a class is as it is; None where the table or a hierarchy has changed, or the layout is another."""
     try:
+        publication.check_table(project.table, place)
         found = steps.class_reasons(
             place / RELEASE, project.table, policy, class_number=class_number, progress=progress
         )

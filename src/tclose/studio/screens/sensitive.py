@@ -15,11 +15,10 @@ from tclose.studio.pages import back, page, project_page
 from tclose.studio.project import Project
 from tclose.studio.screens.base import Screen, count_of
 from tclose.studio.screens.settings_form import bins_text, set_column
-from tclose.studio.settings import read
+from tclose.studio.settings import BINS, read
 
 MODELS = ("n", "entropy_l", "alpha", "beta", "enhanced_beta", "delta", "kl", "average_t")  # besides t and l
 ALLOWED = frozenset({*MODELS, "t", "l", "distance", "bins", "publish", "missing"})
-BINS = ("width", "quantiles", "edges")
 LIVE = ("t", "distance", "bins")  # what the drawing follows before it is saved
 
 
