@@ -1,9 +1,10 @@
-"""Types that travel between folders: arrays, and the one way to report progress and to be cancelled."""
+"""Types that travel between folders: arrays, claims, and the one way to report progress and to be cancelled."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,39 @@ SmallInts = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Beat = Callable[[], None]  # called by long loops that know no share of the work; it may raise `Cancelled`
+Answer = Literal["yes", "no", "undecided"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What tclose says about a release: an answer, the sentence for people, and what would decide an undecided one.
+
+    >>> Claim(answer="no", says="2 of 9 classes have fewer than 5 rows").to_dict()
+    {'answer': 'no', 'says': '2 of 9 classes have fewer than 5 rows'}
+    """
+
+    answer: Answer
+    says: str
+    needs: str = ""  # for an undecided claim only: what would decide it
+
+    def __post_init__(self) -> None:
+        """Refuse a claim that leaves open why it is undecided."""
+        if (self.answer == "undecided") != bool(self.needs):
+            raise ValueError("an undecided claim, and no other, says what would decide it")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON has."""
+        return {"answer": self.answer, "says": self.says} | ({"needs": self.needs} if self.needs else {})
+
+
+def together(answers: Iterable[Answer]) -> Answer:
+    """Return the answer to several questions at once: yes only if all are yes, no as soon as one is.
+
+    >>> together(["yes", "undecided"]), together(["undecided", "no"]), together([])
+    ('undecided', 'no', 'yes')
+    """
+    found = {*answers}
+    return "no" if "no" in found else "undecided" if "undecided" in found else "yes"
 
 
 class Progress(Protocol):
