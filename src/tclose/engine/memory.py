@@ -261,6 +261,7 @@ def prepare(
     check_both(method, policy)
     population = population_of(table, policy)
     if population is not None and policy.presence is not None:
+        population.check_holds(table)
         check_possible(policy.presence, len(table) + table.withheld, population)
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)

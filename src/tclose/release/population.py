@@ -51,6 +51,22 @@ class Population:
         """Return a part of the population with its values coded as the population's, so that both publish alike."""
         return replace(table, read={**table.read, **{name: self._among(table, name) for name in table.policy.visible}})
 
+    def check_holds(self, table: CodedTable) -> None:
+        """Refuse a table of which some rows are nobody's in the population, whatever is published."""
+        part = self.coded(table)
+        both = [
+            np.concatenate([each.values(name).codes for each in (self.table, part)])
+            for name in self.table.policy.visible
+        ]
+        _, kind = np.unique(np.stack(both, axis=1), axis=0, return_inverse=True)
+        persons, rows = np.split(kind.reshape(-1), [len(self.table)])
+        excess = np.bincount(rows, minlength=int(kind.max()) + 1) - np.bincount(persons, minlength=int(kind.max()) + 1)
+        if strangers := int(excess[excess > 0].sum()):
+            raise InputError(
+                f"{NOT_HELD}: {counted(strangers, 'row')} of the table have quasi-identifiers and kept values that it "
+                "does not show, or not as often"
+            )
+
     def _among(self, table: CodedTable, name: str) -> Values:
         """Return the values of a table's column as values of the population."""
         own, whole = table.values(name), self.table.values(name)
