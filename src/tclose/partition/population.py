@@ -2,7 +2,8 @@
 
 Every person of the population is in exactly one part, and every cut leaves values between the sides that no box of one
 side covers on the other. So the hulls of the parts are disjoint on the population and leave nobody out. Where to cut
-is chosen by the persons of the population; whether a cut is allowed, by the rows of the table, which are the members.
+is chosen by the persons of the population alone. Only whether a cut is made depends on the members, who are the rows
+of the table; decision 130 has what that tells somebody who knows the algorithm.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
 from tclose.types import Beat, Bools, Ints, still
 from tclose.words import counted
 
-TRIES = 4  # borders of one column, those nearest to the median first; the models are asked about no others
+TRIES = 1  # borders of one column, those nearest to the median first; the models are asked about no others
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Part:
     people: Ints
     rows: Ints
 
-    def split(self, people: Ints, rows: Ints) -> list[Part]:
+    def split(self, people: Ints | Bools, rows: Ints | Bools) -> list[Part]:
         """Return the parts of equal numbers, given for each person and for each row."""
         return [Part(self.people[people == side], self.rows[rows == side]) for side in np.unique(people).tolist()]
 
@@ -98,18 +99,21 @@ class Column:
             )
 
     def cuts(self, part: Part, limits: Limits) -> Iterator[list[Part]]:
-        """Yield the ways to cut a part whose sides have enough members and chances within the limits."""
+        """Yield the cut of a part, if its sides have enough members and chances within the limits.
+
+        There is one cut per column, at the border nearest to the median of the persons. If other borders were tried
+        where this one is refused, the border would tell on which side the members beside it are.
+        """
         people, rows = self.people.codes[part.people], self.rows[part.rows]
         if isinstance(self.people, LabelColumn):
             yield from self._by_node(part, people, rows, limits)
             return
         codes, persons = np.unique(people, return_counts=True)
-        left, members = np.cumsum(persons)[:-1], np.searchsorted(np.sort(rows), codes[:-1], side="right")
-        allowed = limits.allow(members, left) & limits.allow(len(rows) - members, len(people) - left)
-        borders = np.flatnonzero(allowed & self.apart(codes[:-1], codes[1:]))
-        nearest = borders[np.argsort(np.abs(2 * left[borders] - len(people)), kind="stable")]
-        for border in nearest[:TRIES].tolist():
-            yield part.split((people > codes[border]).astype(np.int64), (rows > codes[border]).astype(np.int64))
+        left, borders = np.cumsum(persons)[:-1], np.flatnonzero(self.apart(codes[:-1], codes[1:]))
+        if not len(borders):
+            return
+        border = borders[np.argmin(np.abs(2 * left[borders] - len(people)))]
+        yield from _allowed(part.split(people > codes[border], rows > codes[border]), limits)
 
     def _by_node(self, part: Part, people: Ints, rows: Ints, limits: Limits) -> Iterator[list[Part]]:
         """Cut into all nodes just below the one that covers the part; missing values go with the first of them."""
@@ -121,13 +125,17 @@ class Column:
         below = next((level for level in reversed(levels) if level[low] != level[high]), None)
         nodes = np.zeros(len(levels[0]), dtype=np.int64) if below is None else below
         of_missing = -1 if below is None else nodes[low]  # of a single leaf, missing values are cut off
-        sides = part.split(*(np.append(nodes, of_missing)[codes] for codes in (people, rows)))
-        sizes = (np.array([len(side.rows) for side in sides]), np.array([len(side.people) for side in sides]))
-        if limits.allow(*sizes).all():
-            yield sides
+        yield from _allowed(part.split(*(np.append(nodes, of_missing)[codes] for codes in (people, rows))), limits)
 
 
 Admits = Callable[[list[Part]], Bools]
+
+
+def _allowed(parts: list[Part], limits: Limits) -> Iterator[list[Part]]:
+    """Yield parts if each of them has enough members and a chance within the limits."""
+    members, persons = ([len(rows) for rows in side] for side in zip(*((p.rows, p.people) for p in parts), strict=True))
+    if limits.allow(np.array(members), np.array(persons)).all():
+        yield parts
 
 
 def boxes(
@@ -202,8 +210,7 @@ def _check_groups(parts: list[Part], limits: Limits, admits: Admits) -> None:
             f"presence cannot be reached: {counted(strangers, 'person')} of the population have kept values that no "
             "published row has, so they fit no box: do not keep these columns"
         )
-    sizes = (np.array([len(part.rows) for part in parts]), np.array([len(part.people) for part in parts]))
-    if not (limits.allow(*sizes).all() and admits(parts).all()):
+    if not (any(_allowed(parts, limits)) and admits(parts).all()):
         what = "with one box for each kept value" if len(parts) > 1 else "with one box for the whole population"
         advice = "keep fewer columns or ask for less" if len(parts) > 1 else "ask for less"
         raise Infeasible(f"presence cannot be reached even {what}: {advice}")

@@ -25,8 +25,8 @@ from tclose.words import counted, number
 
 VERSION = 2  # of the entry in a certificate; the entries of tclose 0.2 have none
 LIMIT = (
-    "This takes the cuts between classes as given. They were chosen by looking at the table: somebody who knows the "
-    "algorithm may learn more"
+    "This takes the cuts between classes as given; they depend on the table, so somebody who knows the algorithm may "
+    "learn more"
 )
 NEEDS = "the population (tclose verify --population FILE)"
 

@@ -12,36 +12,42 @@ def run(scene: Scene) -> Finding:
     found = scene.presence
     if found is None:
         return not_applicable(scene, "This attack needs the population that the table is drawn from (--population).")
-    sentences = (_chances(found), _certain(found), _outside(found))
-    return Finding(float(found.at_least), found.certain, scene.rows, " ".join(filter(None, sentences)))
+    sentences = _exactly(found) if found.exact else _at_least(found)
+    return Finding(float(found.at_least), found.certain, scene.rows, f"{sentences}{_outside(found)}")
 
 
-def _chances(found: Membership) -> str:
+def _exactly(found: Membership) -> str:
     counts = found.counts
-    population = f"population ({counted(counts.population, 'row')})"
-    if not found.exact:
-        return f"Some persons of the {population} are in the table with a chance of at least {number(found.at_least)}."
-    least, largest = counts.least, counts.largest
-    chance = f"of exactly {number(least)}" if least == largest else f"from {number(least)} to {number(largest)}"
-    return f"Everybody of the {population} fits exactly one class and is in the table with a chance {chance}."
-
-
-def _certain(found: Membership) -> str:
-    if not found.certain:
-        return "Nobody was found who is certainly in the table."
-    persons, least = counted(found.certain, "person"), "" if found.exact else "At least "
-    why = (
-        "all who fit their class are in the table, or only they have a value that their class publishes as the end of "
-        "a range, in a set or as missing"
-    )
+    least, largest = number(counts.least), number(counts.largest)
+    chance = f"of exactly {least}" if counts.least == counts.largest else f"from {least} to {largest}"
     verb = "is" if found.certain == 1 else "are"
-    return f"{least}{persons} {verb} certainly in the table: {'all who fit their class are' if found.exact else why}."
+    certain = f"{counted(found.certain, 'person')} {verb}" if found.certain else "Nobody is"
+    return (
+        f"Everybody of the population ({counted(counts.population, 'row')}) fits exactly one class and is in the table "
+        f"with a chance {chance}. {certain} certainly in the table."
+    )
+
+
+def _at_least(found: Membership) -> str:
+    population = f"of the population ({counted(found.counts.population, 'row')})"
+    if not found.certain:
+        chance = number(found.at_least)
+        return (
+            f"Somebody {population} is in the table with a chance of at least {chance}. Nobody was found who is "
+            "certainly in it."
+        )
+    verb = "is" if found.certain == 1 else "are"
+    return (
+        f"At least {counted(found.certain, 'person')} {population} {verb} certainly in the table: everybody who fits "
+        "their class is, or nobody else has a value that their class publishes as the end of a range, in a set or as "
+        "missing."
+    )
 
 
 def _outside(found: Membership) -> str:
     outside = found.counts.outside
     verb = "fits no class and is" if outside == 1 else "fit no class and are"
-    return f"{counted(outside, 'person')} of the population {verb} certainly not in it." if outside else ""
+    return f" {counted(outside, 'person')} {verb} certainly not in it." if outside else ""
 
 
 ATTACK = Attack(
@@ -50,7 +56,7 @@ ATTACK = Attack(
     "The adversary has the population that the table is drawn from, such as all people of a town, and asks who is in "
     "the table. Rows count as affected if their persons are certainly in it: everybody who fits their class is, or "
     "nobody else has a value that their class publishes as the end of a range, in a set or as missing.",
-    "largest chance that anyone of the population is in the table, or a bound below it",
+    "largest chance that anyone of the population is in the table; where classes overlap, at least this",
     "share",
     "lower",
     run,
