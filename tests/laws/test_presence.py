@@ -279,3 +279,36 @@ def test_the_mean_chance_cannot_be_asked_away(seed: int, tmp_path: Path) -> None
     case.limits = {"min": 0, "max": float(mean) - 0.001}
     with pytest.raises(tclose.Infeasible, match=f"their mean chance is {mean}"):
         tclose.anonymize(case.table, case.policy(tmp_path))
+
+
+def inverted(people: int, members: int, k: int, folder: Path) -> Fraction:
+    """Return by how much somebody's chance exceeds the certified one, for a reader who runs the algorithm.
+
+    All tables of so many members are published; those that give the same release are equally likely.
+    """
+    everyone = range(1, people + 1)
+    pl.DataFrame({"age": everyone}).write_csv(folder / "everyone.csv")
+    asked = {"quasi": ["age"], "k": k, "presence": {"population": "everyone.csv", "max": 1}}
+    policy, sources = tclose.Policy.from_dict(asked, folder=folder), dict[tuple[str, ...], list[tuple[int, ...]]]()
+    certified = {}
+    for chosen in itertools.combinations(everyone, members):
+        release = tclose.anonymize(pl.DataFrame({"age": chosen}), policy)
+        published = tuple(sorted(release.frame["age"]))
+        sources.setdefault(published, []).append(chosen)
+        assert release.certificate.presence is not None
+        certified[published] = Fraction(release.certificate.presence.largest)
+    return max(
+        Fraction(sum(one in table for table in tables), len(tables)) - certified[published]
+        for published, tables in sources.items()
+        for one in everyone
+    )
+
+
+def test_where_a_population_is_cut_tells_nothing_of_members(tmp_path: Path) -> None:
+    """Halves of equal size say nothing; where a border followed the members, this was 1/3: somebody was certain."""
+    assert inverted(8, 4, 2, tmp_path) <= 0
+
+
+@pytest.mark.soak
+def test_that_a_part_was_not_cut_tells_little(tmp_path: Path) -> None:
+    assert inverted(9, 4, 2, tmp_path) == Fraction(4, 99)
