@@ -46,14 +46,22 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_publish_verify_and_attack(files: Path, tclose: Callable[..., Any]) -> None:
-    assert "anyone of a population of 200 rows is in the table" in tclose(*PUBLISH).out
+    said = " ".join(tclose(*PUBLISH[:-2]).out.split())
+    assert "presence: each of the 200 persons of the population fits exactly one of" in said
+    assert "Method: mondrian, because the policy asks for presence and no --method was given." in said
     claim = json.loads((files / "c.json").read_text())["presence"]
-    assert (claim["max"], claim["population_rows"]) == (0.5, 200)
-    assert json.loads(tclose("verify", "r.csv", "--certificate", "c.json", "--json").out)["not_verifiable"].count(
-        "presence"
-    )
+    assert (claim["version"], claim["max"], claim["population_rows"]) == (2, 0.5, 200)
+    alone = tclose("verify", "r.csv", "--certificate", "c.json")
+    assert "whether it keeps presence is not decided" in " ".join(alone.out.split())
+    opened = json.loads(tclose("verify", "r.csv", "--certificate", "c.json", "--json").out)
+    assert opened["not_verifiable"].count("presence")
+    assert opened["presence"]["answer"] == "undecided"
     verified = tclose("verify", "r.csv", "--certificate", "c.json", "--population", "everyone.csv")
     assert verified.status == 0
+    assert "each of the 200 persons of the population fits exactly one class" in " ".join(verified.out.split())
+    checked = tclose("check", "r.csv", "--policy", "p.toml")
+    assert checked.status == 0
+    assert "Presence: each of the 200 persons" in checked.out
     attack = tclose(
         "attack", "r.csv", "--original", "t.csv", "--policy", "p.toml", "--population", "everyone.csv", "--json"
     )
@@ -63,10 +71,12 @@ def test_publish_verify_and_attack(files: Path, tclose: Callable[..., Any]) -> N
 
 
 def test_what_cannot_be_done_is_one_sentence(files: Path, tclose: Callable[..., Any]) -> None:
-    (files / "p.toml").write_text(POLICY.replace("0.5\n[", "0.5\n[").replace("max = 0.5", "max = 0.05"))
+    (files / "p.toml").write_text(POLICY.replace("max = 0.5", "max = 0.05"))
     refused = tclose(*PUBLISH)
     assert refused.status == 1
-    assert "no partition was found for presence from 0 to 0.05" in refused.err
+    assert "60 of the 200 persons of the population are in the table, so their mean chance is 3/10 (0.3)" in refused.err
+    (files / "p.toml").write_text(POLICY)
+    tclose(*PUBLISH[:-1], "weave").refuses("method 'weave' cannot keep presence", "choose method 'mondrian'")
     (files / "p.toml").write_text(POLICY.replace('population = "everyone.csv"\n', ""))
     tclose(*PUBLISH).refuses("presence", 'population = "FILE"')
     (files / "p.toml").write_text(POLICY.replace("everyone", "nobody"))

@@ -25,9 +25,7 @@ from tclose.policy.paths import without_password
 @click.option(
     "--out", type=FILE, required=True, help="The release to write: .csv, .parquet, .arrow, .xlsx, .dta or .sav."
 )
-@click.option(
-    "--method", default=steps.DEFAULT_METHOD, show_default=True, help="How rows are split; see `tclose methods`."
-)
+@click.option("--method", help="How rows are split; see `tclose methods`. Without it, weave; mondrian for [presence].")
 @click.option("--effort", type=click.Choice(["fast", "balanced", "best"]), help="How long weave searches.")
 @click.option("--tables", type=click.IntRange(1), help="How many tables the method projections writes.")
 @click.option("--base", help="The method that splits each table of projections, or makes the groups of permutation.")
@@ -93,7 +91,7 @@ def anonymize(
     table: str,
     policy_file: Path,
     out: Path,
-    method: str,
+    method: str | None,
     effort: str | None,
     tables: int | None,
     base: str | None,
@@ -138,7 +136,7 @@ def anonymize(
         )
     if replay is not None and _says("method", "engine", "effort", "base", "tables"):
         raise click.UsageError("--replay takes how the release is made from the record: leave such options out")
-    options = method_options(method, given, effort=effort, tables=tables, base=base)
+    options = method_options(method or steps.DEFAULT_METHOD, given, effort=effort, tables=tables, base=base)
     endorsement = endorsement_of(**endorsed)
     with Bar() as bar:
         publication = steps.anonymize(
@@ -176,6 +174,8 @@ def anonymize(
             echo_json(publication.to_dict())
         else:
             show.show_release(publication)
+            if method is None and publication.certificate.presence is not None:
+                show.show_method_of_presence(publication.certificate.method)
     except OSError as error:
         raise InputError(f"the release is complete, but the answer cannot be written: {error.strerror}") from None
     return HOLDS

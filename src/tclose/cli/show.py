@@ -50,6 +50,8 @@ def show_check(result: CheckResult) -> None:
     console.print()
     for note in result.notes:
         console.print(Text(f"Note: {plain(note)}."))
+    if result.presence is not None:
+        console.print(Text(f"Presence: {result.presence.says}."))
     for words in _verdict(result):
         console.print(words)
 
@@ -183,6 +185,11 @@ def show_release(publication: Publication) -> None:
         console.print(Text(f"Description: {description}"))
 
 
+def show_method_of_presence(method: str) -> None:
+    """Print which method was taken for a policy with presence, where none was named."""
+    Console().print(Text(f"Method: {plain(method)}, because the policy asks for presence and no --method was given."))
+
+
 def _show_exposed(console: Console, publication: Publication) -> None:
     """Print what remains exposed, most rows first, each with the setting that would cure it."""
     exposed = publication.exposed
@@ -291,13 +298,19 @@ def show_verification(verification: Verification) -> None:
         console.print(Text(f"The certificate says: {', '.join(words)}."))
     if claims := verification.not_verifiable_in_words:
         console.print(Text(f"Not verifiable from the release alone: {', '.join(map(plain, claims))}."))
+    if (presence := verification.presence) is not None:
+        needs = f" Needed to decide it: {presence.needs}." if presence.needs else ""
+        console.print(Text(f"Presence: {presence.says}.{needs}"))
     for sentence in verification.signatures.sentences() if verification.signatures is not None else ():
         console.print(Text(sentence), soft_wrap=True)
     if verification.holds and verification.opened:
         names = " and ".join(OPENED[name] for name in verification.opened)
         console.print(Text(f"As the certificate commits to: {names}."))
     if verification.holds:
-        console.print(Text("The release is the one that was certified, and it meets its policy.", "bold green"))
+        open_presence = presence is not None and presence.answer == "undecided"
+        besides = "; whether it keeps presence is not decided" if open_presence else ""
+        verdict = f"The release is the one that was certified, and it meets its policy{besides}."
+        console.print(Text(verdict, "bold green"))
         if not verification.identity_protected:
             console.print(Text(f"Note: {steps.NO_IDENTITY}."))
         return

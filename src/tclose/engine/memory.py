@@ -17,7 +17,7 @@ from tclose.errors import InputError, LeakWarning, PolicyError, did_you_mean
 from tclose.measure.attack import K_ANONYMOUS, RAW, RELEASE, Attacks, attacked
 from tclose.measure.kept import kept
 from tclose.measure.learning import Prediction, predict
-from tclose.partition import DEFAULT_METHOD, check_suited, lowers_loss, method_and_options
+from tclose.partition import check_suited, chosen_method, lowers_loss, method_and_options
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import k_alone
@@ -28,12 +28,14 @@ from tclose.privacy.notes import class_notes
 from tclose.privacy.results import CheckResult, Explanation, Step
 from tclose.privacy.rigidity import rigid_attributes
 from tclose.release.beside import Beside, read_published, register_of
+from tclose.release.boxes import counts_of
 from tclose.release.detail import detail_of
 from tclose.release.exposed import columns_of_own_values
 from tclose.release.layouts import About, Layout, check_both, laid_out, layout_of
 from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import created, tool
-from tclose.release.presence import Population, check_presence, presence_findings
+from tclose.release.population import Population, in_population, population_of
+from tclose.release.presence import check_possible, presence_claim, presence_findings
 from tclose.release.pseudonymity import checked_pseudonyms
 from tclose.release.published import ReleaseInput
 from tclose.release.queries import error_of_counts
@@ -74,7 +76,9 @@ def check(
     report(0.5, "judging")
     result = judge(table, policy, stretch(report, 0.5, 1.0)).result
     if (population := population_of(table, policy)) is not None and policy.presence is not None:
-        result = result.with_models(presence_findings(policy.presence, population.counted(table)))
+        found = counts_of(population, table, table.withheld)
+        claim = presence_claim(policy.presence, found)
+        result = result.with_presence(claim, presence_findings(policy.presence, found))
     return replace(result, notes=rigidity_notes(table, policy))
 
 
@@ -137,7 +141,7 @@ def anonymize(
     frame: Any,
     policy: PolicyLike,
     *,
-    method: str = DEFAULT_METHOD,
+    method: str | None = None,
     seed: int | None = None,
     bound: bool | str = False,
     bound_seconds: float = SECONDS,
@@ -147,7 +151,8 @@ def anonymize(
     """Split a table into classes that hold what the policy asks for, and publish one common value per class.
 
     Sensitive and kept cells stay as they are. The release is judged from its published values before it is returned;
-    what cannot be reached raises `Infeasible`. `method` may name a variant, such as `mondrian:relaxed`; `options` go to
+    what cannot be reached raises `Infeasible`. Without a `method`, weave is taken, and mondrian for a policy with
+    `[presence]`. `method` may name a variant, such as `mondrian:relaxed`; `options` go to
     the method. Without a seed, random numbers come from the
     system's secure source. The methods `projections` and `anatomy` publish several tables. With `bound=True`, a lower
     bound on the detail that any release loses is searched for about `bound_seconds`, and stands in the certificate.
@@ -161,7 +166,7 @@ def anonymize(
     policy, report = Policy.of(policy), progress or silent
     if not isinstance(bound, bool):  # the method fragmentation has an option of this name, whose values are texts
         options, bound = {**options, "bound": bound}, False
-    method, preset = method_and_options(method)
+    method, preset = method_and_options(chosen_method(method, policy))
     options = checked(method, {**preset, **options})  # before any work
     if note := unused_loss(policy, method, options):
         warnings.warn(note, UserWarning, 2)
@@ -254,9 +259,14 @@ def prepare(
     settings, begun = checked(method, options), created()
     check_suited(method, policy, settings)
     check_both(method, policy)
-    population = population_of(table, policy, method)
+    population = population_of(table, policy)
+    if population is not None and policy.presence is not None:
+        population.check_holds(table)
+        check_possible(policy.presence, len(table) + table.withheld, population)
     random_seed = secrets.randbits(63) if seed is None else given_seed(seed)
     rows = publishable(table, policy)
+    if population is not None:
+        rows = replace(rows, table=population.coded(rows.table))
     linked, pseudonyms = checked_pseudonyms(table, policy)
     leaks = (*linked, *columns_of_own_values(rows.table, policy, exact_quasi=layout_of(method).exact_quasi))
     for leak in leaks:
@@ -279,15 +289,6 @@ def prepare(
     )
     notes = Notes.of(given.table, settings)
     return PreparedRelease(layout, about, policy, kind, random_seed, leaks, notes=notes)
-
-
-def population_of(table: CodedTable, policy: Policy, method: str | None = None) -> Population | None:
-    """Read the population of which the policy asks for δ-presence; None where it does not ask."""
-    if policy.presence is None:
-        return None
-    if method is not None:
-        check_presence(layout_of(method, has_both=bool(policy.both)).name, method)
-    return Population.of(policy.presence.population, policy, table)
 
 
 def _laid_out(given: ReleaseInput, method: str, settings: Mapping[str, Any]) -> tuple[ReleaseInput, Layout]:
@@ -340,7 +341,7 @@ def attack(
     policy, report = Policy.of(policy), Repeating(progress or silent)
     report(0.0, "reading")
     people = None if register is None else register_of(register, policy)
-    table = encode_quietly(to_polars(original), policy)
+    table = in_population(encode_quietly(to_polars(original), policy))
     adversary = Adversary(table, people, report.beat, _everyone(population, table, policy))
     report(0.05, "comparing with the original")
     seen = beside(release, adversary.original, beat=report.beat)
@@ -366,7 +367,7 @@ def attack_beside(
     scene = adversary.published(seen)
     if second is not None:
         scene = scene.with_second(adversary.published(second), twins(seen.published, second.published))
-    scenes = {RAW: adversary.raw(), K_ANONYMOUS: adversary.published(k_anonymous), RELEASE: scene}
+    scenes = {RAW: adversary.raw(), K_ANONYMOUS: adversary.published(k_anonymous, tight=True), RELEASE: scene}
     import tclose.measure.exchange  # noqa: F401  (loads its kernels, and those of weave)
 
     with announcing(stretch(progress, MADE, 1.0)) as (report, _):
@@ -414,7 +415,7 @@ def detail(release: Any, *, original: Any, policy: Policy, progress: Progress | 
     """Return every measure of detail kept, by its name; None where the table has nothing to measure it on."""
     report = Repeating(progress or silent)
     report(0.0, "reading")
-    coded = encode_quietly(to_polars(original), policy)
+    coded = in_population(encode_quietly(to_polars(original), policy))
     report(0.1, "comparing with the original")
     compared = beside(release, coded, beat=report.beat)
     return kept(detail_of(compared), stretch(report, 0.4, 1.0))
@@ -423,7 +424,7 @@ def detail(release: Any, *, original: Any, policy: Policy, progress: Progress | 
 def query_error(release: Any, *, original: Any, policy: Policy, seed: int) -> float | None:
     """Return how wrong the counts are that a reader of a release makes, in the median; None without any to ask."""
     whole = to_polars(original)
-    coded = encode_quietly(whole, policy)
+    coded = in_population(encode_quietly(whole, policy))
     error = error_of_counts(whole, coded, [_published(release, coded)], seed)
     return None if error is None else error.median
 
@@ -435,4 +436,5 @@ def predicted(release: Any, *, original: Any, policy: Policy, target: str, seed:
         raise InputError(f"'{target}' is no sensitive attribute of the policy{hint}")
     if target in policy.both:
         raise InputError(f"no row of the release shows a value of '{target}' (both), so no model can learn it")
-    return predict(detail_of(beside(release, encode_quietly(to_polars(original), policy))), target, seed=seed)
+    coded = in_population(encode_quietly(to_polars(original), policy))
+    return predict(detail_of(beside(release, coded)), target, seed=seed)

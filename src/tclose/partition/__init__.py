@@ -24,6 +24,7 @@ __all__ = [
     "Problem",
     "Split",
     "check_suited",
+    "chosen_method",
     "classes_of_base",
     "lowers_loss",
     "merged",
@@ -117,11 +118,23 @@ def classes_of_base(base: str, problem: Problem, seed: int, options: Mapping[str
     return split.labels
 
 
+def chosen_method(name: str | None, policy: Policy) -> str:
+    """Return the method that is named, or else the default one; for a policy with `[presence]`, the one that keeps it.
+
+    >>> chosen_method(None, Policy(quasi=["age"], k=2)), chosen_method("mondrian:relaxed", Policy(quasi=["age"], k=2))
+    ('weave', 'mondrian:relaxed')
+    """
+    if name is not None:
+        return name
+    return DEFAULT_METHOD if policy.presence is None else next(name for name, each in METHODS.items() if each.presence)
+
+
 def check_suited(name: str, policy: Policy, options: Mapping[str, Any]) -> None:
     """Refuse what a method cannot do for a policy, before the work begins."""
     _check_temper(name, policy)
     _check_joint(name, policy, options)
     _check_groups(name, policy)
+    _check_presence(name, policy, options)
     _check_pseudonym(name, policy)
 
 
@@ -150,6 +163,23 @@ def _check_groups(name: str, policy: Policy) -> None:
             f"method '{name}' cannot keep a t for groups of persons (t_by): choose a method that publishes one table "
             "of classes, or leave t_by out"
         )
+
+
+def _check_presence(name: str, policy: Policy, options: Mapping[str, Any]) -> None:
+    """Refuse a policy with `[presence]` for a method that does not cut the population into boxes."""
+    about = method_called(name)
+    if policy.presence is None or options.get(about.option, next(iter(about.choices), "")) in about.presence:
+        return
+    able = " or ".join(f"'{other}'" for other, method in METHODS.items() if method.presence)
+    if about.presence:
+        raise Unsuited(
+            f"{about.option} = {options[about.option]} puts equal values into several classes, but presence needs "
+            f"classes that share nobody: choose {about.option} = {' or '.join(about.presence)}"
+        )
+    raise Unsuited(
+        f"method '{name}' cannot keep presence, which needs classes cut from the population: choose method {able}, "
+        "or leave [presence] out"
+    )
 
 
 def _check_pseudonym(name: str, policy: Policy) -> None:

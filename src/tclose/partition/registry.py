@@ -36,6 +36,7 @@ class Method:
     lowers_loss: bool = False  # whether every step of it lowers the loss that the policy chooses
     counts_persons: bool = False  # whether it counts persons itself; for the others, classes are merged afterwards
     knows_groups: bool = False  # whether it keeps thresholds for groups of persons (t_by) itself
+    presence: tuple[str, ...] = ()  # choices of its option that cut the population, as δ-presence asks for
     tempers: bool = False  # whether it has the last stage that the policy's `temper` asks for
     joint: tuple[str, ...] | None = None  # choices of its option that keep attributes close together; None for all
 
@@ -76,6 +77,7 @@ METHODS = {
         option="cuts",
         choices=("strict", "relaxed"),
         variants=_each("cuts", "strict", "relaxed"),
+        presence=("strict",),
     ),
     "incognito": Method(
         "generalises each quasi-identifier to one level in the whole table, losing least",

@@ -26,6 +26,7 @@ from tclose.policy.joint import Joint, joints
 from tclose.policy.joint import contradictions as joint_contradictions
 from tclose.policy.parts import Bins, Builder, ByGroup, CostTable, Presence, Recursive
 from tclose.policy.paths import check_readable
+from tclose.policy.presence import mistakes_of_presence
 from tclose.policy.pseudonym import Pseudonym, located, mistakes_of_pseudonyms, pseudonyms
 from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, spelled, whole
 from tclose.policy.source import SourceSettings, source_settings
@@ -254,10 +255,7 @@ class Policy:
         averaged = [name for name, spec in settings.read.get("sensitive", {}).items() if spec.average_t is not None]
         if averaged and settings.has("temper"):
             yield "temper", f"random swaps can raise the average distance of '{averaged[0]}': drop temper or average_t"
-        if settings.read.get("presence") and settings.read.get("person") is not None:
-            yield "presence", "rows are counted against people, so presence does not go with person"
-        if settings.read.get("presence") and settings.read.get("both"):
-            yield "presence", "counts of exact values tell who fits a class, so presence does not go with both"
+        yield from mistakes_of_presence(settings.read, averaged)
 
     @classmethod
     def of(cls, given: PolicyLike) -> Policy:

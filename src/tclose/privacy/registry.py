@@ -111,6 +111,7 @@ _ENTRIES = (
     _by_name(DistinctL, lambda level, given: DistinctL(level, given.persons)),
     _by_name(EntropyL, lambda level, given: EntropyL(level, given.persons is not None)),
     _by_name(RecursiveCL, lambda level, given: RecursiveCL(level.c, level.l, given.persons is not None), compared="c"),
+    Requirement("presence_boxes", "persons and classes that break the rules of presence", "≤"),
     Requirement("presence_min", "least chance of being in the table", "≥"),
     Requirement("presence_max", "largest chance of being in the table", "≤"),
     Requirement("suppress", "share of rows withheld", "≤"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from tclose.policy.settings import spelled
 from tclose.privacy import Level, requirement
+from tclose.types import Claim
 from tclose.words import counted, html_table, legible, number, rows_in_classes
 
 
@@ -90,11 +91,12 @@ class CheckResult:
     withheld: int = 0
     joint: Mapping[str, AttributeFinding] = field(default_factory=dict)  # of attributes together
     notes: tuple[str, ...] = ()  # what the steward should know about the policy
+    presence: Claim | None = None  # how likely anyone of the population is in the table, where the policy asks
 
-    def with_models(self, more: tuple[ModelFinding, ...]) -> CheckResult:
-        """Return the same with further findings."""
-        satisfied = self.satisfied and all(finding.satisfied for finding in more)
-        return replace(self, models=(*self.models, *more), satisfied=satisfied)
+    def with_presence(self, claim: Claim, more: tuple[ModelFinding, ...]) -> CheckResult:
+        """Return the same with what was found about δ-presence."""
+        satisfied = self.satisfied and claim.answer == "yes"
+        return replace(self, models=(*self.models, *more), satisfied=satisfied, presence=claim)
 
     @property
     def attributes(self) -> Mapping[str, AttributeFinding]:
@@ -113,6 +115,7 @@ class CheckResult:
             "sensitive": {name: finding.to_dict() for name, finding in self.sensitive.items()},
             **({"joint": {name: finding.to_dict() for name, finding in self.joint.items()}} if self.joint else {}),
             "models": [finding.to_dict() for finding in self.models],
+            **({} if self.presence is None else {"presence": self.presence.to_dict()}),
             **({"notes": list(self.notes)} if self.notes else {}),
         }
 

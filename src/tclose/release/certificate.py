@@ -26,7 +26,7 @@ from tclose.release.claims import Batch, Claims
 from tclose.release.envelope import Envelope
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.lower_bound import BoundClaim
-from tclose.release.presence import PresenceClaim
+from tclose.release.presence import AnyPresenceClaim, presence_claim_from
 from tclose.release.pseudonymity import PseudonymClaims, claims_json, read_claims
 from tclose.release.signatures import unwrapped
 from tclose.release.steward import StewardClaims
@@ -129,7 +129,7 @@ class Certificate:
     table: str | None = None  # the name of the table that was published, without its path
     loss: Mapping[str, Any] | None = None  # that the method lowered: its name, the weights, its value; None if none
     temper: Tempering | None = None  # of a release whose rows were swapped at random
-    presence: PresenceClaim | None = None  # of a release for which δ-presence was asked
+    presence: AnyPresenceClaim | None = None  # of a release for which δ-presence was asked
     pseudonyms: PseudonymClaims | None = None  # by column, of a release that has some
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
     steward: StewardClaims = field(default_factory=StewardClaims)  # what no release shows: the steward's word
@@ -240,7 +240,7 @@ class Certificate:
             table=content.get("table"),
             loss=_loss(content),
             temper=Tempering.from_dict(content.get("temper")),
-            presence=PresenceClaim.from_dict(content.get("presence")),
+            presence=presence_claim_from(content.get("presence")),
             pseudonyms=read_claims(content.get("pseudonyms")),
             bound=BoundClaim.from_dict(content),
             steward=StewardClaims.from_dict(content),

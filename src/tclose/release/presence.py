@@ -1,4 +1,7 @@
-"""The population of a table: who of it fits which class of a release, and classes that δ-presence admits."""
+"""δ-presence of a release: what is refused at once, what `check` finds, what a certificate claims, and who confirms it.
+
+The definition is in `measure/presence.py`, and the boxes of a release are counted in `release/boxes.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,90 +11,102 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import Infeasible, InputError, PolicyError, Unsuited
+from tclose.errors import Infeasible, PolicyError
 from tclose.measure.presence import PresenceCounts
 from tclose.policy import Builder, Policy, Presence, Quasi
 from tclose.policy.settings import exact, spelled
 from tclose.privacy.results import ModelFinding
-from tclose.release.beside import coverings, linked
-from tclose.table import CodedTable, encode_quietly, to_polars
-from tclose.table.sources import read
-from tclose.types import Beat, still
+from tclose.release.boxes import counts_of
+from tclose.release.old_presence import UNREADABLE, OldPresenceClaim, ratio, read_again
+from tclose.release.population import Population
+from tclose.table import CodedTable
+from tclose.types import Claim
 from tclose.words import counted, number
 
-BELONGS = "the release does not belong to the table: "
-UNREADABLE = "what the certificate says about presence is not readable"
+VERSION = 2  # of the entry in a certificate; the entries of tclose 0.2 have none
+LIMIT = (
+    "This takes the cuts between classes as given; they depend on the table, so somebody who knows the algorithm may "
+    "learn more"
+)
+NEEDS = "the population (tclose verify --population FILE)"
 
 
-@dataclass(frozen=True, eq=False)
-class Population:
-    """The rows of a population, coded by the quasi-identifiers and kept columns of a policy."""
-
-    table: CodedTable
-
-    @classmethod
-    def of(cls, given: Any, policy: Policy, like: CodedTable | None = None) -> Population:
-        """Take a frame, or read a file, with numbers where the table has them; further columns are ignored."""
-        asked = Policy(quasi=policy.quasi, keep=policy.keep, k=2, missing=policy.missing, others="drop")
-        try:
-            frame = to_polars(read(given, missing=policy.missing) if isinstance(given, str | Path) else given)
-            population = cls(encode_quietly(frame, asked, ignore_others=True))
-            if like is not None:
-                population._check_like(like)
-            _ = population.table.quasi  # codes them, so that mistakes are found now
-        except (InputError, PolicyError) as error:
-            sentence = error.sentence.replace("the table has no column", "it has no column")
-            raise InputError(f"the population cannot be used: {sentence}", detail=error.detail) from None
-        return population
-
-    def _check_like(self, table: CodedTable) -> None:
-        """Refuse a population with text where the table has numbers or dates."""
-        for name in table.policy.visible:
-            kind = table.values(name).kind
-            if kind in ("number", "date") and self.table.values(name).kind != kind:
-                raise InputError(f"its column '{name}' is not all {kind}s, as the table's is")
-
-    def counted(self, published: CodedTable, beat: Beat = still) -> PresenceCounts:
-        """Count who fits each class of a published table; a population that cannot hold the table is refused."""
-        try:
-            links = linked(coverings(self.table, published, beat=beat), published.classes.sizes, beat)
-        except InputError as error:
-            raise InputError(
-                f"the population does not hold the table: {error.sentence.removeprefix(BELONGS)} of it",
-                detail=error.detail,
-            ) from None
-        found = PresenceCounts.of(links)
-        if found.lacking:
-            classes = counted(len(found.sizes), "class")
-            raise InputError(
-                f"the population does not hold the table: {found.lacking:,} of {classes} with more rows than the "
-                "population has people who fit"
-            )
-        return found
-
-
-def check_presence(layout: str, method: str) -> None:
-    """Refuse δ-presence for a method that publishes no table of classes, or several tables."""
-    if layout != "one table":
-        raise Unsuited(
-            f"presence is judged for one table of classes, which '{method}' does not publish: choose another"
-        )
-
-
-def presence_findings(asked: Presence, found: PresenceCounts) -> tuple[ModelFinding, ...]:
-    """Return what `check` says about δ-presence."""
-    levels = (("presence_min", asked.min, found.least), ("presence_max", asked.max, found.largest))
-    return tuple(
-        ModelFinding(name, None, required, reached, asked.min <= reached <= asked.max, 0, 0)
-        for name, required, reached in levels
+def impossible(asked: Presence, members: int, persons: int) -> str | None:
+    """Say why no release can keep the limits: everybody's chance is members / persons on average."""
+    mean = Fraction(members, persons)
+    if asked.min <= mean <= asked.max:
+        return None
+    name, limit, must = ("max", asked.max, "least") if asked.max < mean else ("min", asked.min, "most")
+    return (
+        f"{name} = {spelled(limit)} of presence cannot be reached: {members:,} of the {persons:,} persons of the "
+        f"population are in the table, so their mean chance is {_in_words(mean)}, whatever is published; {name} must "
+        f"be at {must} {_in_words(mean)}"
     )
 
 
-def refused(asked: Presence, found: PresenceCounts) -> Infeasible:
-    """Return what to say where no classes were found that δ-presence admits."""
-    wanted = f"presence from {number(asked.min)} to {number(asked.max)}"
-    reached = f"merged classes reach {number(found.least)} to {number(found.largest)}"
-    return Infeasible(f"no partition was found for {wanted}: {reached}")
+def check_possible(asked: Presence, members: int, population: Population) -> None:
+    """Refuse limits that no release can keep."""
+    if (sentence := impossible(asked, members, len(population.table))) is not None:
+        raise Infeasible(sentence)
+
+
+def presence_claim(asked: Presence, found: PresenceCounts) -> Claim:
+    """Say whether a release keeps the limits of δ-presence."""
+    if (sentence := impossible(asked, found.members, found.population)) is not None:
+        return Claim(answer="no", says=sentence)
+    if found.faults:
+        return Claim(answer="no", says=_faults(found))
+    holds = asked.min <= found.least and found.largest <= asked.max
+    return Claim(answer="yes" if holds else "no", says=f"{_chances(found)} (asked for: {_asked(asked)}). {LIMIT}")
+
+
+def _faults(found: PresenceCounts) -> str:
+    """Say why nobody's chance can be computed."""
+    if found.outside or found.several:
+        parts = ((found.outside, "no class"), (found.several, "several classes"))
+        fits = " and ".join(f"{count:,} fit {what}" for count, what in parts if count)
+        return (
+            f"no chance can be computed: of the {found.population:,} persons of the population {fits}, but each must "
+            "fit exactly one"
+        )
+    return (
+        f"no chance can be computed: the ranges of {found.loose:,} of {counted(len(found.sizes), 'class')} are not "
+        "those of all persons of the population who fit them, so their ends may tell who is in the table"
+    )
+
+
+def _chances(found: PresenceCounts) -> str:
+    each = f"each of the {found.population:,} persons of the population fits exactly one class and is in the table with"
+    withheld = f" ({counted(found.withheld, 'withheld row')} may be in any class)" if found.withheld else ""
+    return f"{each} a chance {_chance(found.least, found.largest)}{withheld}"
+
+
+def _chance(least: Fraction, largest: Fraction) -> str:
+    if least == largest:
+        return f"of exactly {_in_words(least)}"
+    return f"from {_in_words(least)} to {_in_words(largest)}"
+
+
+def _asked(asked: Presence) -> str:
+    return f"{spelled(asked.min)} to {spelled(asked.max)}"
+
+
+def _in_words(level: Fraction) -> str:
+    """Write a fraction exactly, and as a number where that is something else."""
+    return str(level) if level.denominator == 1 else f"{level} ({number(level)})"
+
+
+def presence_findings(asked: Presence, found: PresenceCounts) -> tuple[ModelFinding, ...]:
+    """Return what `check` says about δ-presence: with faults in the boxes, there is no chance to compare."""
+    boxes = ModelFinding("presence_boxes", None, 0, found.faults, not found.faults, 0, 0)
+    if found.faults:
+        return (boxes,)
+    levels = (
+        ("presence_min", asked.min, found.least, found.least >= asked.min),
+        ("presence_max", asked.max, found.largest, found.largest <= asked.max),
+    )
+    chances = (ModelFinding(name, None, required, reached, holds, 0, 0) for name, required, reached, holds in levels)
+    return (boxes, *chances)
 
 
 @dataclass(frozen=True)
@@ -103,6 +118,7 @@ class PresenceClaim:
     least: Any  # as a fraction
     largest: Any
     population_rows: Any
+    boxes: Any  # how many there are
     quasi: Any  # the settings by which published values are read
 
     @classmethod
@@ -111,61 +127,84 @@ class PresenceClaim:
         return cls(
             spelled(asked.min),
             spelled(asked.max),
-            _ratio(found.least),
-            _ratio(found.largest),
+            ratio(found.least),
+            ratio(found.largest),
             found.population,
+            len(found.sizes),
             Policy(quasi=_written_down(table), k=2).to_dict()["quasi"],
         )
 
-    @classmethod
-    def from_dict(cls, said: Any) -> PresenceClaim | None:
-        """Read the entry of a certificate; None where it has none."""
-        if said is None:
-            return None
-        if not isinstance(said, Mapping):
-            raise ValueError("not an entry about presence")
-        return cls(*(said.get(name) for name in cls.__match_args__))
-
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as JSON has it."""
-        return dict(vars(self))
+        return {"version": VERSION, **vars(self)}
 
     @property
     def words(self) -> str:
         """The same, for people."""
-        least, largest = number(exact(self.least)), number(exact(self.largest))
+        chance = _chance(exact(self.least), exact(self.largest))
         return (
-            f"presence: anyone of a population of {self.population_rows:,} rows is in the table with a chance from "
-            f"{least} to {largest}, as far as one class tells (asked for: {self.min} to {self.max}). To "
-            "judge this again, the population is needed (tclose verify --population)."
+            f"presence: each of the {self.population_rows:,} persons of the population fits exactly one of "
+            f"{counted(self.boxes, 'class')} and is in the table with a chance {chance} (asked for: {self.min} to "
+            f"{self.max}). {LIMIT}. To judge this again, the population is needed (tclose verify --population)."
         )
 
-    def problems(self) -> list[str]:
-        """Compare the entry with itself: what is claimed must be within what was asked for."""
+    @property
+    def open_claim(self) -> Claim:
+        """What can be said without the population."""
+        chance = _chance(exact(self.least), exact(self.largest))
+        says = f"by the certificate, everybody of the population is in the table with a chance {chance}"
+        return Claim(answer="undecided", says=says, needs=NEEDS)
+
+    def problems(self, members: Any, withheld: Any) -> list[str]:
+        """Compare the entry with itself, and with the number of rows: the mean chance lies within it."""
+        numbers = (self.population_rows, self.boxes, members, withheld)
         try:
             levels = [exact(level) for level in (0, self.min, self.least, self.largest, self.max, 1)]
         except (ValueError, ArithmeticError):
             return [UNREADABLE]
-        if type(self.population_rows) is not int or self.population_rows < 1:
+        if any(type(each) is not int for each in numbers) or self.population_rows < 1 or self.boxes < 1:
             return [UNREADABLE]
-        within = levels == sorted(levels)
-        return [] if within else ["what the certificate says about presence is not within what it asks for"]
+        if levels != sorted(levels):
+            return ["what the certificate says about presence is not within what it asks for"]
+        least, largest = levels[2], levels[3]
+        published, all_of_them = (Fraction(rows, self.population_rows) for rows in (members, members + withheld))
+        if not (least <= published and all_of_them <= largest):
+            return ["what the certificate says about presence is impossible: the mean chance lies outside it"]
+        return []
 
-    def problems_with(self, population: Any, policy: Policy, published: CodedTable) -> list[str]:
-        """Judge presence again, by a population."""
+    def judged(self, population: Any, policy: Policy, published: CodedTable, withheld: int) -> tuple[Claim, list[str]]:
+        """Judge presence again, by a population; return the answer, and what is wrong."""
         try:
-            quasi = Policy.from_dict({"quasi": self.quasi, "k": 2})
-            if quasi.files:
-                raise PolicyError("a certificate cannot name files")
-            if set(quasi.quasi) != set(policy.quasi):
-                raise PolicyError("its quasi-identifiers are not those of the policy")
-            found = Population.of(population, replace(policy, quasi=quasi.quasi)).counted(published)
+            found = counts_of(Population.of(population, read_again(self.quasi, policy)), published, withheld)
         except PolicyError as error:
-            return [f"presence cannot be judged as the certificate says: {error.sentence}"]
-        actual = (_ratio(found.least), _ratio(found.largest), found.population)
-        claimed = (self.least, self.largest, self.population_rows)
-        same = f"presence is {actual[0]} to {actual[1]} in {counted(found.population, 'row')}"
-        return [] if actual == claimed else [f"{same}, which is not what the certificate says"]
+            sentence = f"presence cannot be judged as the certificate says: {error.sentence}"
+            return Claim(answer="no", says=sentence), [sentence]
+        claim = presence_claim(Presence(Path(), min=exact(self.min), max=exact(self.max)), found)
+        return claim, self._differences(found, claim)
+
+    def _differences(self, found: PresenceCounts, claim: Claim) -> list[str]:
+        if claim.answer == "no":
+            return [claim.says]
+        actual = (ratio(found.least), ratio(found.largest), found.population, len(found.sizes))
+        if actual == (self.least, self.largest, self.population_rows, self.boxes):
+            return []
+        return [f"{_chances(found)}, in {counted(len(found.sizes), 'class')}, which is not what the certificate says"]
+
+
+AnyPresenceClaim = PresenceClaim | OldPresenceClaim
+
+
+def presence_claim_from(said: Any) -> AnyPresenceClaim | None:
+    """Read the entry of a certificate; None where it has none."""
+    if said is None:
+        return None
+    if not isinstance(said, Mapping):
+        raise ValueError("not an entry about presence")
+    if "version" not in said:
+        return OldPresenceClaim.from_dict(said)
+    if said["version"] != VERSION:
+        raise ValueError("an entry about presence of another version")
+    return PresenceClaim(*(said.get(name) for name in PresenceClaim.__match_args__))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,12 +214,23 @@ class PresenceJudge:
     population: Population
     asked: Presence
     claim: PresenceClaim
+    withheld: int
 
     def confirms(self, published: CodedTable) -> bool:
         """Tell whether δ-presence holds, as it is claimed."""
-        found = self.population.counted(published)
-        holds = not found.failing(self.asked.min, self.asked.max).any()
-        return holds and (_ratio(found.least), _ratio(found.largest)) == (self.claim.least, self.claim.largest)
+        found = counts_of(self.population, published, self.withheld)
+        if presence_claim(self.asked, found).answer != "yes":
+            return False
+        return (ratio(found.least), ratio(found.largest)) == (self.claim.least, self.claim.largest)
+
+
+def presence_judge(population: Population, asked: Presence, release: CodedTable, withheld: int) -> PresenceJudge:
+    """Return who confirms δ-presence of published rows; refuse rows that readers could take for something else."""
+    found = counts_of(population, release, withheld)
+    claim = presence_claim(asked, found)
+    if claim.answer != "yes":
+        raise Infeasible(f"no boxes were found for presence: {claim.says}")
+    return PresenceJudge(population, asked, PresenceClaim.of(asked, found, population.table), withheld)
 
 
 def _written_down(table: CodedTable) -> dict[str, Quasi]:
@@ -191,7 +241,3 @@ def _written_down(table: CodedTable) -> dict[str, Quasi]:
         else spec
         for name, spec in table.policy.quasi.items()
     }
-
-
-def _ratio(level: Fraction) -> str:
-    return f"{level.numerator}/{level.denominator}"

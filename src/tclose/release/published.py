@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
 from tclose.measure.chosen_loss import chosen_loss
 from tclose.measure.utility import MeasuredPartition, NumberPlaces, class_sizes, gcp, measured
-from tclose.partition import METHODS, Split, merged
+from tclose.partition import METHODS, Split
 from tclose.partition.by_person import split_by_person
 from tclose.partition.split import join_failing, split, tempered
 from tclose.partition.starts import EQUALITY
@@ -25,15 +24,16 @@ from tclose.recode.counts import counts_of, exact_cells
 from tclose.recode.forms import clear_forms
 from tclose.recode.frame import ordered, recoded
 from tclose.recode.spelling import Form
-from tclose.release.exchanges import points_of
-from tclose.release.presence import Population, PresenceClaim, PresenceJudge, refused
+from tclose.release.cutting import Boxes
+from tclose.release.population import Population
+from tclose.release.presence import PresenceClaim, PresenceJudge, presence_judge
 from tclose.release.pseudonymity import release_problems
 from tclose.release.reader import reader_policy
 from tclose.release.tempering import Tempering
 from tclose.table import CodedTable, encode_quietly
 from tclose.table.classes import Classes, classes_of
 from tclose.table.quasi import NumberColumn
-from tclose.types import Bools, Ints, Progress, silent, stretch
+from tclose.types import Ints, Progress, silent, stretch
 
 Options = Mapping[str, Any]
 SPLIT = 0.9  # share of the work after which all rows have their classes
@@ -65,9 +65,8 @@ class ReleaseInput:
             part = stretch(self.progress, 0.0, SPLIT)
             return split_by_person(self.publishable, self.policy, method, self.seed, part, options)
         starts, least = METHODS[method].takes_starts, self.table.classes.sizes.min(initial=self.policy.k)
-        may_hold = self.population is None and starts and self.policy.loss == "gcp" and least >= self.policy.k
-        undecided = self.population is None and self.publishable.undecided
-        if (undecided or may_hold) and (finest := self._finest_classes()) is not None:
+        may_hold = starts and self.policy.loss == "gcp" and least >= self.policy.k
+        if (self.publishable.undecided or may_hold) and (finest := self._finest_classes()) is not None:
             return Split(finest, EQUALITY if starts else None)
         end = SPLIT if self.policy.temper is None else FORMED
         return split(self.publishable, self.policy, method, self.seed, stretch(self.progress, 0.0, end), options)
@@ -145,59 +144,56 @@ class PublishedTable:
 
 def published_table(given: ReleaseInput, method: str, options: Options) -> PublishedTable:
     """Split the rows by a method, and publish one common value per class."""
+    if given.population is not None:
+        return boxed_table(given, given.population)
     split, share = given.split(method, options), given.policy.temper
     labels = split.labels if share is None else given.tempered(split.labels, share, method)
-    rows = recoded_classes(given, with_presence(given, labels))
+    rows = recoded_classes(given, labels)
     given.recoding()
     classes = classes_of(rows[list(given.policy.visible)])
     partition = partition_of(given, classes)
-    measures = {**measured(partition), "class_sizes": class_sizes(partition)}
-    loss = round(chosen_loss(given.table, given.policy, classes, partition), DIGITS)
     tempering = None if share is None else Tempering.of(share, gcp(_partition(given, split.labels)), gcp(partition))
-    presence = presence_judge(given, rows)
+    return _table_of(given, rows, classes, partition, tempering=tempering, start=split.start)
+
+
+def boxed_table(given: ReleaseInput, population: Population) -> PublishedTable:
+    """Publish boxes of the population, as δ-presence asks for."""
+    asked, withheld = given.policy.presence, given.publishable.withheld
+    assert asked is not None
+    boxes = Boxes.of(population, given.table, given.policy, withheld, lambda: given.progress(0.0, "splitting"))
+    rows = boxes.published(given.table, given.policy, given.recoding)
+    classes = classes_of(rows[list(given.policy.visible)])
+    partition = replace(partition_of(given, classes), losses=boxes.losses(classes))
+    judge = presence_judge(population, asked, _seen(given, rows), withheld)
+    return _table_of(given, rows, classes, partition, presence=judge)
+
+
+def _table_of(
+    given: ReleaseInput,
+    rows: pl.DataFrame,
+    classes: Classes,
+    partition: MeasuredPartition,
+    *,
+    tempering: Tempering | None = None,
+    start: str | None = None,
+    presence: PresenceJudge | None = None,
+) -> PublishedTable:
+    """Put published rows into a neutral order, with their judge and what they cost."""
     given.recoding()
     frame, order = ordered(rows)
-    confirming, losses = Judge(given.own_policy, given.persons(order), presence), losses_of(given, partition)
-    claim = None if presence is None else presence.claim
-    counts = counts_of(rows, given.table, given.policy) if given.policy.both else None
-    forms, rows_read = clear_forms(given.table.quasi), given.table.rows[order]
     return PublishedTable(
-        frame, confirming, measures, losses, loss, tempering, split.start, claim, forms, counts, rows_read
+        frame,
+        Judge(given.own_policy, given.persons(order), presence),
+        {**measured(partition), "class_sizes": class_sizes(partition)},
+        losses_of(given, partition),
+        round(chosen_loss(given.table, given.policy, classes, partition), DIGITS),
+        tempering,
+        start,
+        None if presence is None else presence.claim,
+        clear_forms(given.table.quasi),
+        counts_of(rows, given.table, given.policy) if given.policy.both else None,
+        given.table.rows[order],
     )
-
-
-def with_presence(given: ReleaseInput, labels: Ints) -> Ints:
-    """Merge classes until δ-presence admits them all, if that is asked for; raise `Infeasible` where that fails."""
-    asked, table = given.policy.presence, given.table
-    if given.population is None or asked is None:
-        return labels
-    groups = table.groups.labels_by_row()
-
-    def failing(labels: Ints) -> Bools:
-        seen = _seen(given, recoded(table, given.policy, Classes.from_labels(labels), given.recoding))
-        found, marks = counts(seen), np.zeros(int(labels.max()) + 1, dtype=bool)
-        marks[labels] = found.failing(asked.min, asked.max)[seen.classes.labels_by_row()]
-        return marks
-
-    counts = given.population.counted
-    if not failing(labels).any():
-        return labels
-    if failing(groups).any():
-        raise refused(asked, counts(_seen(given, recoded(table, given.policy, table.groups, given.recoding))))
-    labels = merged(labels, groups, points_of(table), failing)
-    seen = _seen(given, recoded(table, given.policy, Classes.from_labels(labels), given.recoding))
-    if not judge(seen, given.own_policy).result.satisfied:
-        raise refused(asked, counts(seen))
-    return labels
-
-
-def presence_judge(given: ReleaseInput, rows: pl.DataFrame) -> PresenceJudge | None:
-    """Return who confirms δ-presence, if that is asked for, with what was found about the published rows."""
-    asked = given.policy.presence
-    if given.population is None or asked is None:
-        return None
-    claim = PresenceClaim.of(asked, given.population.counted(_seen(given, rows)), given.table)
-    return PresenceJudge(given.population, asked, claim)
 
 
 def _seen(given: ReleaseInput, rows: pl.DataFrame) -> CodedTable:

@@ -31,6 +31,7 @@ from tclose.release.layouts.projections import marks_of
 from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
 from tclose.release.naming import file_name
+from tclose.release.population import in_population
 from tclose.release.record import confirm_replay
 from tclose.release.record_notes import Notes, record_bytes
 from tclose.release.table_files import FinishedFile, TableFiles
@@ -342,7 +343,7 @@ class Release:
         coded = filled = None
         compared = original is not None and not public and self.layout.comparable
         if original is not None and (compared or profile is not None):
-            coded = encode_quietly(to_polars(original), self.policy)
+            coded = in_population(encode_quietly(to_polars(original), self.policy))
         if profile is not None:
             filled = _filled(profile, WrittenRelease(self, certificate, judged, self.exposed), coded, attacks)
         if compared and coded is not None:

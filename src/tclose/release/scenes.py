@@ -11,13 +11,14 @@ import polars as pl
 
 from tclose.distance import Line, LineWithLeaf, Metric
 from tclose.measure.attack import Scene, Secret
-from tclose.measure.presence import PresenceCounts
+from tclose.measure.presence import Membership
 from tclose.policy import Policy
 from tclose.privacy.judge import distance_of
 from tclose.release.beside import Beside, coverings, equal_people, linked
+from tclose.release.boxes import is_tight, membership_of
 from tclose.release.exchanges import published_rows
 from tclose.release.narrowing import narrowed
-from tclose.release.presence import Population
+from tclose.release.population import Population
 from tclose.table import CodedTable, SensitiveColumn
 from tclose.types import Beat, Ints, still
 
@@ -49,10 +50,10 @@ class Adversary:
         cells = {name: numbered_cells(table, name) for name in table.policy.sensitive}
         people = table.classes.sizes if self.register is None else equal_people(table, self.register)
         labels = table.classes.labels_by_row()
-        return Scene(labels, _secrets(table, cells), self.crowd, people, presence=self._presence(table))
+        return Scene(labels, _secrets(table, cells), self.crowd, people, presence=self._presence(table, tight=True))
 
-    def published(self, beside: Beside) -> Scene:
-        """Return a published table."""
+    def published(self, beside: Beside, *, tight: bool | None = None) -> Scene:
+        """Return a published table; `tight` says that ranges end at values of their rows, if that is known."""
         links = beside.people
         if self.register is not None:
             columns = coverings(self.original, beside.published, self.register, beat=self.beat)
@@ -65,13 +66,19 @@ class Adversary:
             links.people,
             beside.people,
             published=partial(published_rows, beside),
-            presence=self._presence(beside.published),
+            presence=self._presence(beside.published, tight=self._is_tight(beside) if tight is None else tight),
             persons=beside.published.persons if beside.published.policy.person else None,
             beat=self.beat,
         )
 
-    def _presence(self, published: CodedTable) -> PresenceCounts | None:
-        return None if self.population is None else self.population.counted(published, self.beat)
+    def _presence(self, published: CodedTable, *, tight: bool) -> Membership | None:
+        if self.population is None:
+            return None
+        withheld = len(self.original) + self.original.withheld - len(published)
+        return membership_of(self.population, published, withheld, tight=tight, beat=self.beat)
+
+    def _is_tight(self, beside: Beside) -> bool:
+        return self.population is not None and self.original.policy.presence is None and is_tight(beside)
 
     def several_rows(self) -> bool:
         """Say whether some person has more than one row."""

@@ -19,7 +19,7 @@ from tclose.release.comparing import claim_problems, count_problems, in_words, m
 from tclose.release.pseudonymity import release_problems
 from tclose.release.signatures import SignatureFindings
 from tclose.table import CodedTable, encode
-from tclose.types import Progress, stretch
+from tclose.types import Claim, Progress, stretch
 from tclose.words import counted, html_table
 
 NO_IDENTITY = "quasi-identifiers are published exactly: who is in the table is not hidden, only what is sensitive"
@@ -47,6 +47,7 @@ class Verification:
     tables: int = 1  # that the files hold
     signatures: SignatureFindings | None = None  # where keys were given, or the certificate came with signatures
     opened: tuple[str, ...] = ()  # commitments that were compared with the steward's record
+    presence: Claim | None = None  # how likely anyone of the population is in the table, where the certificate says so
 
     @property
     def holds(self) -> bool:
@@ -69,6 +70,7 @@ class Verification:
         if self.origin is not None:
             answer |= {"certificate": self.origin.to_dict()}
         answer |= {} if self.signatures is None else {"signatures": self.signatures.to_dict()}
+        answer |= {} if self.presence is None else {"presence": self.presence.to_dict()}
         answer |= {"opened": list(self.opened)} if self.opened else {}
         return {"holds": self.holds, "problems": list(self.problems), **answer}
 

@@ -19,7 +19,8 @@ from tclose.release.layouts.one_table import ENTRY
 from tclose.release.pseudonymity import claim_problems as pseudonym_problems
 from tclose.release.published_files import FilesOf
 from tclose.release.verification import Verification, Verified
-from tclose.types import Progress, silent, stretch
+from tclose.table import CodedTable
+from tclose.types import Claim, Progress, silent, stretch
 
 TableJudge = Callable[[Certificate, FilesOf, Progress], Verified]
 FindFiles = Callable[[Certificate], FilesOf]
@@ -90,8 +91,8 @@ def verify_with(
     judged = (judge or layout.verify)(promised, files, stretch(progress, 0.1, 1.0)) if files.whole else None
     verified = judged or Verified([], None)
     problems += [*files.problems(), *verified.problems]
-    if promised.presence is not None and population is not None and verified.table is not None:
-        problems += promised.presence.problems_with(population, promised.policy, verified.table)
+    presence, wrong = _presence(promised, population, verified.table)
+    problems += wrong
     one_table, origin = promised.layout in ONE_TABLE, promised.origin
     known: dict[str, Any] = {"population": population is not None, "any_name": one_table and not files.folder}
     unverifiable = not_verifiable(promised, loaded.unknown_keys, opened=examined.opened, **known)
@@ -99,7 +100,17 @@ def verify_with(
     tables = 1 if one_table else len(names)
     protected = not layout.exact_quasi
     found = Verification(tuple(problems), verified.result, names, protected, unverifiable, origin, tables)
-    return replace(found, signatures=examined.signatures, opened=examined.opened)
+    return replace(found, signatures=examined.signatures, opened=examined.opened, presence=presence)
+
+
+def _presence(promised: Certificate, population: Any, published: CodedTable | None) -> tuple[Claim | None, list[str]]:
+    """Say whether what the certificate claims about presence holds; without the population, that stays open."""
+    entry = promised.presence
+    if entry is None:
+        return None, []
+    if population is None or published is None:
+        return entry.open_claim, []
+    return entry.judged(population, promised.policy, published, promised.withheld)
 
 
 def _layout_problems(promised: Certificate) -> list[str]:
@@ -124,7 +135,7 @@ def _layout_problems(promised: Certificate) -> list[str]:
         "what each table holds is not what the certificate says": held == entry.holds,
     }
     tempering = [] if promised.temper is None else promised.temper.problems(method, promised.measures.get("gcp"))
-    presence = [] if promised.presence is None else promised.presence.problems()
+    presence = [] if promised.presence is None else promised.presence.problems(promised.claims.rows, promised.withheld)
     linked = pseudonym_problems(promised.pseudonyms, promised.settings.get("person"), promised.counted)
     return [*(problem for problem, holds in statements.items() if not holds), *tempering, *presence, *linked]
 

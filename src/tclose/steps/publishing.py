@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tclose.errors import Infeasible
 from tclose.measure.attack import Attacks
 from tclose.measure.lost import LostDetail
-from tclose.partition import DEFAULT_METHOD, check_suited, method_and_options
+from tclose.partition import DEFAULT_METHOD, check_suited, chosen_method, method_and_options
 from tclose.policy import Policy, PolicyLike, ProfileName
 from tclose.policy.derived import scaled
 from tclose.policy.paths import check_name
@@ -24,6 +24,7 @@ from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import check_new
 from tclose.release.layouts import check_both
 from tclose.release.naming import created, table_name
+from tclose.release.population import in_population
 from tclose.release.pseudonymity import check_keys
 from tclose.release.publication import Demonstration, Publication
 from tclose.release.record_notes import file_digest
@@ -56,7 +57,7 @@ def anonymize(
     public: bool = False,
     profile: ProfileName | None = None,
     guard_formulas: bool = False,
-    method: str = DEFAULT_METHOD,
+    method: str | None = None,
     options: Mapping[str, Any] | None = None,
     seed: int | None = None,
     bound: bool = False,
@@ -77,9 +78,10 @@ def anonymize(
     """Publish a table so that it holds what a policy asks for; the files appear once the release is proved.
 
     `certificate`, `record` (the seed) and `report` (a page; `public` leaves out what is about the raw table) are files
-    to write beside the release; `profile` adds a list of requirements to the page. `options` go to the method. Without
-    `force`, existing files are refused. With `bound`, a lower bound on the detail lost stands in the certificate;
-    `bound_proof` is a file for its proof, and implies it.
+    to write beside the release; `profile` adds a list of requirements to the page. `options` go to the method; where
+    none is named, this is weave, and mondrian for a policy with `[presence]`. Without `force`, existing files are
+    refused. With `bound`, a lower bound on the detail lost stands in the certificate; `bound_proof` is a file for its
+    proof, and implies it.
     With `part_rows`, `out` is a new folder of Parquet files of so many rows each, about so many where the engine is
     `disk`. That engine reads a file in batches and splits it in parts, so that it need not fit into memory; `auto`
     chooses it for files of a million rows or more. With `resume`, it continues a run that was killed.
@@ -101,7 +103,7 @@ def anonymize(
         method, options, seed, part_rows = again.method, again.options, again.seed, again.part_rows
         engine, guard_formulas, room = again.engine, again.guard_formulas, again.room
         release_format = again.release_format
-    method, preset = method_and_options(method)
+    method, preset = method_and_options(chosen_method(method, asked))
     check_suited(method, asked, {**preset, **(options or {})})
     check_both(method, asked)
     check_release_format(release_format, method, asked)
@@ -226,6 +228,7 @@ def _page(
     beside = attacks = None
     if written.release.layout.comparable:
         progress(PAGE_JUDGED, "comparing with the original")
+        original = in_population(original)
         beside = Beside.of(original, written.judged[0].table, beat=progress.beat)
         attacks = _attacks(original, beside, notes, progress)
     else:

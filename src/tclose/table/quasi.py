@@ -7,6 +7,7 @@ domain in the published set. A missing cell is an ordinary value: code -1 here, 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -150,6 +151,19 @@ class NumberColumn:
         low = number if step is None else number // step * step
         high = number if step is None else -(-number // step) * step
         return CodedEnds(spell(low), spell(high), low, high)
+
+    def covered(self) -> tuple[Ints, Ints]:
+        """Return the first and the last code that a range covers which begins, or ends, with each value."""
+        codes = np.arange(len(self.values.texts))
+        if not self._coded or not len(codes):
+            return codes, codes
+        starts = self._starts_of_equal_ends()
+        numbers = [Fraction(int(unit), 10**self.values.scale) for unit in self._units.tolist()]
+        coded = [self._coded_ends(numbers[start]) for start in starts.tolist()]
+        first = [0 if end.low_text[0] == "≤" else bisect_left(numbers, end.low) for end in coded]
+        last = [len(numbers) - 1 if end.high_text[0] == "≥" else bisect_right(numbers, end.high) - 1 for end in coded]
+        group = np.repeat(np.arange(len(starts)), np.diff([*starts, len(codes)]))
+        return np.array(first)[group], np.array(last)[group]
 
     def loss(self, classes: Classes) -> Floats:
         """Return each class's published range as a share of the table's."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tclose.distance import Counts
 from tclose.measure.linkage import Links
 from tclose.measure.linked_persons import RowsOfPersons
-from tclose.measure.presence import PresenceCounts
+from tclose.measure.presence import Membership
 from tclose.types import Beat, Bools, Ints, still
 from tclose.words import columns
 
@@ -95,7 +95,7 @@ class Scene:
     second: Scene | None = None  # another release of the same table
     twins: Ints | None = None  # of each class of the second release: the class here that shows the same cells, or -1
     published: Callable[[], PublishedRows] | None = None  # beside the original rows; None for the raw table itself
-    presence: PresenceCounts | None = None  # where the population is known
+    presence: Membership | None = None  # where the population is known
     persons: Ints | None = None  # of every row, where pseudonyms show them
     beat: Beat = still  # called by long attacks
     group_rows: Ints | None = None  # of each group, out of core; None where `labels` are those of single rows

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tclose.measure.attack.base import Attack, Finding, Scene, not_applicable
-from tclose.words import counted, number, rows_of
+from tclose.measure.presence import Membership
+from tclose.words import counted, number
 
 
 def run(scene: Scene) -> Finding:
@@ -11,22 +12,51 @@ def run(scene: Scene) -> Finding:
     found = scene.presence
     if found is None:
         return not_applicable(scene, "This attack needs the population that the table is drawn from (--population).")
-    alone = int(found.sizes[found.people == found.sizes].sum())
-    chances = f"with a chance from {number(found.least)} to {number(found.largest)}"
-    sentence = (
-        f"Anyone of the population ({counted(found.population, 'row')}) is in the table {chances}, as far as one class "
-        f"tells. The classes of {rows_of(alone, scene.rows)} fit only people who are in the table. "
-        f"{counted(found.outside, 'row')} of the population fit no class and are surely not in it."
+    sentences = _exactly(found) if found.exact else _at_least(found)
+    return Finding(float(found.at_least), found.certain, scene.rows, f"{sentences}{_outside(found)}")
+
+
+def _exactly(found: Membership) -> str:
+    counts = found.counts
+    least, largest = number(counts.least), number(counts.largest)
+    chance = f"of exactly {least}" if counts.least == counts.largest else f"from {least} to {largest}"
+    verb = "is" if found.certain == 1 else "are"
+    certain = f"{counted(found.certain, 'person')} {verb}" if found.certain else "Nobody is"
+    return (
+        f"Everybody of the population ({counted(counts.population, 'row')}) fits exactly one class and is in the table "
+        f"with a chance {chance}. {certain} certainly in the table."
     )
-    return Finding(float(found.largest), alone, scene.rows, sentence)
+
+
+def _at_least(found: Membership) -> str:
+    population = f"of the population ({counted(found.counts.population, 'row')})"
+    if not found.certain:
+        chance = number(found.at_least)
+        return (
+            f"Somebody {population} is in the table with a chance of at least {chance}. Nobody was found who is "
+            "certainly in it."
+        )
+    verb = "is" if found.certain == 1 else "are"
+    return (
+        f"At least {counted(found.certain, 'person')} {population} {verb} certainly in the table: everybody who fits "
+        "their class is, or nobody else has a value that their class publishes as the end of a range, in a set or as "
+        "missing."
+    )
+
+
+def _outside(found: Membership) -> str:
+    outside = found.counts.outside
+    verb = "fits no class and is" if outside == 1 else "fit no class and are"
+    return f" {counted(outside, 'person')} {verb} certainly not in it." if outside else ""
 
 
 ATTACK = Attack(
     "membership",
     "membership attack",
     "The adversary has the population that the table is drawn from, such as all people of a town, and asks who is in "
-    "the table. Rows count as affected if everyone of the population who fits their class is in the table.",
-    "largest chance that anyone of the population is in the table",
+    "the table. Rows count as affected if their persons are certainly in it: everybody who fits their class is, or "
+    "nobody else has a value that their class publishes as the end of a range, in a set or as missing.",
+    "largest chance that anyone of the population is in the table; where classes overlap, at least this",
     "share",
     "lower",
     run,

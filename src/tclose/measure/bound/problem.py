@@ -157,6 +157,10 @@ def _refuse(table: CodedTable, policy: Policy) -> None:
             "rows lack a sensitive value and are withheld" if table.withheld else "suppress allows rows to be withheld"
         )
         raise PolicyError(f"a lower bound holds only for releases of every row: {why}")
+    if policy.presence is not None:
+        raise PolicyError(
+            "a lower bound is about ranges of the table's own rows, but presence publishes ranges of the population"
+        )
     for name, spec in policy.quasi.items():
         if spec.publish == "mean":
             raise PolicyError(f"a lower bound cannot be given for class means: '{name}' publishes them")

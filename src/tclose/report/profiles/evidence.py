@@ -15,8 +15,9 @@ from tclose.measure.exposure import Exposed, Kind
 from tclose.measure.presence import PresenceCounts
 from tclose.policy import Context, Policy
 from tclose.recode.covering import worth_of
+from tclose.release.boxes import counts_of
 from tclose.release.certificate import Certificate
-from tclose.release.presence import Population
+from tclose.release.population import Population
 from tclose.release.release import WrittenRelease
 from tclose.report.profiles.identifiers import HarborFinding, PublishedColumn, safe_harbor
 from tclose.table import CodedTable
@@ -166,4 +167,5 @@ def _register(written: WrittenRelease, original: CodedTable) -> PresenceCounts |
     presence = written.release.policy.presence
     if presence is None:
         return None
-    return Population.of(presence.population, original.policy, original).counted(written.judged[0].table)
+    population = Population.of(presence.population, original.policy, original)
+    return counts_of(population, written.judged[0].table)
