@@ -69,7 +69,7 @@ def _values(spellings: Sequence[Spelling], name: str) -> tuple[CellKind, Mapping
     kind, exact = exact_texts(ends)
     if kind not in ("number", "date"):
         raise InputError(f"column '{name}' has ends that are neither decimal numbers nor dates: {USE_TEXT}")
-    return kind, dict(zip(ends, exact, strict=True))  # type: ignore[return-value]
+    return kind, dict(zip(ends, exact, strict=True))
 
 
 def _ends(spelled: Spelling) -> tuple[str, ...]:
@@ -164,11 +164,11 @@ def _unit(label: str, of_days: bool = False) -> tuple[Fraction, Fraction]:
         if kind != "date":
             raise InputError(f"the label '{label}' is no unit of the hierarchy by date that the certificate names")
         return moments[0], moments[0] + (DAY if of_days and len(label) == len("2024-03-31") else 0)
-    decade, year, quarter, month = (part and int(part) for part in unit.groups())
-    first = decade * 10 if decade is not None else year
-    begins = (quarter - 1) * 3 if quarter else month - 1 if month else 0
-    months = 120 if decade is not None else 3 if quarter else 1 if month else 12
-    return _month(first, begins), _month(first, begins + months)
+    decade, year, quarter, month = unit.groups()
+    if decade is not None:
+        return _month(int(decade) * 10, 0), _month(int(decade) * 10, 120)
+    begins, months = ((int(quarter) - 1) * 3, 3) if quarter else (int(month) - 1, 1) if month else (0, 12)
+    return _month(int(year), begins), _month(int(year), begins + months)
 
 
 def _month(year: int, months: int) -> Fraction:
