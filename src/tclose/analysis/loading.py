@@ -239,7 +239,7 @@ def _typed_text(frame: pl.DataFrame, roles: _Roles) -> pl.DataFrame:
         labels = form == "labels" or isinstance(form, Builder)
         forms[name] = guessed_form(texts, hierarchy=labels, mean=form == "means")
     try:
-        return typed_table(frame, roles.policy, forms)
+        return typed_table(frame, roles.policy, forms, apart=False)
     except InputError as error:
         raise InputError(f"the release cannot be loaded: {error.sentence.removesuffix(f': {USE_TEXT}')}") from None
 

@@ -59,14 +59,17 @@ def check_typed_names(policy: Policy) -> None:
 
 
 def typed_table(
-    published: pl.DataFrame, policy: Policy, forms: Mapping[str, Form | None], *, lists: bool = True
+    published: pl.DataFrame, policy: Policy, forms: Mapping[str, Form | None], *, lists: bool = True, apart: bool = True
 ) -> pl.DataFrame:
-    """Return a published table as typed columns; without `lists`, lists are text, as JSON writes them."""
+    """Return a published table as typed columns; without `lists`, lists are text, as JSON writes them.
+
+    With `apart`, cells that are different as text and equal as values are refused: a reader would see fewer classes.
+    """
     columns: dict[str, pl.Series] = {}
     bins = bins_of(policy)
     for column in published.iter_columns():
         if column.name in policy.quasi:
-            columns |= _quasi(column, policy, forms[column.name], lists)
+            columns |= _quasi(column, policy, forms[column.name], lists=lists, apart=apart)
         elif column.name in bins:
             columns |= _bins(column, bins[column.name], policy)
         else:
@@ -85,7 +88,7 @@ def check_kept(published: pl.DataFrame, made: pl.DataFrame, policy: Policy) -> N
             raise InputError(f"column '{name}' spells one value in several ways: {USE_TEXT}")
 
 
-def _quasi(column: pl.Series, policy: Policy, form: Form | None, lists: bool) -> dict[str, pl.Series]:
+def _quasi(column: pl.Series, policy: Policy, form: Form | None, *, lists: bool, apart: bool) -> dict[str, pl.Series]:
     """Return the typed columns of a quasi-identifier."""
     name, texts = column.name, column.alias("").cast(pl.String)
     if form is None:
@@ -99,7 +102,8 @@ def _quasi(column: pl.Series, policy: Policy, form: Form | None, lists: bool) ->
     made = _MAKERS[form](cells, name)
     words = [missing_word(cell) for cell in cells]
     made |= {MISSING_ROWS: pl.Series(words)} if {*words} != {NONE} else {}
-    _check_told_apart(name, made.values(), len(different))
+    if apart:
+        _check_told_apart(name, made.values(), len(different))
     codes = texts.replace_strict(different, np.arange(len(different)), return_dtype=pl.Int64)
     if "" in made:
         _check_size(name, made[""], codes)
