@@ -244,9 +244,8 @@ def answered(seeds: range, folder: Path) -> Counter[str]:
         for ask in (ask_count, ask_count, ask_count, ask_mean, ask_mean_by, ask_quantile):
             try:
                 ask(made)
-            except InputError as refusal:
+            except InputError:
                 made.found[f"{ask.__name__}: refused"] += 1
-                assert str(refusal)
             except AssertionError as error:
                 raise AssertionError(f"seed {seed}: {error}") from error
         found += made.found
@@ -263,5 +262,4 @@ def test_raw_figures_lie_between_their_bounds(tmp_path: Path, first: int) -> Non
 @pytest.mark.soak
 def test_two_thousand_raw_figures_lie_between_their_bounds(tmp_path: Path) -> None:
     found = answered(range(1_000, 1_000 + 2_000), tmp_path)
-    print(dict(sorted(found.items())))
     assert not [what for what in found if what.endswith("outside")]

@@ -11,6 +11,7 @@ import polars as pl
 
 from tclose.analysis.columns import ExactColumn, ListColumn, PublishedColumn, columns_of, parsed_lists
 from tclose.analysis.counting import number_of
+from tclose.analysis.estimates import Number
 from tclose.analysis.loaded import LoadedRelease
 from tclose.errors import InputError, did_you_mean
 from tclose.policy import Builder, Policy, Quasi
@@ -18,7 +19,7 @@ from tclose.recode.cell import Cell
 from tclose.recode.forms import guessed_form
 from tclose.recode.spelling import Form, RangeCell, SetCell, readings
 from tclose.recode.typed import CLASS, CLASS_SIZE, LABEL, LOW, MEAN, SUFFIXES, bins_of, typed_table
-from tclose.recode.typed_values import USE_TEXT, typed
+from tclose.recode.typed_values import USE_TEXT, exact_texts, typed
 from tclose.recode.untyped import suffixes_of, text_table
 from tclose.release.certificate import load as load_certificate
 from tclose.release.finding import files_of
@@ -187,10 +188,14 @@ def _domains(
     listed = {name: spec.domain or spec.order for name, spec in policy.sensitive.items() if name not in bins}
     declared = {**{name: domain for name, domain in listed.items() if domain}, **given}
     texts = [name for name in declared if _is_text(columns.get(name))]
-    return {
-        name: domain if name in texts else [number_of(name, value) for value in domain]
-        for name, domain in declared.items()
-    }
+    return {name: domain if name in texts else _ends(name, domain) for name, domain in declared.items()}
+
+
+def _ends(name: str, domain: Collection[Any]) -> list[Number]:
+    """Return the values of a domain as numbers; a certificate spells them."""
+    spelled = [str(value) for value in domain]
+    kind, values = exact_texts(spelled)
+    return list(values) if kind != "mixed" else [number_of(name, value) for value in domain]
 
 
 def _is_text(column: PublishedColumn | None) -> bool:
