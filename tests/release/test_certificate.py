@@ -635,7 +635,9 @@ def listed(path: tuple[Any, ...], content: dict[str, Any], not_verifiable: tuple
         model = models[place[1]]
         name = model["model"] + ("" if model["attribute"] is None else f" of '{model['attribute']}'")
         return place[2] in ("reached", "required") and f"{prefix}{name} by persons" in not_verifiable
-    return prefix + ".".join(map(str, place)) in not_verifiable or (place[0] in ("loss", "cells") and place[0] in not_verifiable)
+    return prefix + ".".join(map(str, place)) in not_verifiable or (
+        place[0] in ("loss", "cells") and place[0] in not_verifiable
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
