@@ -1,6 +1,6 @@
-"""Check a signed release without tclose: python verifier.py release.dsse.json steward.pub release.csv [more files].
+"""Check a signed release without tclose: python verifier.py release.dsse.json steward.pub release.csv.
 
-Needs the package cryptography. Checks signature, files, valid_until and k of a CSV file; tclose verify judges the rest.
+Needs the package cryptography. Checks signature, file, valid_until and k; tclose verify judges the rest.
 """
 
 import base64
@@ -16,8 +16,6 @@ from datetime import UTC, datetime
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key, load_ssh_public_key
-
-TYPE = "application/vnd.in-toto+json"
 
 
 def need(holds, sentence):
@@ -38,12 +36,12 @@ def signed(key, signature, message):
 
 
 envelope_file, key_file, *files = map(pathlib.Path, sys.argv[1:])
-load = load_ssh_public_key if key_file.read_bytes().startswith(b"ssh-") else load_pem_public_key
-key = load(key_file.read_bytes())
+is_ssh = key_file.read_bytes().startswith(b"ssh-")
+key = (load_ssh_public_key if is_ssh else load_pem_public_key)(key_file.read_bytes())
 need(isinstance(key, Ed25519PublicKey), "the key is no Ed25519 key")
 envelope = json.loads(envelope_file.read_bytes(), object_pairs_hook=once)
 payload = base64.urlsafe_b64decode(envelope["payload"].translate(str.maketrans("+/", "-_")))
-message = b"DSSEv1 %d %b %d %b" % (len(TYPE), TYPE.encode(), len(payload), payload)
+message = b"DSSEv1 28 application/vnd.in-toto+json %d %b" % (len(payload), payload)
 need(any(signed(key, each, message) for each in envelope["signatures"]), "this key has not signed it")
 statement = json.loads(payload, object_pairs_hook=once)
 need(statement["predicateType"] == "urn:tclose:certificate:2", "what was signed is no certificate of tclose")
@@ -51,10 +49,15 @@ certificate, policy = statement["predicate"], statement["predicate"]["policy"]
 found = sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in files)
 need(found == sorted(each["digest"]["sha256"] for each in statement["subject"]), "these are not the signed files")
 need(found == sorted(each["sha256"] for each in certificate["files"]), "the certificate is of other files")
-today = f"{datetime.now(UTC):%Y-%m-%d}"
-need(today <= certificate.get("valid_until", today), "the certificate has expired")
-if len(files) == 1 and files[0].suffix == ".csv" and not {"tables", "group"} & certificate.keys():
-    rows = csv.DictReader(io.StringIO(files[0].read_bytes().decode(), newline=""))
-    classes = Counter(tuple(map(row.get, (*policy["quasi"], *policy.get("keep", ())))) for row in rows)
-    need(min(classes.values()) >= policy.get("k", 1), "a class is smaller than k")
+need(f"{datetime.now(UTC):%Y-%m-%d}" <= certificate.get("valid_until", "9999"), "the certificate has expired")
+text = certificate["counted"] == "rows" and not {"release_format", "tables", "group"} & certificate.keys()
+checked = text and [file.suffix for file in files] == [".csv"]
+need(checked, "this script checks k of rows in one CSV file of text cells only, so use tclose verify")
+rows = csv.DictReader(io.StringIO(files[0].read_bytes().decode(), newline=""))
+need(
+    {*(visible := (*policy["quasi"], *policy.get("keep", ())))} <= {*rows.fieldnames},
+    "it lacks a column that the certificate names",
+)
+classes = Counter(tuple(map(row.get, visible)) for row in rows)
+need(min(classes.values()) >= policy.get("k", 1), "a class is smaller than k")
 print(f"Signed, unchanged and valid: {certificate['rows']} rows in {certificate['classes']} classes.")

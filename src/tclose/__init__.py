@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from tclose.analysis.counting import Estimate
+from tclose.analysis.estimates import Estimate
 from tclose.analysis.loaded import LoadedRelease
 from tclose.analysis.loading import load
 from tclose.analysis.regression import Regression

@@ -47,10 +47,13 @@ def release() -> Release:
 
 
 def answers(loaded: tclose.LoadedRelease) -> list[Any]:
-    return [
+    estimates = [
         loaded.mean("age"),
         loaded.quantile("day", 0.5),
         loaded.expected_counts({"age": (30, 50), "ward": "b, c", "ill": "flu", "day": (None, "2024-01-15")}),
+    ]
+    return [
+        *((each.expected, each.lower, each.upper) for each in estimates),
         loaded.regression("pay", ["age", "ward"], draws=2).frame.rows(),
         loaded.resample(3).rows(),
         loaded.class_sizes.tolist(),
@@ -156,7 +159,7 @@ def test_what_cannot_be_loaded_is_said(tmp_path: Path, release: Release) -> None
         tclose.load(tmp_path / "r.csv", means=["x"])
     content = json.loads((tmp_path / "c.json").read_text())
     (tmp_path / "d.json").write_text(json.dumps({**content, "group": "g"}))
-    with pytest.raises(InputError, match="one table"):
+    with pytest.raises(InputError, match="a permutation is not loaded: its sensitive values stand beside other rows"):
         tclose.load(tmp_path / "r.csv", tmp_path / "d.json")
 
 

@@ -63,8 +63,8 @@ def test_it_holds(tclose: Run) -> None:
     assert said.endswith("The release is the one that was certified, and it meets its policy.")
     assert (
         "Not verifiable from the release alone: the version of tclose, the tool, the date, the name of the table, the "
-        "name of the release, the method, the number of withheld rows, the loss that was lowered, detail lost (GCP), "
-        "information loss (squared error)."
+        "name of the release, the method, the number of withheld rows, the loss that was lowered, what the cells of "
+        "quasi-identifiers are, detail lost (GCP), information loss (squared error)."
     ) in said
     assert tclose(*VERIFY, "--digest", certificate()["digest"]).status == 0
 

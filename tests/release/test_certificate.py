@@ -80,7 +80,7 @@ def test_what_a_certificate_says(pair: Pair) -> None:
     content = pair.content
     assert set(content) == {
         "format", "version", "method", "policy", "files", "rows", "withheld", "counted", "classes", "smallest_class",
-        "satisfied", "measures", "sensitive", "models", "digest", "tool", "created", "table", "guarantee",
+        "satisfied", "measures", "sensitive", "models", "digest", "tool", "created", "table", "guarantee", "cells",
     }  # fmt: skip
     assert (content["rows"], content["withheld"], content["counted"]) == (8, 0, "rows")
     assert content["classes"] >= 2
@@ -116,7 +116,7 @@ def test_a_release_that_was_not_written_has_no_name() -> None:
 
 def to_format_1(content: dict[str, Any]) -> None:
     """Turn a certificate of one table into one of the first format, without names."""
-    for name in ("tool", "created", "table"):
+    for name in ("tool", "created", "table", "cells"):
         del content[name]
     content |= {"format": "tclose-certificate-1", "sha256": content.pop("files")[0]["sha256"]}
 
@@ -268,7 +268,7 @@ def test_a_release_that_cannot_be_judged_is_no_answer_but_no(pair: Pair, change:
         "holds": False,
         "problems": list(found.problems),
         "not_verifiable": [
-            *("version", "tool", "created", "table", "files.1.name", "method", "withheld"),
+            *("version", "tool", "created", "table", "files.1.name", "method", "withheld", "cells"),
             *("measures.gcp", "measures.sse"),
         ],
         "certificate": found.origin.to_dict(),
@@ -635,7 +635,9 @@ def listed(path: tuple[Any, ...], content: dict[str, Any], not_verifiable: tuple
         model = models[place[1]]
         name = model["model"] + ("" if model["attribute"] is None else f" of '{model['attribute']}'")
         return place[2] in ("reached", "required") and f"{prefix}{name} by persons" in not_verifiable
-    return prefix + ".".join(map(str, place)) in not_verifiable or (place[0] == "loss" and "loss" in not_verifiable)
+    return prefix + ".".join(map(str, place)) in not_verifiable or (
+        place[0] in ("loss", "cells") and place[0] in not_verifiable
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -673,7 +675,7 @@ def test_every_claim_is_compared_or_listed_as_not_verifiable(tmp_path: Path, kin
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_claim_that_is_left_out_is_noticed(tmp_path: Path, kind: str) -> None:
     release, content = made(tmp_path, kind)
-    may_be_left_out = {"version", "method", "withheld", "counted", "guarantee", "loss"}
+    may_be_left_out = {"version", "method", "withheld", "counted", "guarantee", "loss", "cells"}
     for key in content.keys() - may_be_left_out - {"guard_formulas"}:
         forged = {name: value for name, value in content.items() if name != key}
         (tmp_path / "c.json").write_text(json.dumps({**forged, "digest": digest_of(forged)}))

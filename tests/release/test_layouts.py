@@ -235,7 +235,7 @@ def test_the_certificate_of_projections(tmp_path: Path) -> None:
     assert set(content) == {
         "format", "version", "tool", "created", "table", "method", "base", "scope", "policy", "rows", "withheld",
         "guarantee", "classes", "smallest_class", "satisfied", "loss", "measures", "sensitive", "models", "files",
-        "counted", "tables",
+        "counted", "tables", "cells",
     }  # fmt: skip
     assert [(file["name"], file["rows"]) for file in content["files"]] == [
         (name, ROWS) for name in FILES["projections"]
@@ -256,7 +256,7 @@ def test_the_certificate_of_an_anatomy(tmp_path: Path) -> None:
     assert set(content) == {
         "format", "version", "tool", "created", "table", "method", "identity_protected", "files",
         "guarantee", "scope", "group", "policy", "rows", "withheld", "counted",
-        "classes", "smallest_class", "satisfied", "measures", "sensitive", "models", "tables",
+        "classes", "smallest_class", "satisfied", "measures", "sensitive", "models", "tables", "cells",
     }  # fmt: skip
     assert content["identity_protected"] is False
     assert "not hidden" in content["scope"]

@@ -17,6 +17,8 @@ import tclose
 from tclose import InputError, InternalError, LeakWarning, PolicyError, Release, steps
 from tclose.recode import untyped
 from tclose.release import typed_columns
+from tclose.release.certificate import digest_of
+from tclose.release.files import sha256
 from tclose.release.formats import FORMATS, OutputFormat
 from tclose.release.verify import verify
 from tclose.table.sources import read_plain
@@ -221,3 +223,73 @@ def test_r_reads_numbers(tmp_path: Path) -> None:
     code = "r <- read.csv('r.csv'); cat(sapply(r[c('age_low','age_mid','weight_high','pay','class_size')], is.numeric))"
     done = subprocess.run(["Rscript", "-e", code], cwd=tmp_path, capture_output=True, check=True, text=True)
     assert done.stdout.split() == ["TRUE"] * 5
+
+
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("bins", [{"edges": [0, 20, 100, 200]}, {"quantiles": 3}, {"count": 3}, {"width": "0.7"}])
+def test_bins_have_ends_and_a_midpoint(tmp_path: Path, kind: OutputFormat, bins: dict[str, Any]) -> None:
+    """Also bins with ends that no float holds, such as thirds, and values that are missing."""
+    if kind.name != "CSV" and "count" not in bins:
+        pytest.skip("one kind of bins is enough for the other formats")
+    raw = pl.DataFrame(
+        {"age": range(12), "ldl": ["7", "13.5", "", "150", "101", "20", "99", "1", "2", "60", "70", "8"]}
+    )
+    policy = {
+        "quasi": ["age"],
+        "sensitive": {"ldl": {"t": 1, "bins": bins, "publish": "bin", "missing": "value", "distance": "equal"}},
+        "k": 3,
+    }
+    made = tclose.anonymize(raw, policy, method="mondrian", seed=1)
+    out, certificate = tmp_path / f"r{kind.suffixes[0]}", tmp_path / "c.json"
+    made.write(out, certificate=certificate, release_format="columns", describe=["codebook"])
+    assert verify(out, certificate).problems == ()
+    found = read_plain(out)
+    assert {"ldl_low", "ldl_high", "ldl_mid"} <= {*found.columns}
+    assert "ldl" not in found.columns
+    judged_by = typed_columns.TypedColumns.of("columns", made.layout, made.policy)
+    assert judged_by is not None
+    back = untyped.text_table(found, judged_by.policy)
+    assert back["ldl"].fill_null("").to_list() == made.frame["ldl"].fill_null("").to_list()
+    assert "the row's own value is at most this" in (tmp_path / "r.codebook.md").read_text()
+    for change in (pl.lit("999").alias("ldl_low"), pl.lit("0.5").alias("ldl_mid")):
+        with pytest.raises(InputError, match=r"policy does not have|midpoints"):
+            untyped.text_table(found.with_columns(change), judged_by.policy)
+
+
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+def test_a_typed_release_of_bins_is_compared_with_its_table(tmp_path: Path) -> None:
+    raw = pl.DataFrame({"age": range(12), "ldl": [7, 13, 15, 150, 101, 20, 99, 1, 2, 60, 70, 8]})
+    asked = {"quasi": ["age"], "sensitive": {"ldl": {"t": 1, "bins": {"quantiles": 3}, "publish": "bin"}}, "k": 3}
+    made = tclose.anonymize(raw, asked, method="mondrian", seed=1)
+    made.write(tmp_path / "r.csv", release_format="columns")
+    made.write(tmp_path / "t.csv")
+    typed, text = (tclose.attack(tclose.read(tmp_path / name), original=raw, policy=asked).to_dict() for name in ("r.csv", "t.csv"))
+    assert typed == text
+
+
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+def test_the_codebook_sorts_bins_by_value(tmp_path: Path) -> None:
+    raw = pl.DataFrame({"age": range(6), "ldl": [7, 13, 15, 150, 101, 120]})
+    bins = {"t": 1, "bins": {"edges": [0, 9, 20, 110, 200]}, "publish": "bin"}
+    made = tclose.anonymize(raw, {"quasi": ["age"], "sensitive": {"ldl": bins}, "k": 2}, method="mondrian", seed=1)
+    made.write(tmp_path / "r.csv", certificate=tmp_path / "c.json", describe=["codebook"])
+    assert r"(0, 9\], (9, 20\], (20, 110\], (110, 200\]" in (tmp_path / "r.codebook.md").read_text()
+
+
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+def test_older_releases_of_typed_columns_hold_labels_of_bins(tmp_path: Path) -> None:
+    raw = pl.DataFrame({"age": range(6), "ldl": [7, 13, 15, 150, 101, 120]})
+    bins = {"t": 1, "bins": {"edges": [0, 100, 200]}, "publish": "bin"}
+    made = tclose.anonymize(raw, {"quasi": ["age"], "sensitive": {"ldl": bins}, "k": 2}, method="mondrian", seed=1)
+    made.write(tmp_path / "r.csv", certificate=tmp_path / "c.json", release_format="columns")
+    new = pl.read_csv(tmp_path / "r.csv", infer_schema=False)
+    old = new.drop("ldl_high", "ldl_mid").rename({"ldl_low": "ldl"})
+    old = old.with_columns(ldl=pl.col("ldl").replace({"0": "(0, 100]", "100": "(100, 200]"}))
+    old.write_csv(tmp_path / "r.csv")
+    content = json.loads((tmp_path / "c.json").read_text())
+    del content["digest"], content["cells"]
+    content["files"][0]["sha256"] = sha256((tmp_path / "r.csv").read_bytes())
+    (tmp_path / "c.json").write_text(json.dumps({**content, "digest": digest_of(content)}))
+    assert verify(tmp_path / "r.csv", tmp_path / "c.json").problems == ()
+    assert tclose.load(tmp_path / "r.csv", tmp_path / "c.json").expected_counts({"ldl": "(0, 100]"}).lower == 3

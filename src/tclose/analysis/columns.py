@@ -1,15 +1,14 @@
-"""The published columns as arrays: what each row may be, as far as its cells tell.
+"""The published columns as arrays, for tools that draw and fit: what each row may be, as far as its cells tell.
 
-Dates are counted in days since 1970. An end in a coded tail is infinite; estimates that need a number put the end of
-the tail in its place.
+Estimates read the exact cells instead (`cells.py`). Dates are counted in days since 1970. An end in a coded tail is
+infinite; what needs a number takes the end of the tail in its place.
 """
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,12 +16,14 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.recode.typed import ALL, BOTTOM, HIGH, LOW, MEAN, MISSING_ROWS, SOME, TEXTS, TOP
+from tclose.policy import Builder
+from tclose.recode.cell import Cell
+from tclose.recode.typed import ALL, BOTTOM, HIGH, LABEL, LOW, MEAN, MISSING_ROWS, SOME, TEXTS, TOP
 from tclose.recode.untyped import suffixes_of
 from tclose.types import Bools, Floats, Ints
 
 MICROSECONDS = 86_400_000_000  # of a day
-FIRST_DAY = datetime.datetime(1970, 1, 1)
+Parts = Mapping[str, pl.Series]  # the typed columns of one column, by what they add to its name
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class ExactColumn:
 
 @dataclass(frozen=True, eq=False)
 class RangeColumn:
-    """Ranges of numbers or dates, both ends included."""
+    """Ranges of numbers or dates, both ends included; also the bins of a sensitive column."""
 
     name: str
     low: Floats  # -inf where a coded tail leaves it open
@@ -63,6 +64,8 @@ class RangeColumn:
     is_date: bool
     some_missing: Bools  # rows of classes in which some values are missing
     all_missing: Bools
+    parts: Parts = field(default_factory=dict)
+    bins: Mapping[str, Cell] = field(default_factory=dict)  # of a sensitive column, by label
 
     @property
     def middle(self) -> Floats:
@@ -72,13 +75,16 @@ class RangeColumn:
 
 @dataclass(frozen=True, eq=False)
 class ListColumn:
-    """Sets of values, or the leaves below a label."""
+    """Sets of values, or the leaves below a label; labels where nobody knows their leaves."""
 
     name: str
     lists: tuple[tuple[str, ...], ...]  # the different ones
     codes: Ints  # which of them each row has
     some_missing: Bools
     all_missing: Bools
+    parts: Parts = field(default_factory=dict)
+    leaves: bool = True  # whether the lists hold leaves
+    rule: Builder | None = None  # that made the labels
 
     @cached_property
     def values(self) -> tuple[str, ...]:
@@ -88,12 +94,13 @@ class ListColumn:
 
 @dataclass(frozen=True, eq=False)
 class MeanColumn:
-    """Class means: the mean of the values that a class has, and no bounds on any of them."""
+    """Class means: the mean of the values that a class has, rounded, and no bounds on any of them."""
 
     name: str
     means: Floats
     some_missing: Bools
     all_missing: Bools
+    parts: Parts = field(default_factory=dict)
 
 
 PublishedColumn = ExactColumn | RangeColumn | ListColumn | MeanColumn
@@ -106,32 +113,46 @@ def as_numbers(cells: pl.Series) -> Floats:
     return cells.cast(pl.Float64).to_numpy()
 
 
-def as_shown(number: float, *, is_date: bool) -> Any:
-    """Return a number as people know it: dates as dates."""
-    return FIRST_DAY + datetime.timedelta(days=number) if is_date and np.isfinite(number) else float(number)
+def columns_of(
+    frame: pl.DataFrame,
+    quasi: tuple[str, ...],
+    others: tuple[str, ...],
+    *,
+    rules: Mapping[str, Builder | None] | None = None,
+    bins: Mapping[str, Mapping[str, Cell]] | None = None,
+) -> dict[str, PublishedColumn]:
+    """Return the columns of a typed release by the names that they had in the table.
 
-
-def columns_of(frame: pl.DataFrame, quasi: tuple[str, ...], others: tuple[str, ...]) -> dict[str, PublishedColumn]:
-    """Return the columns of a typed release by the names that they had in the table."""
+    `rules` names the columns of labels whose lists hold no leaves, with the rule that made them if it is known. `bins`
+    are the bins of sensitive columns, by label.
+    """
     columns: dict[str, PublishedColumn] = {name: ExactColumn(name, frame[name]) for name in others}
     places: dict[str, int] = {name: frame.columns.index(name) for name in others}
-    for name in quasi:
+    for name in (*quasi, *(bins or ())):
         suffixes = suffixes_of(frame.columns, name)
         assert suffixes is not None
         parts = {suffix: frame[name + suffix] for suffix in suffixes}
         places[name] = frame.columns.index(name + suffixes[0])
-        words = parts[MISSING_ROWS] if MISSING_ROWS in parts else pl.Series([""]).new_from_index(0, frame.height)
-        missing = {"some_missing": (words == SOME).to_numpy(), "all_missing": (words == ALL).to_numpy()}
-        if LOW in parts:
-            columns[name] = _ranges(name, parts, missing)
-        elif MEAN in parts:
-            columns[name] = MeanColumn(name, as_numbers(parts[MEAN]), **missing)
-        else:
-            columns[name] = _lists(name, parts[""], missing)
+        columns[name] = _column(name, parts, rules or {}, bins or {})
     return {name: columns[name] for name in sorted(columns, key=places.__getitem__)}
 
 
-def _ranges(name: str, parts: Mapping[str, pl.Series], missing: Mapping[str, Bools]) -> RangeColumn:
+def _column(
+    name: str, parts: Parts, rules: Mapping[str, Builder | None], bins: Mapping[str, Mapping[str, Cell]]
+) -> PublishedColumn:
+    rows = len(next(iter(parts.values())))
+    words = parts[MISSING_ROWS] if MISSING_ROWS in parts else pl.Series([""]).new_from_index(0, rows)
+    missing: dict[str, Any] = {"some_missing": (words == SOME).to_numpy(), "all_missing": (words == ALL).to_numpy()}
+    if LOW in parts:
+        if name in bins:
+            missing["all_missing"] = parts[LOW].is_null().to_numpy()
+        return _ranges(name, parts, missing, bins.get(name, {}))
+    if MEAN in parts:
+        return MeanColumn(name, as_numbers(parts[MEAN]), **missing, parts=parts)
+    return _lists(name, parts, missing, leaves=name not in rules, rule=rules.get(name))
+
+
+def _ranges(name: str, parts: Parts, missing: Mapping[str, Bools], bins: Mapping[str, Cell]) -> RangeColumn:
     low, high = as_numbers(parts[LOW]), as_numbers(parts[HIGH])
     nothing = np.full(len(low), np.nan)
     bottom, top = (as_numbers(parts[tail]) if tail in parts else nothing for tail in (BOTTOM, TOP))
@@ -142,17 +163,21 @@ def _ranges(name: str, parts: Mapping[str, pl.Series], missing: Mapping[str, Boo
         np.where(np.isnan(top), high, np.inf),
         np.where(np.isnan(bottom), low, bottom),
         np.where(np.isnan(top), high, top),
-        whole=dtype.is_integer() or dtype == pl.Date,
+        whole=not bins and (dtype.is_integer() or dtype == pl.Date),
         is_date=dtype.is_temporal(),
         **missing,
+        parts=parts,
+        bins=bins,
     )
 
 
-def _lists(name: str, lists: pl.Series, missing: Mapping[str, Bools]) -> ListColumn:
+def _lists(name: str, parts: Parts, missing: Mapping[str, Bools], *, leaves: bool, rule: Builder | None) -> ListColumn:
+    lists = parts[""]
     texts = pl.Series([json.dumps(each.to_list()) for each in lists], dtype=pl.String) if len(lists) else lists
     different = texts.unique(maintain_order=True)
     codes = texts.replace_strict(different, np.arange(len(different)), return_dtype=pl.Int64).to_numpy()
-    return ListColumn(name, tuple(tuple(json.loads(text)) for text in different), codes, **missing)
+    values = tuple(tuple(json.loads(text)) for text in different)
+    return ListColumn(name, values, codes, **missing, parts=parts, leaves=leaves, rule=rule)
 
 
 def parsed_lists(column: pl.Series) -> pl.Series:
@@ -166,3 +191,11 @@ def parsed_lists(column: pl.Series) -> pl.Series:
         raise InputError(f"column '{column.name}' holds something else than lists") from None
     places = column.replace_strict(different, np.arange(len(different)), return_dtype=pl.Int64)
     return lists.gather(places)
+
+
+def labels_of(column: ListColumn) -> dict[str, tuple[str, ...]]:
+    """Return the leaves below each published label."""
+    if LABEL not in column.parts:
+        return {}
+    pairs = pl.DataFrame({"label": column.parts[LABEL], "code": column.codes}).unique().drop_nulls()
+    return {label: column.lists[code] for label, code in pairs.iter_rows()}

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Literal, overload
 
 import numpy as np
 import polars as pl
 
-from tclose.analysis import counting, summaries
+from tclose.analysis import summaries
+from tclose.analysis.cells import KnownCells, NumberCells, TextCells, cells_of_column
 from tclose.analysis.columns import ExactColumn, ListColumn, MeanColumn, PublishedColumn, RangeColumn
-from tclose.analysis.counting import Estimate
+from tclose.analysis.counting import Rows, count, fit_of, rows_that_fit
 from tclose.analysis.drawing import Draw
+from tclose.analysis.estimates import Estimate, Number, estimate
 from tclose.analysis.frames import interval_frame, pandas_frame
 from tclose.analysis.regression import Direction, Regression, fitted
 from tclose.errors import InputError, did_you_mean
 from tclose.recode.typed import CLASS, CLASS_SIZE, MID
 from tclose.types import Floats, Ints
+from tclose.words import counted
 
 SYNTHETIC = "_synthetic"
 
@@ -24,24 +28,32 @@ SYNTHETIC = "_synthetic"
 class LoadedRelease:
     """A loaded release, as `load` returns it; `typed` has its typed columns, and `withheld` counts withheld rows.
 
-    Columns are asked for by the names that they had in the table.
+    Columns are asked for by the names that they had in the table. Where nobody knows how many rows were withheld,
+    `withheld` is none.
     """
 
     def __init__(
         self,
         typed: pl.DataFrame,
         columns: Mapping[str, PublishedColumn],
-        withheld: int,
+        withheld: int | None,
         kind: Literal["polars", "pandas"],
+        *,
+        domains: Mapping[str, Collection[Any]] | None = None,
+        needs: str = "",
     ) -> None:
         self.typed = typed
         self._columns = columns
         self.withheld = withheld
         self._kind = kind
+        self._domains = domains or {}
+        self._needs = needs
+        self._cells: dict[str, KnownCells] = {}
 
     def __repr__(self) -> str:
         """Say how large the release is."""
-        return f"<LoadedRelease of {self.rows:,} rows in {self.typed[CLASS].n_unique():,} classes>"
+        withheld = "" if self.withheld is not None else "; nobody knows how many more were withheld"
+        return f"<LoadedRelease of {self.rows:,} rows in {self.typed[CLASS].n_unique():,} classes{withheld}>"
 
     @property
     def rows(self) -> int:
@@ -74,7 +86,7 @@ class LoadedRelease:
     @property
     def weights(self) -> Floats:
         """How many rows of the table each published row stands for: more than one where rows were withheld."""
-        return np.full(self.rows, (self.rows + self.withheld) / self.rows)
+        return np.full(self.rows, (self.rows + (self.withheld or 0)) / self.rows)
 
     @property
     def class_sizes(self) -> Ints:
@@ -87,30 +99,106 @@ class LoadedRelease:
         A tuple is a range, both ends included; None leaves one open. A list names several values.
         """
         for name in conditions:
-            self._column(name)
-        return counting.count(self._columns, self.rows, conditions)
+            self._refuse_means(name)
+        found = rows_that_fit({name: self._known(name) for name in conditions}, conditions, self.rows, self._unseen)
+        unknown = [
+            name for name in conditions if np.isnan(fit_of(self._known(name), conditions[name]).likely[:-1]).any()
+        ]
+        needs = "; ".join([*([self._needs] if self._needs else []), *map(self._leaves_of, unknown)])
+        return estimate(*count(found, self.rows, self._unseen), needs=needs)
 
     @overload
     def mean(self, column: str) -> Estimate: ...
     @overload
     def mean(self, column: str, by: str) -> pl.DataFrame: ...
     def mean(self, column: str, by: str | None = None) -> Estimate | pl.DataFrame:
-        """Return the mean of a column; with `by`, a frame with the mean for each value of an exact column."""
+        """Return the mean of a column; with `by`, a frame with the mean for each value of another column.
+
+        Where classes mix the values of that column, bounds hold whoever of a class has which. `rows` is then what is
+        expected, and `rows_lower` and `rows_upper` are bounds.
+        """
         if by is None:
-            return summaries.mean(self._column(column))
-        groups = self._column(by)
-        if not isinstance(groups, ExactColumn):
-            raise InputError(f"group by a column that is published exactly, and '{by}' is not")
+            return self._mean(column, rows_that_fit({}, {}, self.rows, self._unseen))
         rows = []
-        for value in groups.cells.unique().sort():
-            chosen = (groups.cells.is_null() if value is None else groups.cells == value).fill_null(False).to_numpy()
-            found = summaries.mean(self._column(column), chosen)
-            rows.append((value, int(chosen.sum()), found.expected, found.lower, found.upper))
-        return pl.DataFrame(rows, schema=[by, "rows", "expected", "lower", "upper"], orient="row")
+        for value in self._groups(by):
+            found = rows_that_fit({by: self._known(by)}, {by: value}, self.rows, self._unseen)
+            mean, expected = self._mean(column, found), float(found.fit.likely.sum())
+            size = int(expected) if found.fit.surely.sum() == found.fit.possibly.sum() else expected
+            rows.append((value, size, mean.expected, mean.lower, mean.upper, found.least, found.most))
+        names = [by, "rows", "expected", "lower", "upper", "rows_lower", "rows_upper"]
+        return pl.DataFrame(rows, schema=names, orient="row")
+
+    def _mean(self, name: str, chosen: Rows) -> Estimate:
+        cells = self._numbers(name)
+        if isinstance(self._columns[name], MeanColumn):
+            cells = summaries.of_whole_classes(cells, chosen.fit, self._labels)
+        sample = summaries.Sample.of(cells, chosen.fit, chosen.withheld)
+        return self._of_numbers(cells, summaries.mean(sample))
 
     def quantile(self, column: str, q: float) -> Estimate:
         """Return the smallest value that a share `q` of the rows does not exceed."""
-        return summaries.quantile(self._column(column), q)
+        if not 0 <= q <= 1:
+            raise InputError("a quantile is asked for by a share between 0 and 1")
+        self._refuse_means(column)
+        cells, every = self._numbers(column), rows_that_fit({}, {}, self.rows, self._unseen)
+        sample = summaries.Sample.of(cells, every.fit, every.withheld)
+        return self._of_numbers(cells, summaries.quantile(sample, Fraction(repr(float(q)))))
+
+    def _of_numbers(self, cells: NumberCells, figures: tuple[Number, Number, Number]) -> Estimate:
+        """Return an estimate, and say what it needs where a bound is open."""
+        _, lower, upper = figures
+        withheld = f"{counted(self._unseen, 'row')} withheld" if self._unseen else "some values are open"
+        cure = f"{withheld}, so a bound is open: give the domain, load(…, domains={{'{cells.name}': (low, high)}})"
+        is_open = any(isinstance(end, float) and np.isinf(end) for end in (lower, upper))
+        needs = "; ".join([*([self._needs] if self._needs else []), *([cure] if is_open else [])])
+        return estimate(*figures, is_date=cells.is_date, needs=needs)
+
+    def _groups(self, by: str) -> list[Any]:
+        """Return the values of a column by which rows are grouped; ranges must be bins, which share no values."""
+        column = self._column(by)
+        if isinstance(column, ExactColumn):
+            return column.cells.unique().sort().to_list()
+        self._refuse_means(by)
+        cells = self._known(by)
+        none = [None] if cells.missing[:-1].any() else []
+        if isinstance(cells, NumberCells):
+            if not cells.labels:
+                raise InputError(f"group by a column of values or of bins: '{by}' has ranges")
+            return [*none, *cells.labels]
+        if not cells.closed:
+            raise InputError(f"rows cannot be grouped by '{by}': {self._leaves_of(by)}")
+        return [*none, *sorted({value for cell in cells.cells[:-1] for value in cell.values or ()})]
+
+    def _leaves_of(self, name: str) -> str:
+        rule = isinstance(cells := self._known(name), TextCells) and cells.rule is not None
+        why = (
+            f"'{name}' has labels of a hierarchy by rule"
+            if rule
+            else f"nobody knows the values below labels of '{name}'"
+        )
+        return f"{why}: list them, load(…, hierarchies={{'{name}': FILE}})"
+
+    def _refuse_means(self, name: str) -> None:
+        if isinstance(self._column(name), MeanColumn):
+            raise InputError(f"column '{name}' holds class means, which say nothing about single rows")
+
+    def _numbers(self, name: str) -> NumberCells:
+        self._column(name)
+        cells = self._known(name)
+        if not isinstance(cells, NumberCells):
+            raise InputError(f"column '{name}' holds no numbers")
+        return cells
+
+    def _known(self, name: str) -> KnownCells:
+        """Return what the cells of a column say, read once."""
+        if name not in self._cells:
+            self._cells[name] = cells_of_column(self._column(name), self._domains.get(name))
+        return self._cells[name]
+
+    @property
+    def _unseen(self) -> int:
+        """How many rows were withheld as far as anybody knows."""
+        return self.withheld or 0
 
     def resample(self, seed: int) -> Any:
         """Return a frame of exact values, drawn at random within what is published, for tools that need such values.

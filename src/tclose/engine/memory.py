@@ -20,7 +20,7 @@ from tclose.measure.learning import Prediction, predict
 from tclose.partition import check_suited, chosen_method, lowers_loss, method_and_options
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
-from tclose.policy.derived import k_alone
+from tclose.policy.derived import cell_forms, k_alone
 from tclose.privacy.feasibility import NoPartition, publishable
 from tclose.privacy.groups import ValueGroups
 from tclose.privacy.judge import check_groups, distance_of, judge
@@ -286,6 +286,7 @@ def prepare(
         table=name,
         loss=policy.chosen_loss if lowers_loss(method, settings) else None,
         pseudonyms=pseudonyms,
+        cells=dict.fromkeys(policy.quasi, "values") if layout_of(method).exact_quasi else cell_forms(policy),
     )
     notes = Notes.of(given.table, settings)
     return PreparedRelease(layout, about, policy, kind, random_seed, leaks, notes=notes)

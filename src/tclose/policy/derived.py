@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from tclose.policy.model import LEVELS, Policy, Quasi
+from tclose.policy.parts import Builder
+from tclose.policy.settings import spelled
 
 
 def projection_policy(policy: Policy, names: Iterable[str], *, first: bool) -> Policy:
@@ -43,3 +45,23 @@ def with_levels(policy: Policy, levels: Mapping[str, Fraction]) -> Policy:
     }
     joint = tuple(replace(each, t=levels.get(each.name, each.t)) for each in policy.joint)
     return replace(policy, sensitive=sensitive, joint=joint)
+
+
+def cell_forms(policy: Policy) -> dict[str, Any]:
+    """Return what the cells of each quasi-identifier are, which their text does not always tell, ready for JSON.
+
+    They are values (also ranges and sets of values), class means, or labels: of a hierarchy by rule, the rule is named.
+
+    >>> cell_forms(Policy(quasi={"age": {}, "zip": {"hierarchy": {"prefix": [3]}}, "pay": {"publish": "mean"}}, k=2))
+    {'age': 'values', 'zip': {'prefix': [3]}, 'pay': 'means'}
+    """
+    return {name: _cell_form(spec) for name, spec in policy.quasi.items()}
+
+
+def _cell_form(spec: Quasi) -> Any:
+    rule = spec.hierarchy
+    if rule is None:
+        return "means" if spec.publish == "mean" else "values"
+    if not isinstance(rule, Builder) or rule.kind == "rows":
+        return "labels"
+    return {rule.kind: [spelled(level) if isinstance(level, Fraction) else level for level in rule.levels]}

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from tclose.recode.meaning import KnownValues, Reader, reader_of
-from tclose.recode.spelling import Cell, SetCell, ValueCell, readings
+from tclose.recode.spelling import SetCell, Spelling, ValueCell, readings
 from tclose.table.quasi import QuasiColumn
 from tclose.table.values import Values, values_of
 from tclose.types import Bools, Ints
@@ -34,7 +34,7 @@ def covered(column: QuasiColumn | Values, texts: Sequence[str], missing: Sequenc
     return covers
 
 
-def _cover(row: Bools, reader: Reader, cell: Cell) -> None:
+def _cover(row: Bools, reader: Reader, cell: Spelling) -> None:
     if isinstance(cell, SetCell):  # of whose members the new rows need not show all
         codes = [code for code in map(reader.known.code, cell.members) if code is not None]
         row[codes] = True

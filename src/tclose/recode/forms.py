@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tclose.recode.cell import plain_end
 from tclose.recode.meaning import form_of
 from tclose.recode.spelling import (
-    AT_LEAST,
-    AT_MOST,
     MISSING,
     OR_MISSING,
-    Cell,
     Form,
     LabelCell,
     MeanCell,
     RangeCell,
     SetCell,
+    Spelling,
     readings,
 )
 from tclose.recode.typed_values import exact_texts
@@ -51,11 +50,6 @@ def guessed_form(texts: Sequence[str], *, hierarchy: bool = False, mean: bool = 
     return RangeCell if ends and all(ways) and exact_texts(ends)[0] != "mixed" else SetCell
 
 
-def ends_of(cells: Iterable[Cell]) -> list[str]:
+def ends_of(cells: Iterable[Spelling]) -> list[str]:
     """Return all ends of ranges, without the signs of coded tails."""
     return [plain_end(end) for cell in cells if isinstance(cell, RangeCell) for end in (cell.low, cell.high)]
-
-
-def plain_end(end: str) -> str:
-    """Return the number of an end, without the sign of a coded tail."""
-    return end.lstrip(AT_MOST + AT_LEAST)

@@ -22,13 +22,13 @@ from tclose.errors import InputError
 from tclose.recode.spelling import (
     AT_LEAST,
     AT_MOST,
-    Cell,
     Form,
     LabelCell,
     MeanCell,
     MissingCell,
     RangeCell,
     SetCell,
+    Spelling,
     ValueCell,
     readings,
 )
@@ -114,7 +114,7 @@ def _number(text: str) -> Fraction | None:
 class Meaning:
     """One way to read a text: the cell with values as the column spells them, the codes covered, a number's bounds."""
 
-    cell: Cell
+    cell: Spelling
     codes: Codes
     bounds: Bounds | None = None
 
@@ -168,7 +168,7 @@ class Reader:
     known: KnownValues
     labels: Labels | None = None
 
-    def meaning(self, cell: Cell) -> Meaning | None:
+    def meaning(self, cell: Spelling) -> Meaning | None:
         """Return what a cell covers; none where the column could not have published it."""
         match cell:
             case MissingCell():

@@ -145,7 +145,7 @@ class ValueCell:
             yield cls(text)
 
 
-Cell = MissingCell | RangeCell | MeanCell | LabelCell | SetCell | ValueCell
+Spelling = MissingCell | RangeCell | MeanCell | LabelCell | SetCell | ValueCell
 Form = type[RangeCell] | type[MeanCell] | type[LabelCell] | type[SetCell] | type[ValueCell]
 
 
@@ -170,7 +170,7 @@ def _split(text: str) -> tuple[str, ...] | None:
     return None
 
 
-def write(cell: Cell) -> str:
+def write(cell: Spelling) -> str:
     """Write what a cell says.
 
     >>> write(RangeCell("20", "35")), write(SetCell(("a", "b, c"), missing=True)), write(LabelCell("021**"))
@@ -181,7 +181,7 @@ def write(cell: Cell) -> str:
     return cell.bare() + OR_MISSING
 
 
-def readings(text: str, form: Form) -> tuple[Cell, ...]:
+def readings(text: str, form: Form) -> tuple[Spelling, ...]:
     """Return every cell of a form that is written like this; none where the form has no such text.
 
     >>> readings("[20, ≥90]", RangeCell)
@@ -189,7 +189,7 @@ def readings(text: str, form: Form) -> tuple[Cell, ...]:
     >>> readings("x or missing", LabelCell)
     (LabelCell(label='x or missing', missing=False), LabelCell(label='x', missing=True))
     """
-    cells: list[Cell] = [*form.parse(text, missing=False)]
+    cells: list[Spelling] = [*form.parse(text, missing=False)]
     if text.endswith(OR_MISSING):
         cells += form.parse(text.removesuffix(OR_MISSING), missing=True)
     if text == MISSING and form is not ValueCell:
@@ -209,7 +209,7 @@ def numbered_texts(column: QuasiColumn, classes: Classes) -> tuple[list[str], In
     return [write(cell) for cell in cells], numbers
 
 
-def different_cells(column: QuasiColumn, classes: Classes) -> tuple[list[Cell], Ints]:
+def different_cells(column: QuasiColumn, classes: Classes) -> tuple[list[Spelling], Ints]:
     """Return what cells say, and the number of each class's cell; ranges and labels are listed once."""
     if isinstance(column, SetColumn) or (isinstance(column, NumberColumn) and column.spec.publish == "mean"):
         cells = _sets(column, classes) if isinstance(column, SetColumn) else _means(column, classes)
@@ -225,26 +225,26 @@ def different_cells(column: QuasiColumn, classes: Classes) -> tuple[list[Cell], 
     return list(spelled(pairs // width - 1, pairs % width - 1, some_missing > 0)), numbers
 
 
-def _ranges(column: NumberColumn, lows: Ints, highs: Ints, some_missing: Bools) -> Iterator[Cell]:
+def _ranges(column: NumberColumn, lows: Ints, highs: Ints, some_missing: Bools) -> Iterator[Spelling]:
     ends = column.ends()
     for low, high, missing in zip(lows.tolist(), highs.tolist(), some_missing.tolist(), strict=True):
         yield MissingCell() if high < 0 else RangeCell(ends.low_texts[low], ends.high_texts[high], missing)
 
 
-def _labels(column: LabelColumn, heights: Ints, nodes: Ints, some_missing: Bools) -> Iterator[Cell]:
+def _labels(column: LabelColumn, heights: Ints, nodes: Ints, some_missing: Bools) -> Iterator[Spelling]:
     labels = column.hierarchy.labels
     for height, node, missing in zip(heights.tolist(), nodes.tolist(), some_missing.tolist(), strict=True):
         yield MissingCell() if node < 0 else LabelCell(labels[height][node], missing)
 
 
-def _sets(column: SetColumn, classes: Classes) -> Iterator[Cell]:
+def _sets(column: SetColumn, classes: Classes) -> Iterator[Spelling]:
     codes, starts = column.members(classes)
     for members in np.split(codes, starts[1:]):
         texts = tuple(column.values.texts[code] for code in members.tolist() if code >= 0)
         yield SetCell(texts, bool(members[0] < 0)) if texts else MissingCell()
 
 
-def _means(column: NumberColumn, classes: Classes) -> Iterator[Cell]:
+def _means(column: NumberColumn, classes: Classes) -> Iterator[Spelling]:
     """Yield the mean of each class, with one digit more than the values have."""
     values = column.values
     assert values.units is not None

@@ -6,6 +6,7 @@
 | ranges with an end such as `≤18` | that end and the midpoint are null, and `age_bottom` (or `age_top`) is 18 |
 | class means | `age_mean` |
 | sets of values | `age`, a list |
+| bins of a sensitive column | `age_low`, `age_high`, `age_mid`; the low end itself belongs to the first bin at most |
 | labels of a hierarchy | `age`, the list of the leaves below it, and `age_label`; of a hierarchy by rule, the label |
 | sometimes missing | also `age_missing`: `none`, `some` or `all` of the class's rows |
 
@@ -18,8 +19,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -27,24 +26,13 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy import Builder, Policy
-from tclose.recode.forms import ends_of, plain_end
+from tclose.recode.cell import Cell, LeavesBelow, bin_cells, cells_of
 from tclose.recode.meaning import Labels
-from tclose.recode.spelling import (
-    AT_LEAST,
-    AT_MOST,
-    Cell,
-    Form,
-    LabelCell,
-    MeanCell,
-    MissingCell,
-    RangeCell,
-    SetCell,
-    ValueCell,
-    readings,
-)
-from tclose.recode.typed_values import USE_TEXT, exact_texts, middles, of_kind, typed
+from tclose.recode.spelling import Form, LabelCell, MeanCell, RangeCell, SetCell, Spelling, readings
+from tclose.recode.typed_values import USE_TEXT, float_near, middles, numbers_near, of_kind, typed
 from tclose.table.classes import classes_of
 from tclose.table.hierarchy import Hierarchy
+from tclose.table.values import Kind
 
 CLASS, CLASS_SIZE = "class", "class_size"
 LOW, HIGH, MID, BOTTOM, TOP = "_low", "_high", "_mid", "_bottom", "_top"
@@ -53,6 +41,7 @@ SUFFIXES = (LOW, HIGH, MID, BOTTOM, TOP, MEAN, LABEL, MISSING_ROWS)
 NONE, SOME, ALL = "none", "some", "all"  # of a class's rows lack a value
 MOST_LISTED = 200_000_000  # values in the lists of one column
 TEXTS = pl.List(pl.String)
+NOTHING = Cell(kind="number", missing=True, present=False)
 
 
 def check_typed_names(policy: Policy) -> None:
@@ -60,6 +49,7 @@ def check_typed_names(policy: Policy) -> None:
     published = (*policy.visible, *policy.sensitive, *policy.unlinkable, *(policy.pseudonym or ()))
     own = {name.casefold(): name for name in published}
     made = [CLASS, CLASS_SIZE, *(name + suffix for name in policy.quasi for suffix in SUFFIXES)]
+    made += [name + suffix for name, spec in policy.sensitive.items() if spec.publish for suffix in (LOW, HIGH, MID)]
     clash = next((own[name.casefold()] for name in made if name.casefold() in own), None)
     if clash is not None:
         raise InputError(
@@ -69,13 +59,19 @@ def check_typed_names(policy: Policy) -> None:
 
 
 def typed_table(
-    published: pl.DataFrame, policy: Policy, forms: Mapping[str, Form | None], *, lists: bool = True
+    published: pl.DataFrame, policy: Policy, forms: Mapping[str, Form | None], *, lists: bool = True, apart: bool = True
 ) -> pl.DataFrame:
-    """Return a published table as typed columns; without `lists`, lists are text, as JSON writes them."""
+    """Return a published table as typed columns; without `lists`, lists are text, as JSON writes them.
+
+    With `apart`, cells that are different as text and equal as values are refused: a reader would see fewer classes.
+    """
     columns: dict[str, pl.Series] = {}
+    bins = bins_of(policy)
     for column in published.iter_columns():
         if column.name in policy.quasi:
-            columns |= _quasi(column, policy, forms[column.name], lists)
+            columns |= _quasi(column, policy, forms[column.name], lists=lists, apart=apart)
+        elif column.name in bins:
+            columns |= _bins(column, bins[column.name], policy)
         else:
             columns[column.name] = typed(column, policy.missing)
     classes = classes_of(published[list(policy.visible)])
@@ -92,16 +88,7 @@ def check_kept(published: pl.DataFrame, made: pl.DataFrame, policy: Policy) -> N
             raise InputError(f"column '{name}' spells one value in several ways: {USE_TEXT}")
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """The different cells of a column, and how the policy publishes it."""
-
-    name: str
-    cells: Sequence[Cell]
-    hierarchy: Path | Builder | None
-
-
-def _quasi(column: pl.Series, policy: Policy, form: Form | None, lists: bool) -> dict[str, pl.Series]:
+def _quasi(column: pl.Series, policy: Policy, form: Form | None, *, lists: bool, apart: bool) -> dict[str, pl.Series]:
     """Return the typed columns of a quasi-identifier."""
     name, texts = column.name, column.alias("").cast(pl.String)
     if form is None:
@@ -110,11 +97,13 @@ def _quasi(column: pl.Series, policy: Policy, form: Form | None, lists: bool) ->
             f"ways: {USE_TEXT}"
         )
     different = texts.unique(maintain_order=True)
-    cells = [_cell(text, form, name) for text in different]
-    made = _MAKERS[form](_Cells(name, cells, policy.quasi[name].hierarchy))
+    spelled = [_spelling(text, form, name) for text in different]
+    cells = cells_of(spelled, name, leaves_below(policy.quasi[name].hierarchy))
+    made = _MAKERS[form](cells, name)
     words = [missing_word(cell) for cell in cells]
     made |= {MISSING_ROWS: pl.Series(words)} if {*words} != {NONE} else {}
-    _check_told_apart(name, made.values(), len(different))
+    if apart:
+        _check_told_apart(name, made.values(), len(different))
     codes = texts.replace_strict(different, np.arange(len(different)), return_dtype=pl.Int64)
     if "" in made:
         _check_size(name, made[""], codes)
@@ -122,7 +111,7 @@ def _quasi(column: pl.Series, policy: Policy, form: Form | None, lists: bool) ->
     return {name + suffix: part.gather(codes) for suffix, part in made.items()}
 
 
-def _cell(text: str, form: Form, name: str) -> Cell:
+def _spelling(text: str, form: Form, name: str) -> Spelling:
     """Return what a text says; where values can be told from sets, the reading with most structure is the right one."""
     found = readings(text, form)
     if not found:
@@ -132,9 +121,7 @@ def _cell(text: str, form: Form, name: str) -> Cell:
 
 def missing_word(cell: Cell) -> str:
     """Say how many rows of a class lack a value."""
-    if isinstance(cell, MissingCell):
-        return ALL
-    return SOME if not isinstance(cell, ValueCell) and cell.missing else NONE
+    return ALL if not cell.present else SOME if cell.missing else NONE
 
 
 def _check_told_apart(name: str, parts: Iterable[pl.Series], different: int) -> None:
@@ -159,70 +146,80 @@ def listed_as_text(part: pl.Series) -> pl.Series:
     return pl.Series(texts, dtype=pl.String)
 
 
-def _ranges(given: _Cells) -> dict[str, pl.Series]:
+def _ranges(cells: Sequence[Cell], name: str) -> dict[str, pl.Series]:
     """Return both ends and the midpoint of ranges; an end in a coded tail is open, hence null, and stands apart."""
-    ends = ends_of(given.cells)
-    kind, exact = exact_texts(ends)
-    if kind == "mixed":
-        raise InputError(f"column '{given.name}' has ends that are neither decimal numbers nor dates: {USE_TEXT}")
-    value_of = dict(zip(ends, exact, strict=True))
-    rows = [_range(cell, value_of) for cell in given.cells]
-    made = of_kind(kind, [value for row in rows for value in row], given.name)  # of one type
+    kind: Kind = cells[0].kind
+    rows = [(cell.low, cell.high, cell.bottom, cell.top) for cell in cells]
+    made = of_kind(kind, [value for row in rows for value in row], name)  # of one type
     parts = {suffix: made.gather_every(4, place) for place, suffix in enumerate((LOW, HIGH, BOTTOM, TOP))}
     tails = {suffix: parts.pop(suffix) for suffix in (BOTTOM, TOP)}
     parts[MID] = middles(kind, [(low, high) for low, high, *_ in rows])
     return parts | {suffix: tail for suffix, tail in tails.items() if tail.count()}
 
 
-def _range(cell: Cell, value_of: Mapping[str, Fraction]) -> tuple[Fraction | None, ...]:
-    """Return the low and the high end of a range, and the ends of the coded tails that it reaches into."""
-    if not isinstance(cell, RangeCell):
-        return (None, None, None, None)
-    low, high = value_of[plain_end(cell.low)], value_of[plain_end(cell.high)]
-    in_bottom, in_top = cell.low.startswith(AT_MOST), cell.high.startswith(AT_LEAST)
-    return (None if in_bottom else low, None if in_top else high, low if in_bottom else None, high if in_top else None)
+def _means(cells: Sequence[Cell], name: str) -> dict[str, pl.Series]:
+    """Return class means as floats, the nearest ones."""
+    means = [None if cell.mean is None else float_near(cell.mean) for cell in cells]
+    return {MEAN: pl.Series(means, dtype=pl.Float64)}
 
 
-def _means(given: _Cells) -> dict[str, pl.Series]:
-    """Return class means as floats."""
-    texts = [cell.mean for cell in given.cells if isinstance(cell, MeanCell)]
-    value_of = dict(zip(texts, exact_texts(texts)[1], strict=True))
-    means = [value_of[cell.mean] if isinstance(cell, MeanCell) else None for cell in given.cells]
-    return {MEAN: of_kind("number", means, given.name).cast(pl.Float64)}
-
-
-def _sets(given: _Cells) -> dict[str, pl.Series]:
+def _sets(cells: Sequence[Cell], name: str) -> dict[str, pl.Series]:
     """Return the values of sets as lists, which are empty where all values are missing."""
-    members = [list(cell.members) if isinstance(cell, SetCell) else [] for cell in given.cells]
-    return {"": pl.Series(members, dtype=TEXTS)}
+    return {"": pl.Series([[*(cell.values or ())] for cell in cells], dtype=TEXTS)}
 
 
-def _labels(given: _Cells) -> dict[str, pl.Series]:
-    """Return labels, and the leaves below each that the policy's hierarchy lists."""
-    below = _leaves_below(given.hierarchy)
-    labels = [cell.label if isinstance(cell, LabelCell) else None for cell in given.cells]
-    leaves = [[] if label is None else below(label) for label in labels]
+def _labels(cells: Sequence[Cell], name: str) -> dict[str, pl.Series]:
+    """Return labels, and the leaves below each that the policy's hierarchy lists; else the label alone."""
+    labels = [cell.label for cell in cells]
+    leaves = [[*(() if cell.label is None else cell.values or (cell.label,))] for cell in cells]
     return {"": pl.Series(leaves, dtype=TEXTS), LABEL: pl.Series(labels, dtype=pl.String)}
 
 
-def _leaves_below(given: Path | Builder | None) -> Callable[[str], list[str]]:
+def leaves_below(given: Path | Builder | None) -> LeavesBelow:
+    """Return what tells the leaves below a label; those of a hierarchy by rule are values of the table."""
     if isinstance(given, Path):
         hierarchy = Hierarchy.load(given)
     elif given is not None and given.kind == "rows":
         hierarchy = Hierarchy.from_rows(given.levels)
     else:
-        return lambda label: [label]
+        return lambda label: None
     leaves = hierarchy.leaves
     known = Labels(hierarchy, np.arange(len(leaves)))
 
-    def below(label: str) -> list[str]:
+    def below(label: str) -> list[str] | None:
         codes = known.below(label)
-        return [label] if codes is None else [leaves[code] for code in codes.tolist()]
+        return None if codes is None else [leaves[code] for code in codes.tolist()]
 
     return below
 
 
-_MAKERS: Mapping[Form, Callable[[_Cells], dict[str, pl.Series]]] = {
+def bins_of(policy: Policy) -> dict[str, dict[str, Cell]]:
+    """Return what the bins say that a reader's policy lists, by column and label."""
+    listed = {name: spec.order or spec.domain or () for name, spec in policy.sensitive.items()}
+    found = {name: bin_cells([str(label) for label in labels]) for name, labels in listed.items()}
+    return {name: cells for name, cells in found.items() if cells is not None}
+
+
+def bin_columns(cells: Sequence[Cell]) -> dict[str, pl.Series]:
+    """Return the ends and the midpoint of bins; an end that no type holds exactly makes its bin a little wider."""
+    low, high = numbers_near([cell.low for cell in cells], -1), numbers_near([cell.high for cell in cells], 1)
+    return {LOW: low, HIGH: high, MID: middles("number", [(cell.low, cell.high) for cell in cells])}
+
+
+def _bins(column: pl.Series, bins: Mapping[str, Cell], policy: Policy) -> dict[str, pl.Series]:
+    """Return the typed columns of a sensitive attribute that is published in bins; a missing cell is null."""
+    name, place = column.name, {label: code for code, label in enumerate(bins)}
+    made = bin_columns([*bins.values(), NOTHING])
+    _check_told_apart(name, made.values(), len(bins) + 1)
+    texts = column.alias("").cast(pl.String)
+    codes = texts.replace_strict(place, default=None, return_dtype=pl.Int64)
+    strange = texts.filter(codes.is_null() & texts.is_not_null() & ~texts.is_in(list(policy.missing)))
+    if len(strange):
+        raise InputError(f"column '{name}' has cells that are no bins: {USE_TEXT}")
+    return {name + suffix: part.gather(codes.fill_null(len(bins))) for suffix, part in made.items()}
+
+
+_MAKERS: Mapping[Form, Callable[[Sequence[Cell], str], dict[str, pl.Series]]] = {
     RangeCell: _ranges,
     MeanCell: _means,
     SetCell: _sets,

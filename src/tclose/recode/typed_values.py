@@ -7,6 +7,8 @@ whatever types their format has.
 from __future__ import annotations
 
 import datetime
+import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -102,6 +104,32 @@ def _is_float(value: Fraction) -> bool:
         return Fraction(repr(float(value))) == value
     except (OverflowError, ValueError):
         return False
+
+
+def float_near(value: Fraction, towards: int = 0) -> float:
+    """Return the nearest float; with `towards` -1 or 1, the nearest whose shortest spelling is not above, or below.
+
+    >>> float_near(Fraction(1, 3)), float_near(Fraction(1, 3), 1), float_near(Fraction(1, 10), 1)
+    (0.3333333333333333, 0.33333333333333337, 0.1)
+    """
+    try:
+        near = float(value)
+    except OverflowError:
+        near = math.inf if value > 0 else -math.inf
+    while towards and math.isfinite(near) and (Fraction(repr(near)) - value) * towards < 0:
+        near = math.nextafter(near, towards * math.inf)
+    if math.isinf(near) and (towards == 0 or near * towards < 0):
+        return math.copysign(sys.float_info.max, near)
+    return near
+
+
+def numbers_near(values: Sequence[Fraction | None], towards: int) -> pl.Series:
+    """Return numbers as a typed column; if one of them has no exact type, all are floats, rounded `towards` -1 or 1."""
+    try:
+        return numbers(values, "")
+    except InputError:
+        near = [None if value is None else float_near(value, towards) for value in values]
+        return pl.Series(near, dtype=pl.Float64)
 
 
 def dates(values: Sequence[Fraction | None]) -> pl.Series:

@@ -13,7 +13,18 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy import Policy
-from tclose.recode.spelling import AT_LEAST, AT_MOST, Cell, LabelCell, MeanCell, MissingCell, RangeCell, SetCell, write
+from tclose.recode.cell import Cell
+from tclose.recode.spelling import (
+    AT_LEAST,
+    AT_MOST,
+    LabelCell,
+    MeanCell,
+    MissingCell,
+    RangeCell,
+    SetCell,
+    Spelling,
+    write,
+)
 from tclose.recode.typed import (
     ALL,
     BOTTOM,
@@ -29,6 +40,8 @@ from tclose.recode.typed import (
     SOME,
     TEXTS,
     TOP,
+    bin_columns,
+    bins_of,
     listed_as_text,
 )
 from tclose.recode.typed_values import exact_texts, middles, plain
@@ -44,6 +57,10 @@ def text_table(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
         parts = parts_of(frame, name)
         columns[name] = _cells(name, parts)
         used |= {name + suffix for suffix in parts}
+    for name, bins in bins_of(policy).items():
+        if name not in frame.columns:  # older releases hold the label of the bin
+            columns[name] = _bins(name, parts_of(frame, name), bins)
+            used |= {name + suffix for suffix in (LOW, HIGH, MID)}
     others = (column for column in frame.iter_columns() if column.name not in used)
     columns |= {column.name: plain(column, policy.missing) for column in others}
     text = pl.DataFrame(columns)
@@ -98,7 +115,24 @@ def _cells(name: str, parts: Mapping[str, pl.Series]) -> pl.Series:
     return pl.Series(texts, dtype=pl.String).gather(classes.labels_by_row())
 
 
-def _cell(said: Mapping[str, str | None]) -> Cell:
+def _bins(name: str, parts: Mapping[str, pl.Series], bins: Mapping[str, Cell]) -> pl.Series:
+    """Return the label of each row's bin; ends that are those of no bin are refused."""
+    if {*parts} != {LOW, HIGH, MID}:
+        raise InputError(f"the typed columns of '{name}' are not all there")
+    rows = pl.DataFrame([part.alias(suffix) for suffix, part in parts.items()])
+    different = rows.unique()
+    ends = [plain(part) for suffix, part in bin_columns(list(bins.values())).items() if suffix != MID]
+    label_of = dict(zip(zip(*ends, strict=True), bins, strict=True)) | {(None, None): None}
+    if not all((low, high) in label_of for low, high in different.select(LOW, HIGH).iter_rows()):
+        raise InputError(f"the typed columns of '{name}' hold a bin that the policy does not have")
+    _check_middles(name, different.to_dicts())
+    table = different.with_columns(
+        label=pl.Series([label_of[ends] for ends in different.select(LOW, HIGH).iter_rows()], dtype=pl.String)
+    )
+    return rows.join(table, on=[LOW, HIGH, MID], how="left", nulls_equal=True, maintain_order="left")["label"]
+
+
+def _cell(said: Mapping[str, str | None]) -> Spelling:
     """Return what the typed columns of one cell say; `ValueError` where they say nothing that could be published."""
     word = said.get(MISSING_ROWS, NONE)
     if word not in (NONE, SOME, ALL):

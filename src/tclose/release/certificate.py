@@ -38,6 +38,7 @@ SECONDS = re.compile(r"T(\d\d:\d\d):\d\dZ$")  # at the end of a time, which peop
 LayoutName = Literal["one table", "both", "projections", "anatomy", "permutation"]
 ONE_TABLE: tuple[LayoutName, ...] = ("one table", "permutation")  # whose file may get any name
 ReleaseFormat = Literal["text", "columns"]
+CELLS = ("values", "means", "labels")  # what those of a quasi-identifier are; labels by rule are named by their rule
 RELEASE_FORMATS: tuple[ReleaseFormat, ...] = get_args(ReleaseFormat)
 MOST_FILES = 10  # that are listed for people
 LARGEST = 256 << 20  # bytes of a certificate
@@ -134,6 +135,7 @@ class Certificate:
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
     steward: StewardClaims = field(default_factory=StewardClaims)  # what no release shows: the steward's word
     batch: Batch | None = None  # the rows that were added to the release before
+    cells: Mapping[str, Any] | None = None  # what those of each quasi-identifier are; older certificates do not say
     format: int = NEWEST
 
     @property
@@ -203,6 +205,7 @@ class Certificate:
         content |= {} if self.bound is None else self.bound.to_dict()
         content |= self.steward.to_dict()
         content |= _given({"batch": None if self.batch is None else dict(vars(self.batch))})
+        content |= _given({"cells": self.cells if self.format == NEWEST else None})
         content |= {"measures": self.measures, **self.claims.to_dict()}
         entries = [file.entry for file in self.files]
         content |= entries_json(entries, self.format, several=self.layout not in ONE_TABLE)
@@ -245,6 +248,7 @@ class Certificate:
             bound=BoundClaim.from_dict(content),
             steward=StewardClaims.from_dict(content),
             batch=Batch.from_dict(content.get("batch")),
+            cells=_cells(content),
             format=number,
         )
 
@@ -302,6 +306,16 @@ def load(path: str | Path) -> LoadedCertificate:
         raise InputError(f"{path} is not a certificate of tclose: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a certificate of tclose") from None
+
+
+def _cells(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Read what the cells of quasi-identifiers are."""
+    cells = content.get("cells")
+    if cells is None:
+        return None
+    if not isinstance(cells, Mapping) or not all(form in CELLS or isinstance(form, Mapping) for form in cells.values()):
+        raise Unreadable("it does not say in a known way what the cells of quasi-identifiers are")
+    return cells
 
 
 def check_size(path: str | Path) -> None:

@@ -38,6 +38,7 @@ DESCRIPTIONS = (
     "withheld",
     "loss",
     "batch",
+    "cells",
 )  # of how it was made
 OF_SIZES = tuple(measure for measure in MEASURES if measure.of_sizes)
 COMPARED = (*(measure.name for measure in OF_SIZES), "class_sizes", "reconstruction_error")
@@ -54,6 +55,7 @@ WORDS = {
     "loss": "the loss that was lowered",
     "withheld": "the number of withheld rows",
     "batch": "the rows that were added to the release before",
+    "cells": "what the cells of quasi-identifiers are",
     "policy.suppress": "the share of rows that may be withheld",
     "counted": "that persons were counted",
     "temper.share": "how much rows were swapped at random (temper)",

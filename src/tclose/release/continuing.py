@@ -11,6 +11,7 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy import Policy
+from tclose.policy.derived import cell_forms
 from tclose.privacy.results import CheckResult
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.certificate import Certificate
@@ -114,6 +115,7 @@ def prepared(
         created=created(),
         table=content["table"]["name"],
         loss=None,
+        cells=cell_forms(record.policy),
     )
     layout = ContinuedTable(table, record.certificate_digest, batch)
     notes = replace(record.notes, batches=batches)

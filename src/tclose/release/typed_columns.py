@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -57,7 +57,8 @@ class TypedColumns:
             raise Unsuited(OTHER_LAYOUT)
         check_typed_names(policy)
         (frame,), (table,) = layout.frames, layout.tables
-        return cls(frame, policy, table.forms)
+        as_read = replace(policy, sensitive=table.judge.policy.sensitive)  # which lists the bins
+        return cls(frame, as_read, table.forms)
 
     def written(self, kind: OutputFormat) -> pl.DataFrame:
         """Return the typed columns as a format holds them."""

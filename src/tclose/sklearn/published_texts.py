@@ -21,13 +21,13 @@ from tclose.recode.meaning import KnownValues, form_of
 from tclose.recode.spelling import (
     AT_LEAST,
     AT_MOST,
-    Cell,
     Form,
     LabelCell,
     MeanCell,
     MissingCell,
     RangeCell,
     SetCell,
+    Spelling,
     ValueCell,
     readings,
 )
@@ -188,7 +188,7 @@ def _above(tree: Hierarchy, values: Values) -> list[set[str]]:
     ]
 
 
-def _ends(cell: Cell, known: KnownValues) -> tuple[float, float]:
+def _ends(cell: Spelling, known: KnownValues) -> tuple[float, float]:
     """Return the two ends of a range, or a mean twice."""
     match cell:
         case MeanCell(mean):
@@ -207,7 +207,7 @@ def _float(known: KnownValues, text: str) -> float:
     return float(number) if abs(number) < LARGEST else math.copysign(LARGEST, number)
 
 
-def _names(cells: Sequence[Cell]) -> frozenset[str]:
+def _names(cells: Sequence[Spelling]) -> frozenset[str]:
     names: set[str] = set()
     for cell in cells:
         match cell:
@@ -220,5 +220,5 @@ def _names(cells: Sequence[Cell]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _covers_missing(cells: Sequence[Cell]) -> bool:
+def _covers_missing(cells: Sequence[Spelling]) -> bool:
     return any(isinstance(cell, MissingCell) or getattr(cell, "missing", False) for cell in cells)

@@ -22,6 +22,7 @@ from tclose.measure.lost import LostDetail
 from tclose.measure.utility import Spread, SummedPartition, class_sizes, measured, z_scores
 from tclose.partition import DEFAULT_METHOD
 from tclose.policy import Policy
+from tclose.policy.derived import cell_forms
 from tclose.privacy.counted import JudgedCounts
 from tclose.privacy.results import CheckResult
 from tclose.privacy.rigidity import rigid_attributes
@@ -161,6 +162,7 @@ def about_release(learned: Learned, *, begun: str, name: str | None) -> About:
         created=begun,
         table=name,
         loss=policy.chosen_loss,
+        cells=cell_forms(policy),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import polars as pl
 from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.recode.guard import GUARDS
-from tclose.recode.typed import CLASS, CLASS_SIZE, listed_as_text
+from tclose.recode.typed import CLASS, CLASS_SIZE, bins_of, listed_as_text
 from tclose.recode.untyped import suffixes_of
 from tclose.release.certificate import ONE_TABLE, Certificate, CertifiedFile
 from tclose.release.formats import CSV, OutputFormat, format_of
@@ -127,7 +127,8 @@ def _table(
         (name, _column(cells, _role(name, certificate, policy, parts), policy.missing, typed=kind is not CSV))
         for cells, name in zip(frame.iter_columns(), shown, strict=True)  # the names that the certificate knows
     )
-    columns = tuple(replace(column, part_of=parts.get(name)) for name, column in found)
+    bins = bins_of(policy)
+    columns = tuple(_by_value(replace(column, part_of=parts.get(name)), bins.get(name, ())) for name, column in found)
     return DescribedTable(out.stem if folder else Path(names[0]).stem, listed, columns, kind, group[0].holds)
 
 
@@ -135,7 +136,16 @@ def _typed_columns(names: Sequence[str], certificate: Certificate, policy: Polic
     """Return the quasi-identifier of each typed column, and what is added to its name."""
     if certificate.release_format != "columns":
         return {}
-    return {name + suffix: (name, suffix) for name in policy.quasi for suffix in suffixes_of(names, name) or ()}
+    bins = [name for name in bins_of(policy) if name not in names]
+    return {
+        name + suffix: (name, suffix) for name in (*policy.quasi, *bins) for suffix in suffixes_of(names, name) or ()
+    }
+
+
+def _by_value(column: DescribedColumn, bins: Collection[str]) -> DescribedColumn:
+    """Return a column whose bins stand in the order of their values."""
+    place = {label: number for number, label in enumerate(bins)}
+    return replace(column, values=tuple(sorted(column.values, key=lambda text: place.get(text, len(place)))))
 
 
 def _column(cells: pl.Series, role: Role, missing_cells: Sequence[str], *, typed: bool) -> DescribedColumn:

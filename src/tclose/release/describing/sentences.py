@@ -32,6 +32,11 @@ TYPED = {
     LABEL: "the label of a hierarchy that covers the class",
     MISSING_ROWS: "whether none, some or all of the rows of the class lack a value",
 }
+BINS = {
+    LOW: "the row's own value is above this; only in the first bin can it be this",
+    HIGH: "the row's own value is at most this",
+    MID: "the middle of the bin, which need not be the row's own value",
+}
 SENSITIVE = "each row publishes its own value, or the bin that the value is in"
 CAUTIONS = (
     "Do not take a range for an exact value: a person's value lies somewhere in it, and not always in its middle.",
@@ -70,9 +75,10 @@ def column_words(column: DescribedColumn, certificate: Certificate) -> str:
         "count": "Describes the counts of exact values in a class.",
         "class": "Number of the class.",
         "class_size": "How many rows the class has.",
-        "typed": _typed_words(column),
+        "typed": _typed_words(column, certificate),
     }[column.role]
-    promises = "; ".join(promise for promise in map(promise_words, claims_about(certificate, column.name)))
+    attribute = column.name if column.part_of is None else column.part_of[0]
+    promises = "; ".join(promise for promise in map(promise_words, claims_about(certificate, attribute)))
     return f"{words} Promised: {promises}." if promises else words
 
 
@@ -86,9 +92,11 @@ def claims_about(certificate: Certificate, attribute: str | None) -> Iterator[Mo
             yield claim
 
 
-def _typed_words(column: DescribedColumn) -> str:
-    """Say what a typed column is of a quasi-identifier."""
+def _typed_words(column: DescribedColumn, certificate: Certificate) -> str:
+    """Say what a typed column is of a quasi-identifier, or of the bins of a sensitive attribute."""
     name, added = column.part_of or (column.name, "")
+    if name in certificate.policy.sensitive:
+        return f"Sensitive attribute {plain(name)}, in bins: {BINS.get(added, '')}."
     return f"Quasi-identifier {plain(name)}: {TYPED[added]}."
 
 

@@ -53,6 +53,7 @@ class About:
     bound: BoundClaim | None = None  # on the detail lost, if asked for
     pseudonyms: PseudonymClaims | None = None  # by column, if there are any
     guarantee: str = GUARANTEE
+    cells: Mapping[str, Any] | None = None  # what those of each quasi-identifier are
 
 
 def with_value(loss: Mapping[str, Any] | None, values: Sequence[float]) -> Mapping[str, Any] | None:
