@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - one line for each kind of column
 """Small tables with planted identifiers of all 18 kinds of HIPAA's Safe Harbor, beside ordinary columns.
 
 Every table is made by code from a seed. `open_tables` were looked at while the rules were written; `held_back` were
@@ -245,3 +246,87 @@ def open_tables() -> list[PlantedTable]:
 def held_back() -> list[PlantedTable]:
     """Return the half that was not."""
     return tables()[1::2]
+
+
+def families_made_after() -> list[PlantedTable]:
+    """Return tables of kinds that were made after the rules were written, and that no rule was changed for."""
+    chance = Random(99)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    word = lambda: "".join(chance.choice(letters) for _ in range(7)).title()  # noqa: E731
+    kinds: list[tuple[str, str, Cells]] = [
+        ("A", "mother", _each(word)),
+        ("A", "next_of_kin", _each(lambda: f"{word()}, {word()}")),
+        ("A", "employer", _each(lambda: f"{word()} GmbH")),
+        ("A", "spouse", _filled(chance, ("Low", "High", "Young"))),
+        ("B", "commune_code", _each(lambda: _digits(chance, 3))),
+        ("B", "plus_code", _each(lambda: f"9F46{_digits(chance, 2)}X+{_digits(chance, 2)}")),
+        ("B", "easting", _each(lambda: f"{_digits(chance, 6)}.5")),
+        ("B", "birthplace", _filled(chance, ("Rome", "Kyiv"))),
+        ("B", "zip_range", _filled(chance, ("021xx", "02139-02141"))),
+        ("B", "hrr", _each(lambda: str(chance.randint(1, 457)))),
+        ("C", "age_months", _each(lambda: str(chance.randint(1090, 1200)))),
+        ("C", "max_age", _filled(chance, ("[30, 104]", "[5, 20]"))),
+        ("C", "yr", _filled(chance, ("1912", "1933"))),
+        ("C", "year", _filled(chance, ("[1900, 1936]", "[1937, 2000]"))),
+        ("C", "dob_year", _filled(chance, ("1929", "1934"))),
+        ("C", "excel_date", _each(lambda: str(chance.randint(40_000, 45_000)))),
+        ("C", "date_of_death", _filled(chance, ("1 May", "2nd of June", "Dec 24"))),
+        ("C", "hour_admitted", _filled(chance, ("14:30", "02:15"))),
+        ("C", "iso_week", _filled(chance, ("2023-W07", "2023-W51"))),
+        ("C", "julian", _each(lambda: f"2023{chance.randint(1, 365):03}")),
+        ("D", "emergency_contact", _each(lambda: f"0{_digits(chance, 3)} {_digits(chance, 6)}")),
+        ("D", "callback", _each(lambda: f"{_digits(chance, 3)} {_digits(chance, 4)}")),
+        ("E", "facsimile", _each(lambda: f"1-{_digits(chance, 3)}-{_digits(chance, 3)}-{_digits(chance, 4)}")),
+        ("F", "login", _each(lambda: f"{word().lower()}＠mail.example")),
+        ("F", "reply_to", _each(lambda: f"<{word()}@{word()}.org>")),
+        ("G", "sin", _each(lambda: f"{_digits(chance, 3)} {_digits(chance, 3)} {_digits(chance, 3)}")),
+        ("G", "taxpayer", _each(lambda: f"{_digits(chance, 2)}-{_digits(chance, 7)}")),
+        ("H", "record", _each(lambda: _digits(chance, 5))),
+        ("H", "case_no", _each(lambda: f"{chance.randint(1, 999)}/23")),
+        ("I", "group_policy", _each(lambda: _digits(chance, 6))),
+        ("J", "sort_code", _each(lambda: f"{_digits(chance, 2)}-{_digits(chance, 2)}-{_digits(chance, 2)}")),
+        ("J", "customer", _each(lambda: _digits(chance, 8))),
+        ("K", "dea", _each(lambda: f"AB{_digits(chance, 7)}")),
+        ("K", "permit", _each(lambda: _digits(chance, 4))),
+        ("L", "car", _each(lambda: f"{chance.choice('KLM')}-{word()[:2].upper()} {_digits(chance, 2)}")),
+        ("L", "registration", _each(lambda: f"{_digits(chance, 1)}ABC{_digits(chance, 3)}")),
+        ("M", "pump", _each(lambda: f"{_digits(chance, 3)}.{_digits(chance, 2)}")),
+        ("M", "lot", _each(lambda: f"L{_digits(chance, 3)}")),
+        ("N", "blog", _each(lambda: f"{word().lower()}.example")),
+        ("N", "ftp", _each(lambda: f"ftp://h{_digits(chance, 2)}")),
+        ("O", "client", _each(lambda: str(chance.randint(3_232_235_000, 3_232_239_999)))),
+        ("O", "addr", _each(lambda: f"fe80::{_digits(chance, 4)}")),
+        ("P", "gait", _each(lambda: f"{chance.random():.9f}")),
+        ("P", "hla", _each(lambda: f"A*{_digits(chance, 2)}:01,B*{_digits(chance, 2)}:02")),
+        ("Q", "scan", _each(lambda: f"/data/faces/{_digits(chance, 5)}")),
+        ("Q", "face", _each(lambda: f"{_digits(chance, 5)}.heic")),
+        ("R", "sample_id", _each(lambda: _digits(chance, 6))),
+        ("R", "trial_arm_key", _each(lambda: f"{word()}{_digits(chance, 2)}")),
+        ("R", "rare_job", _filled(chance, ("mayor of the town", "bishop", "nurse"))),
+    ]
+    made = [
+        PlantedTable(f"after-{letter}-{name}", {**ordinary(chance), name: cells}, frozenset(letter))
+        for letter, name, cells in kinds
+    ]
+    return [*made, *_everyday(chance)]
+
+
+def _everyday(chance: Random) -> Iterator[PlantedTable]:
+    """Yield ordinary tables whose names and cells say less: no identifier is in them."""
+    columns = {
+        "tumor_size": _each(lambda: f"{chance.uniform(1, 60):.0f}"),
+        "nodes": _each(lambda: str(chance.randint(0, 20))),
+        "horTh": _filled(chance, ("yes", "no")),
+        "occupation": _filled(chance, ("teacher", "farmer", "clerk")),
+        "edss": _each(lambda: f"{chance.randint(0, 19) / 2}"),
+        "thal": _filled(chance, ("fixed defect", "reversible defect", "normal")),
+        "q12": _each(lambda: str(chance.randint(1, 5))),
+        "cholesterol": _each(lambda: str(chance.randint(120, 320))),
+        "oldpeak": _each(lambda: f"{chance.uniform(0, 6):.1f}"),
+        "insurance": _filled(chance, ("public", "private")),
+        "smoking_status": _filled(chance, ("never", "former", "current")),
+        "hours_per_week": _each(lambda: str(chance.randint(1, 80))),
+    }
+    names = sorted(columns)
+    for number in range(16):
+        yield PlantedTable(f"everyday-{number}", {name: columns[name] for name in chance.sample(names, 4)}, frozenset())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import date
 from pathlib import Path
@@ -243,7 +242,7 @@ def test_an_expert_changes_what_is_needed(evidence: Evidence) -> None:
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_what_is_missing_is_known_before_the_release_is_made(name: str, evidence: Evidence) -> None:
-    """The policy and the split rows tell all that the finished page asks for; the policy alone tells all but columns."""
+    """The policy and the split rows tell all that the finished page asks for; the policy alone tells its sentences."""
     profile, policy = BY_NAME[name], evidence.policy
     after = filled(evidence, name, None)
     assert profile.warning_before(Said(policy, evidence.columns)) == after.warning

@@ -16,10 +16,20 @@ from tclose.recode.spelling import OR_MISSING, SetCell
 MARKS = "≤≥<>"
 NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?")
 RANGE = re.compile(r"[\[(]\s*([^\[\](),;]+?)\s*[,;]\s*([^\[\](),;]+?)\s*[\])]")
-NOTHING = frozenset(  # cells that say that there is no value
+EMPTY = (  # cells that say that there is no value
     "* missing unknown na n/a n.a. nan null none ? - . #n/a <na> k.a. k.a n.b. n.b unbekannt inconnu desconocido"
-    " suppressed withheld redacted".split()
-) | {"", "k. a.", "n. b.", "not known", "not available", "keine angabe", "no answer", "(missing)"}
+    " suppressed withheld redacted"
+)
+NOTHING = frozenset(EMPTY.split()) | {
+    "",
+    "k. a.",
+    "n. b.",
+    "not known",
+    "not available",
+    "keine angabe",
+    "no answer",
+    "(missing)",
+}
 
 
 @dataclass(frozen=True, eq=False)

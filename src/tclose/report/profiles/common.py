@@ -145,8 +145,8 @@ def _singling_out(evidence: Evidence, part: str) -> Requirement:
     single = max(int((sizes == 1).sum()) for sizes in evidence.sizes)
     answer, says = answer_of_records(evidence)
     says = (
-        f"{says} By quasi-identifiers alone, the smallest class has {counted(evidence.smallest, evidence.noun)}. Met if "
-        "no row is alone, whichever published columns a reader knows."
+        f"{says} By quasi-identifiers alone, the smallest class has {counted(evidence.smallest, evidence.noun)}. Met "
+        "if no row is alone, whichever published columns a reader knows."
     )
     title = "Singling out: can the records of one person be isolated?"
     return judged("singling_out", part, title, "no" if single else answer, says, needs=NO_RECORDS)

@@ -24,82 +24,89 @@ AGE = re.compile(
 )
 ICD = re.compile(r"[A-TV-Z][0-9][0-9AB](?:\.[0-9A-Z]{1,4})?\.?\*?", re.IGNORECASE)
 
-_MODIFIERS = frozenset(
-    "mean avg average total max min sum first last baseline initial final pre post before after at of in the and or"
-    " level levels value measured serum blood plasma fasting resting body mmol mg dl kg cm mm mmhg hg ug ng ml pct"
-    " percent ratio log change diff low high mid std per diagnosis admission discharge onset enrollment current highest lowest".split()
-)
-_MEASURES = frozenset(
-    "ldl hdl chol cholesterol cholesterin glucose gluc blutzucker insulin hba hb hemoglobin haemoglobin hgb hematocrit"
-    " hct wbc rbc platelets creatinine kreatinin crea egfr gfr urea bun sodium potassium natrium kalium calcium albumin"
-    " bilirubin alat asat alt ast ggt crp esr tsh ferritin triglycerides trig bmi weight gewicht peso poids height"
-    " groesse waist systolic diastolic systole diastole sbp dbp bp pressure blutdruck pulse puls temperature temperatur"
-    " saturation spo fev fvc dose dosage dosis lactate inr ef".split()
-)
-_COUNTS = frozenset(
-    "children kinder hijos enfants siblings visits admissions pregnancies parity gravida cigarettes drinks rooms"
-    " medications comorbidities".split()
-)
-_DURATIONS = frozenset("stay los verweildauer duration dauer survival followup".split())
-_LENGTHS = frozenset("length time days day hours weeks months years follow up tage wochen monate jahre".split())
-_SCORES = frozenset("score scores apgar gcs mmse asa severity stage grade nyha ecog karnofsky pain".split())
-_MONEY = frozenset("income wage salary cost costs charge charges price earnings gehalt einkommen lohn kosten".split())
-_SEX = frozenset("sex gender geschlecht sexe sexo sesso".split())
-_CATEGORIES = frozenset(
-    "race ethnicity ethnic marital marriage education bildung schooling smoking smoker smokes alcohol exercise treatment"
-    " arm outcome result results response diabetes diabetic hypertension asthma stroke cancer pregnant pregnancy"
-    " employment familienstand raucher survived died dead alive relapse sepsis icu surgery infection".split()
-)
-_KINDS = frozenset("status class type category group level highest".split())
-_DIAGNOSES = frozenset(
-    "diagnosis diagnoses diagnose dx disease illness condition icd krankheit erkrankung befund symptom symptoms"
-    " diagnostic maladie enfermedad malattia".split()
-)
-_AGES = frozenset("age aged alter edad eta leeftijd idade wiek alder agegrp".split())
-_OF_PERSONS = frozenset("patient person years year yrs group range class band mother maternal father paternal".split())
-_YEARS = frozenset("year years jahr yr annee ano anno".split())
-_EVENTS = frozenset("admission discharge diagnosis visit death surgery birth birthyear yob geburtsjahr of".split())
-_COUNTRIES = frozenset("country land pays pais nation state bundesstaat us".split())
 
-ANSWERS = frozenset("yes no ja nein oui non true false male female männlich weiblich".split())
-_WORDS = ANSWERS | frozenset(
-    "y n m f w d positive negative pos neg never former current ever mild moderate severe low medium high normal abnormal"
-    " single married divorced widowed separated partnered civ spouse absent af and or of with not without no other"
-    " primary secondary tertiary school schools college university degree bachelor bachelors master masters doctorate"
-    " professional some hs grad graduate apprenticeship none elementary academic vocational less than more assoc acdm voc"
-    " preschool prof white black asian hispanic latino native american indian pacific islander mixed african caucasian"
-    " eskimo amer diverse male female man woman men women employed unemployed retired student self full part time"
-    " treatment placebo control active arm dose alive dead died survived recovered improved unchanged worse yes"
-    " ledig verheiratet geschieden verwitwet raucher nichtraucher niemals früher".split()
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_MODIFIERS = _set(
+    "mean avg average total max min sum first last baseline initial final pre post before after at of in the and"
+    " or level levels value measured serum blood plasma fasting resting body mmol mg dl kg cm mm mmhg hg ug ng ml"
+    " pct percent ratio log change diff low high mid std per diagnosis admission discharge onset enrollment"
+    " current highest lowest"
 )
-_ILLNESSES = frozenset(
-    "flu influenza cold cancer tumor tumour fracture diabetes mellitus stroke infarction heart failure disease acute"
-    " chronic hypertension obesity pain migraine fever infection injury asthma copd hiv aids gastric ulcer lung colon"
-    " breast prostate kidney renal liver hepatic stomach digestive respiratory circulatory metabolic mental endocrine"
-    " disorder disorders depression epilepsy dementia eczema allergy unspecified essential type i ii skin other system"
-    " coronary artery atrial fibrillation chest urinary tract bladder gallstones stones appendix hernia burn wound"
-    " malignant benign neoplasm neoplasms metastases cardiac cardiovascular cerebral vascular viral bacterial"
-    " schizophrenia parkinson alzheimer gout sprain concussion nephrotic syndrome reflux angina covid tuberculosis"
-    " unbekannt erkältung grippe krebs".split()
+_MEASURES = _set(
+    "ldl hdl chol cholesterol cholesterin glucose gluc blutzucker insulin hba hb hemoglobin haemoglobin hgb"
+    " hematocrit hct wbc rbc platelets creatinine kreatinin crea egfr gfr urea bun sodium potassium natrium kalium"
+    " calcium albumin bilirubin alat asat alt ast ggt crp esr tsh ferritin triglycerides trig bmi weight gewicht"
+    " peso poids height groesse waist systolic diastolic systole diastole sbp dbp bp pressure blutdruck pulse puls"
+    " temperature temperatur saturation spo fev fvc dose dosage dosis lactate inr ef"
+)
+_COUNTS = _set(
+    "children kinder hijos enfants siblings visits admissions pregnancies parity gravida cigarettes drinks rooms"
+    " medications comorbidities"
+)
+_DURATIONS = _set("stay los verweildauer duration dauer survival followup")
+_LENGTHS = _set("length time days day hours weeks months years follow up tage wochen monate jahre")
+_SCORES = _set("score scores apgar gcs mmse asa severity stage grade nyha ecog karnofsky pain")
+_MONEY = _set("income wage salary cost costs charge charges price earnings gehalt einkommen lohn kosten")
+_SEX = _set("sex gender geschlecht sexe sexo sesso")
+_CATEGORIES = _set(
+    "race ethnicity ethnic marital marriage education bildung schooling smoking smoker smokes alcohol exercise"
+    " treatment arm outcome result results response diabetes diabetic hypertension asthma stroke cancer pregnant"
+    " pregnancy employment familienstand raucher survived died dead alive relapse sepsis icu surgery infection"
+)
+_KINDS = _set("status class type category group level highest")
+_DIAGNOSES = _set(
+    "diagnosis diagnoses diagnose dx disease illness condition icd krankheit erkrankung befund symptom symptoms"
+    " diagnostic maladie enfermedad malattia"
+)
+_AGES = _set("age aged alter edad eta leeftijd idade wiek alder agegrp")
+_OF_PERSONS = _set("patient person years year yrs group range class band mother maternal father paternal")
+_YEARS = _set("year years jahr yr annee ano anno")
+_EVENTS = _set("admission discharge diagnosis visit death surgery birth birthyear yob geburtsjahr of")
+_COUNTRIES = _set("country land pays pais nation state bundesstaat us")
+
+ANSWERS = _set("yes no ja nein oui non true false male female männlich weiblich")
+_WORDS = ANSWERS | _set(
+    "y n m f w d positive negative pos neg never former current ever mild moderate severe low medium high normal"
+    " abnormal single married divorced widowed separated partnered civ spouse absent af and or of with not without"
+    " no other primary secondary tertiary school schools college university degree bachelor bachelors master"
+    " masters doctorate professional some hs grad graduate apprenticeship none elementary academic vocational less"
+    " than more assoc acdm voc preschool prof white black asian hispanic latino native american indian pacific"
+    " islander mixed african caucasian eskimo amer diverse male female man woman men women employed unemployed"
+    " retired student self full part time treatment placebo control active arm dose alive dead died survived"
+    " recovered improved unchanged worse yes ledig verheiratet geschieden verwitwet raucher nichtraucher niemals"
+    " früher"
+)
+_ILLNESSES = _set(
+    "flu influenza cold cancer tumor tumour fracture diabetes mellitus stroke infarction heart failure disease"
+    " acute chronic hypertension obesity pain migraine fever infection injury asthma copd hiv aids gastric ulcer"
+    " lung colon breast prostate kidney renal liver hepatic stomach digestive respiratory circulatory metabolic"
+    " mental endocrine disorder disorders depression epilepsy dementia eczema allergy unspecified essential type i"
+    " ii skin other system coronary artery atrial fibrillation chest urinary tract bladder gallstones stones"
+    " appendix hernia burn wound malignant benign neoplasm neoplasms metastases cardiac cardiovascular cerebral"
+    " vascular viral bacterial schizophrenia parkinson alzheimer gout sprain concussion nephrotic syndrome reflux"
+    " angina covid tuberculosis unbekannt erkältung grippe krebs"
 )
 _ENDINGS = re.compile(r".{3,}(?:itis|oma|osis|emia|aemia|pathy|algia|iasis|plegia|rrhea|ism|cardia|uria|ectomy|ation)")
-STATES = frozenset(
-    "al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok or pa ri"
-    " sc sd tn tx ut vt va wa wv wi wy dc pr alabama alaska arizona arkansas california colorado connecticut delaware"
-    " florida georgia hawaii idaho illinois indiana iowa kansas kentucky louisiana maine maryland massachusetts michigan"
-    " minnesota mississippi missouri montana nebraska nevada ohio oklahoma oregon pennsylvania tennessee texas utah"
-    " vermont virginia washington wisconsin wyoming".split()
+STATES = _set(
+    "al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok"
+    " or pa ri sc sd tn tx ut vt va wa wv wi wy dc pr alabama alaska arizona arkansas california colorado"
+    " connecticut delaware florida georgia hawaii idaho illinois indiana iowa kansas kentucky louisiana maine"
+    " maryland massachusetts michigan minnesota mississippi missouri montana nebraska nevada ohio oklahoma oregon"
+    " pennsylvania tennessee texas utah vermont virginia washington wisconsin wyoming"
 ) | {"new hampshire", "new jersey", "new mexico", "new york", "north carolina", "north dakota", "rhode island"}
 STATES |= {"south carolina", "south dakota", "west virginia", "district of columbia", "puerto rico"}
-COUNTRIES = frozenset(
-    "us usa germany deutschland france italy spain portugal austria switzerland belgium netherlands luxembourg denmark"
-    " sweden norway finland iceland ireland poland czechia slovakia hungary slovenia croatia serbia romania bulgaria"
-    " greece turkey ukraine russia estonia latvia lithuania uk england scotland wales canada mexico brazil argentina"
-    " chile peru colombia venezuela ecuador bolivia cuba jamaica haiti japan china india pakistan bangladesh nepal"
-    " indonesia malaysia philippines vietnam thailand cambodia laos taiwan korea iran iraq syria israel egypt morocco"
-    " algeria tunisia libya nigeria ghana kenya ethiopia uganda tanzania sudan somalia eritrea senegal mali cameroon"
-    " angola mozambique zimbabwe zambia australia gb fr it es pt at ch be nl lu dk se no fi ie pl cz sk hu si hr rs ro"
-    " bg gr tr ua ru ee lv lt de ca mx br jp cn in au nz".split()
+COUNTRIES = _set(
+    "us usa germany deutschland france italy spain portugal austria switzerland belgium netherlands luxembourg"
+    " denmark sweden norway finland iceland ireland poland czechia slovakia hungary slovenia croatia serbia"
+    " romania bulgaria greece turkey ukraine russia estonia latvia lithuania uk england scotland wales canada"
+    " mexico brazil argentina chile peru colombia venezuela ecuador bolivia cuba jamaica haiti japan china india"
+    " pakistan bangladesh nepal indonesia malaysia philippines vietnam thailand cambodia laos taiwan korea iran"
+    " iraq syria israel egypt morocco algeria tunisia libya nigeria ghana kenya ethiopia uganda tanzania sudan"
+    " somalia eritrea senegal mali cameroon angola mozambique zimbabwe zambia australia gb fr it es pt at ch be nl"
+    " lu dk se no fi ie pl cz sk hu si hr rs ro bg gr tr ua ru ee lv lt de ca mx br jp cn in au nz"
 ) | {"united states", "united kingdom", "new zealand", "south africa", "south korea", "el salvador", "costa rica"}
 
 
@@ -239,7 +246,7 @@ _MEANINGS = (
         "count",
         "small numbers of things",
         _COUNTS,
-        frozenset("number num no n count anzahl".split()),
+        _set("number num no n count anzahl"),
         _numbers_below(1000),
     ),
     _Kind("duration", "lengths of time", _DURATIONS, _LENGTHS | {"hospital"}, _numbers_below(10_000)),
