@@ -13,6 +13,7 @@
     ├── LeakWarning       nothing is wrong, but somebody may learn more than you think
     ├── GapWarning        what was found holds, but is not proven to be the best
     ├── CacheWarning      the answer is right, but every run takes longer than it has to
+    ├── ProfileWarning    the page of a release will be incomplete; the policy can say what is missing
     └── SourceWarning     how a table's file is written was detected; [source] in the policy can say it
 
 Messages name columns, row numbers and counts. A cell's own value goes into `detail`, which is shown only
@@ -116,6 +117,10 @@ class GapWarning(UserWarning):
 
 class CacheWarning(UserWarning):
     """Compiled kernels cannot be kept on disk, so that every run compiles them again."""
+
+
+class ProfileWarning(UserWarning):
+    """The policy leaves empty what a report profile asks for; said before anything is written."""
 
 
 class SourceWarning(UserWarning):

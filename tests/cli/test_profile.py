@@ -63,13 +63,15 @@ def test_json_has_the_profile_and_the_page_the_sentences(call: Run, folder: Path
     profile = answer["profile"]
     assert (profile["name"], profile["complete"]) == ("wp216", False)
     by_name = {each["name"]: each for each in profile["requirements"]}
-    assert by_name["recipient"]["answer"] == "SENTENCE <i>of</i> the steward"
+    assert by_name["recipient"]["says"] == "SENTENCE <i>of</i> the steward"
     assert by_name["purpose"] == {
         "name": "purpose",
         "part": "Means that are likely reasonably to be used",
         "title": "What the release is for",
         "verdict": "empty",
-        "answer": None,
+        "answer": "undecided",
+        "says": "",
+        "needs": "the steward's words: [context] purpose",
         "needed": True,
         "add": ["[context] purpose"],
     }
@@ -122,7 +124,7 @@ def test_releases_of_other_layouts_have_a_profile(method: str, call: Run, folder
     assert done.status == 0, done.err
     by_name = {each["name"]: each for each in json.loads(done.out)["profile"]["requirements"]}
     assert by_name["maximum_risk"]["verdict"] == "not met"
-    assert "No attacks were made" in by_name["attacks"]["answer"]
+    assert "No attacks were made" in by_name["attacks"]["says"]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,7 @@ def test_a_register_of_the_policy(call: Run, folder: Path) -> None:
     done = call("--profile", "iso27559", "--json")
     assert done.status == 0, done.err
     by_name = {each["name"]: each for each in json.loads(done.out)["profile"]["requirements"]}
-    assert "of the 60 rows of the population that the policy names" in by_name["sample_risk"]["answer"]
+    assert "of the 60 rows of the population that the policy names" in by_name["sample_risk"]["says"]
 
 
 def test_a_real_process(process: Run, call: Run) -> None:

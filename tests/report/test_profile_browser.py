@@ -15,9 +15,8 @@ import pytest
 from tclose.policy import Context, SignOff
 from tclose.policy.context import SENTENCES
 from tclose.report.profiles import BY_NAME, Evidence
-from tclose.report.profiles.identifiers import PublishedColumn
+from tclose.report.profiles.cells import PublishedColumn
 from tclose.report.release_page import release_page
-from tclose.table.profile import profiles
 
 from .test_browser import CHROMIUM, QUIET, sound, visit
 
@@ -38,10 +37,9 @@ def page(ordinary: Any) -> str:
         release.certificate,
         replace(release.policy, context=context),
         [table.table.classes.sizes for table in release.judged],
-        release.exposed,
+        lambda: [PublishedColumn(name, ["x"]) for name in frame.drop("name").columns],
         tuple(release.frame.columns),
-        ordinary.attacks,
-        columns=lambda: [PublishedColumn(look, ["x"]) for look in profiles(frame.drop("name"))],
+        attacks=ordinary.attacks,
     )
     filled = BY_NAME["hipaa"].filled(evidence)
     assert not filled.complete

@@ -28,7 +28,7 @@ from tclose.cli.signing import keygen, sign
 from tclose.cli.studio import studio
 from tclose.cli.studying import attack, compare, methods
 from tclose.cli.terminal import echo_error, end_at_once, forgive_stderr, protect_streams
-from tclose.errors import LeakWarning, SourceWarning, TcloseError
+from tclose.errors import LeakWarning, ProfileWarning, SourceWarning, TcloseError
 
 INTERRUPTED, BUG = 130, 70
 
@@ -56,7 +56,7 @@ def _show_lost(lost: Any) -> None:
 def run(arguments: list[str]) -> int:
     """Run one command; return the exit status."""
     warnings.showwarning = show.show_warning
-    for shown in (LeakWarning, SourceWarning):
+    for shown in (LeakWarning, ProfileWarning, SourceWarning):
         warnings.simplefilter("always", shown)
     try:
         steps.check_clock()

@@ -42,6 +42,7 @@ class Context:
     transparency: str = ""  # what they and the public are told
     other_releases: str = ""  # of the same people
     utility: str = ""  # which detail the purpose needs
+    evaluation: str = ""  # of the criteria of WP216 that are not met or not decided
     threshold: str = ""  # why this level of risk is acceptable
     knowledge: str = ""  # that nobody in the house knows how to identify people in the release
     expert: str = ""  # who determined the risk, with which experience

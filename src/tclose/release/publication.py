@@ -72,8 +72,9 @@ class Publication:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Every warning: columns that give rows away, then what could not be done."""
-        return (*self.leaks, *self.notes)
+        """Every warning: columns that give rows away, what could not be done, and what a profile still asks for."""
+        asked = None if self.profile is None else self.profile.warning
+        return (*self.leaks, *self.notes, *([] if asked is None else [asked]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""

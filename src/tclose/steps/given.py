@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import InputError
+from tclose.errors import InputError, ProfileWarning
 from tclose.policy import Policy, SourceSettings
 from tclose.policy.source import source_settings
 from tclose.release.layouts.both import read_release
@@ -88,3 +90,20 @@ def check_population(profile: str | None, original: CodedTable) -> None:
         from tclose.report.profiles import population_of
 
         population_of(original)
+
+
+def warn_of_profile(profile: str | None, frames: Sequence[Any], original: CodedTable) -> None:
+    """Say what a profile will lack, before the release is written."""
+    if profile is not None:
+        from tclose.report.profiles import Said, profile_named, published_columns
+
+        said = Said(original.policy, lambda: published_columns(frames, original))
+        if (warning := profile_named(profile).warning_before(said)) is not None:
+            warnings.warn(warning, ProfileWarning, stacklevel=4)
+
+
+def missing_in_profile(profile: str, policy: Policy) -> tuple[str, ...]:
+    """Return what a profile asks for and a policy does not say, as far as the policy alone tells it."""
+    from tclose.report.profiles import Said, profile_named
+
+    return profile_named(profile).missing_before(Said(policy))

@@ -32,7 +32,7 @@ from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
 from tclose.release.typed_columns import check_release_format
-from tclose.steps.given import as_labelled, check_population, check_profile, check_report_libraries
+from tclose.steps.given import as_labelled, check_population, check_profile, check_report_libraries, warn_of_profile
 from tclose.steps.judging import PublishingEngine, check, verify
 from tclose.steps.large_tables import LargeTable
 from tclose.steps.replaying import Replay, checked_room
@@ -188,6 +188,7 @@ def _in_memory(
     rigid = memory.rigidity_notes(original, policy)
     filled: list[FilledProfile] = []
     shown: dict[str, Any] = {"public": public, "profile": profile, "notes": notes, "filled": filled, "progress": told}
+    warn_of_profile(profile, prepared.layout.frames, original)
     page = None if files["report"] is None else partial(_page, original, lost, **shown)
     del frame, original, search  # without a page, the file is read back whole before it gets its name: make room
     told(split, "writing")
@@ -223,6 +224,7 @@ def _page(
 
     A profile that is asked for is `filled`.
     """
+    from tclose.report.profiles import gathered, profile_named
     from tclose.report.release_page import release_page
 
     beside = attacks = None
@@ -235,7 +237,7 @@ def _page(
         notes.append("the page shows no attacks: they need a release of one table")
     release = written.release
     if profile is not None:
-        filled.append(_filled(profile, written, original, attacks, notes))
+        filled.append(profile_named(profile).filled(gathered(written, original, attacks=attacks)))
     page = release_page(
         written.certificate,
         release.layout.tables,
@@ -249,17 +251,6 @@ def _page(
         progress=stretch(progress, PAGE_ATTACKED, 1.0),
     )
     return page.encode()
-
-
-def _filled(
-    name: ProfileName, written: WrittenRelease, original: CodedTable, attacks: Attacks | None, notes: list[str]
-) -> FilledProfile:
-    """Fill a profile; take a note where some of its requirements stay empty."""
-    from tclose.report.profiles import gathered, profile_named
-
-    profile = profile_named(name).filled(gathered(written, original, attacks=attacks))
-    notes += [] if profile.warning is None else [profile.warning]
-    return profile
 
 
 def _attacks(original: CodedTable, beside: Beside, notes: list[str], progress: Repeating) -> Attacks | None:

@@ -3,7 +3,7 @@
 from tclose.errors import InputError, did_you_mean
 from tclose.report.profiles import ema0070, hipaa, iso27559, wp216
 from tclose.report.profiles.base import FilledProfile, Profile, Requirement
-from tclose.report.profiles.evidence import Evidence, gathered, population_of
+from tclose.report.profiles.evidence import Evidence, Said, gathered, population_of, published_columns
 
 BY_NAME: dict[str, Profile] = {
     each.name: each for each in (iso27559.PROFILE, wp216.PROFILE, hipaa.PROFILE, ema0070.PROFILE)
@@ -15,9 +15,11 @@ __all__ = [
     "FilledProfile",
     "Profile",
     "Requirement",
+    "Said",
     "gathered",
     "population_of",
     "profile_named",
+    "published_columns",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Requirements that several profiles share: reasons for roles, the criteria of identification, sign-off and review."""
+"""Steps that several profiles share: reasons for roles, the criteria of identification, sign-off and review."""
 
 from __future__ import annotations
 
@@ -7,139 +7,228 @@ from collections.abc import Iterator
 from tclose.measure.attack import RELEASE, skewness
 from tclose.measure.attack.linkage import MARKETER, UNIQUENESS
 from tclose.release.claims import Claims
-from tclose.report.profiles.base import Requirement, judged, reported
-from tclose.report.profiles.evidence import Evidence
+from tclose.report.profiles.base import Requirement, Sentence, Step, judged, reported, sentence, stated
+from tclose.report.profiles.evidence import Evidence, Said
+from tclose.report.profiles.records import GivenAway, Records
+from tclose.types import Answer
 from tclose.words import columns, counted, legible, number, percent, rows_of, some_columns
 
-
-def roles(evidence: Evidence, part: str, clause: str = "") -> Requirement:
-    """Return why every published column has its role; identifiers, which are never published, need no reason."""
-    policy, given = evidence.policy, evidence.context.roles
-    title = "Why each column is a quasi-identifier, sensitive, or kept"
-    published = dict.fromkeys((*policy.quasi, *policy.sensitive, *policy.keep, *policy.unlinkable))
-    without = [name for name in published if not given.get(name)]
-    if without:
-        asks = (f"[context.roles] {some_columns(without)}",)
-        return Requirement("roles", part, title, "empty", asks=asks, clause=clause)
-    answer = "\n".join(f"{legible(name)}: {given[name]}" for name in published)
-    return Requirement("roles", part, title, "stated", answer, clause=clause)
+NO_RECORDS = "the tables of the release, joined by somebody who knows how they belong together"
 
 
-def sign_off(evidence: Evidence, part: str, title: str = "Who signs off the release") -> Requirement:
-    """Return who takes the responsibility."""
-    signed = evidence.context.sign_off
-    if signed is None:
-        return Requirement("sign_off", part, title, "empty", asks=("[context] sign_off",))
-    return Requirement("sign_off", part, title, "stated", f"{signed.name}, {signed.date.isoformat()}")
+def roles(part: str, clause: str = "") -> Sentence:
+    """Ask why every published column has its role; identifiers, which are never published, need no reason."""
+
+    def fill(said: Said) -> Requirement:
+        policy, given = said.policy, said.context.roles
+        published = dict.fromkeys((*policy.quasi, *policy.sensitive, *policy.keep, *policy.unlinkable))
+        without = [name for name in published if not given.get(name)]
+        text = "" if without else "\n".join(f"{legible(name)}: {given[name]}" for name in published)
+        title = "Why each column is a quasi-identifier, sensitive, or kept"
+        ask = f"[context.roles] {some_columns(without)}" if without else ""
+        return stated("roles", part, title, text, ask=ask, clause=clause)
+
+    return Sentence(fill)
 
 
-def review(evidence: Evidence, part: str) -> Requirement:
-    """Return when the risk is looked at again."""
-    day, title = evidence.context.review_date, "When the risk is assessed again"
-    if day is None:
-        return Requirement("review_date", part, title, "empty", asks=("[context] review_date",))
-    return Requirement("review_date", part, title, "stated", day.isoformat())
+def sign_off(part: str, title: str = "Who signs off the release") -> Sentence:
+    """Ask who takes the responsibility."""
+
+    def fill(said: Said) -> Requirement:
+        signed = said.context.sign_off
+        text = "" if signed is None else f"{signed.name}, {signed.date.isoformat()}"
+        return stated("sign_off", part, title, text, ask="[context] sign_off")
+
+    return Sentence(fill)
 
 
-def mitigation(evidence: Evidence, part: str, clause: str = "") -> Requirement:
-    """Return how the table was transformed."""
-    certificate, policy = evidence.certificate, evidence.policy
-    lost = certificate.measures.get("gcp")
-    kept = "" if lost is None else f" {percent(1 - lost)} of the detail of the quasi-identifiers is kept."
-    answer = (
-        f"Published less exactly by the method {certificate.method}: "
-        f"{columns(list(policy.quasi)) if policy.quasi else 'no column'}. Every class has at least k = {policy.k} "
-        f"{certificate.counted}; {counted(certificate.withheld, 'row')} withheld. No identifier is published as it is."
-        f"{kept}"
-    )
-    return reported("mitigation", part, "How the data were transformed", answer, clause=clause)
+def review(part: str) -> Sentence:
+    """Ask when the risk is looked at again."""
+
+    def fill(said: Said) -> Requirement:
+        day = said.context.review_date
+        text = "" if day is None else day.isoformat()
+        return stated("review_date", part, "When the risk is assessed again", text, ask="[context] review_date")
+
+    return Sentence(fill)
 
 
-def adversarial_test(evidence: Evidence, part: str) -> Requirement:
-    """Return what attacks find in the release."""
-    title = "What attacks on the release find"
-    if evidence.attacks is None:
-        answer = "No attacks were made: they need a release of one table, and a k-anonymous table to compare with."
-        return reported("attacks", part, title, answer)
-    findings = [(result.attack.label, result.findings[RELEASE]) for result in evidence.attacks.results]
-    made = [f"{label}: {rows_of(found.rows, found.of)}" for label, found in findings if found.figure is not None]
-    answer = f"Rows affected, by attack; the section Attacks explains each. {'; '.join(made)}. Lower is better."
-    return reported("attacks", part, title, answer)
+def evaluation(part: str) -> Sentence:
+    """Ask for what people found where figures alone do not decide the three criteria."""
+    return sentence("evaluation", "Evaluation of the criteria that are not met or not decided", part=part)
 
 
-def criteria(evidence: Evidence, part: str) -> Iterator[Requirement]:
-    """Yield a verdict on each of singling out, linkability and inference."""
-    yield _singling_out(evidence, part)
-    yield _linkability(evidence, part)
-    yield _inference(evidence, part)
+def mitigation(part: str, clause: str = "") -> Step:
+    """Say how the table was transformed."""
+
+    def step(evidence: Evidence) -> Iterator[Requirement]:
+        certificate, policy = evidence.certificate, evidence.policy
+        lost = certificate.measures.get("gcp")
+        kept = "" if lost is None else f" {percent(1 - lost)} of the detail of the quasi-identifiers is kept."
+        says = (
+            f"Published less exactly by the method {certificate.method}: "
+            f"{columns(list(policy.quasi)) if policy.quasi else 'no column'}. Every class has at least k = {policy.k} "
+            f"{certificate.counted}; {counted(certificate.withheld, 'row')} withheld. No identifier is published as it "
+            f"is.{kept}"
+        )
+        yield reported("mitigation", part, "How the data were transformed", says, clause=clause)
+
+    return step
+
+
+def adversarial_test(part: str) -> Step:
+    """Say what attacks find in the release."""
+
+    def step(evidence: Evidence) -> Iterator[Requirement]:
+        title = "What attacks on the release find"
+        if evidence.attacks is None:
+            says = "No attacks were made: they need a release of one table, and a k-anonymous table to compare with."
+            yield reported("attacks", part, title, says)
+            return
+        findings = [(result.attack.label, result.findings[RELEASE]) for result in evidence.attacks.results]
+        made = [f"{label}: {rows_of(found.rows, found.of)}" for label, found in findings if found.figure is not None]
+        says = f"Rows affected, by attack; the section Attacks explains each. {'; '.join(made)}. Lower is better."
+        yield reported("attacks", part, title, says)
+
+    return step
+
+
+def criteria(part: str) -> Step:
+    """Answer each of singling out, linkability and inference."""
+
+    def step(evidence: Evidence) -> Iterator[Requirement]:
+        yield _singling_out(evidence, part)
+        yield _linkability(evidence, part)
+        yield _inference(evidence, part)
+
+    return step
+
+
+def alone(part: str, **more: str) -> Step:
+    """Answer whether a published row is alone, in its class and in all published columns."""
+
+    def step(evidence: Evidence) -> Iterator[Requirement]:
+        people = max(int((sizes == 1).sum()) for sizes in evidence.sizes)
+        whole = max(int(sizes.sum()) for sizes in evidence.sizes)
+        says = f"{people_of(people, whole, evidence.noun)} are alone in their class in the release. Lower is better."
+        title = "Nobody is alone in a class of the release"
+        yield judged("alone", part, title, "no" if people else "yes", says, **more)
+        answer, says = answer_of_records(evidence)
+        title = "No row is alone when all published columns are compared, sensitive ones too"
+        yield judged("alone_in_all_columns", part, title, answer, says, needs=NO_RECORDS, **more)
+
+    return step
+
+
+def answer_of_records(evidence: Evidence) -> tuple[Answer, str]:
+    """Say how many rows no other row equals in all published columns."""
+    records = evidence.records
+    if records is None:
+        people = max(int((sizes == 1).sum()) for sizes in evidence.sizes)
+        says = f"Quasi-identifiers are published as they are; {counted(people, evidence.noun)} alone with theirs."
+        return ("no" if people else "undecided"), says
+    says = f"{rows_of(records.alone, records.rows)} differ from every other {_others(evidence)} {_in_columns(records)}."
+    answer: Answer = "no" if records.alone else "yes" if records.whole else "undecided"
+    apart = "" if records.whole else " The tables of the release were compared one by one, not joined."
+    return answer, f"{says}{apart} Lower is better."
+
+
+def _others(evidence: Evidence) -> str:
+    return "row" if evidence.noun == "row" else f"{evidence.noun}'s rows"
+
+
+def _in_columns(records: Records) -> str:
+    return f"in the published columns {some_columns(records.columns)} taken together"
 
 
 def _singling_out(evidence: Evidence, part: str) -> Requirement:
-    alone = max(int((sizes == 1).sum()) for sizes in evidence.sizes)
-    rare, rows = evidence.exposed_rows("rare_value"), int(evidence.certificate.claims.rows or 0)
-    answer = (
-        f"The smallest class has {counted(evidence.smallest, evidence.noun)}; {counted(alone, evidence.noun)} alone in "
-        f"a class. {rows_of(rare, rows)} show a sensitive value that fewer than {evidence.exposed.crowd} "
-        f"{evidence.exposed.counted} share: anyone who knows the value finds the row.{_not_judged(evidence)} Met if "
-        "nobody is alone, no value is rare, and every published column is judged."
+    single = max(int((sizes == 1).sum()) for sizes in evidence.sizes)
+    answer, says = answer_of_records(evidence)
+    says = (
+        f"{says} By quasi-identifiers alone, the smallest class has {counted(evidence.smallest, evidence.noun)}. Met "
+        "if no row is alone, whichever published columns a reader knows."
     )
     title = "Singling out: can the records of one person be isolated?"
-    return judged("singling_out", part, title, not (alone or rare or evidence.policy.unlinkable), answer)
-
-
-def _not_judged(evidence: Evidence) -> str:
-    names = evidence.policy.unlinkable
-    return f" Published exactly and not judged (unlinkable): {columns(names)}." if names else ""
+    return judged("singling_out", part, title, "no" if single else answer, says, needs=NO_RECORDS)
 
 
 def _linkability(evidence: Evidence, part: str) -> Requirement:
-    shown = [name for name in evidence.published if name in (*evidence.policy.identifiers, evidence.policy.person)]
+    policy = evidence.policy
+    shown = [name for name in evidence.published if name in (*policy.identifiers, policy.person)]
     pseudonyms = (
         f"Pseudonyms link releases that share a key: {columns(shown)}." if shown else "No pseudonym is published."
     )
-    single, sentence = evidence.smallest == 1, f"Every row hides among at least {evidence.smallest:,} {evidence.noun}s."
-    if (
-        evidence.attacks is not None
-        and (found := evidence.attacks[UNIQUENESS.name].findings[RELEASE]).figure is not None
-    ):
+    single, found = evidence.smallest == 1, f"Every row hides among at least {evidence.smallest:,} {evidence.noun}s."
+    attack = None if evidence.attacks is None else evidence.attacks[UNIQUENESS.name].findings[RELEASE]
+    if evidence.attacks is not None and attack is not None and attack.figure is not None:
         marketer = evidence.attacks[MARKETER.name].findings[RELEASE].sentence
-        single, sentence = found.rows > 0, f"Linkage with the original people as register: {found.sentence} {marketer}"
-    answer = (
-        f"{sentence} {pseudonyms} Met if no row is linked to exactly one person and no pseudonym is published. A class "
-        "can still be linked to the group of people who fit it."
+        single, found = attack.rows > 0, f"Linkage with the original people as register: {attack.sentence} {marketer}"
+    unique = evidence.records is None or evidence.records.alone > 0
+    says = (
+        f"{found} {pseudonyms} A row can still be linked to the group of people who fit its class; by the opinion's "
+        "definition, classes resist singling out, not linkability. Never met by figures of the release alone; not met "
+        "if a pseudonym is published or if a row is alone, by quasi-identifiers or in all published columns."
     )
-    title = "Linkability: can two records about the same person be linked?"
-    return judged("linkability", part, title, not single and not shown, answer)
+    title = "Linkability: can two records about the same person, or group of people, be linked?"
+    needs = "a person who knows which other data about the same people the recipient can have"
+    return judged("linkability", part, title, "no" if single or shown or unique else "undecided", says, needs=needs)
 
 
 def _inference(evidence: Evidence, part: str) -> Requirement:
-    title = "Inference: can a sensitive value be deduced with significant probability?"
-    claims = evidence.certificate.claims
-    if not claims.attributes:
-        return Requirement("inference", part, title, "empty", asks=("[sensitive.COLUMN] t",))
-    same, known = evidence.exposed_rows("same_value"), evidence.exposed_rows("known_value")
-    rows = int(claims.rows or 0)
-    answer = (
-        f"{_closeness(claims)} {rows_of(same, rows)} are in a class with one value only (homogeneity); "
-        f"{rows_of(known, rows)} let anyone who knows one sensitive value deduce another.{_skewness(evidence)} Met if "
-        "the policy limits the distance of every class for every attribute, the release holds this, and no row is "
-        "deduced."
+    title = "Inference: can a value be deduced with significant probability from other values?"
+    claims, records = evidence.certificate.claims, evidence.records
+    given = () if records is None else records.given
+    sure = [each for each in given if each.by_class or each.by_all]
+    says = " ".join(
+        (
+            *([_closeness(claims)] if claims.attributes else ["No column is sensitive, so nothing limits inference."]),
+            *_deduced(evidence, sure),
+            *_most_telling(given),
+            *_skewness(evidence),
+            "Not met if a value follows with certainty; the opinion gives no number for a significant probability.",
+        )
     )
-    limited = set(claims.limits) >= set(claims.sensitive)
-    return judged("inference", part, title, bool(claims.satisfied) and limited and not same and not known, answer)
+    needs = "a person who judges whether the largest shares are significant"
+    return judged("inference", part, title, "no" if sure else "undecided", says, needs=needs)
+
+
+def _deduced(evidence: Evidence, sure: list[GivenAway]) -> Iterator[str]:
+    rows = 0 if evidence.records is None else evidence.records.rows
+    if evidence.records is None:
+        yield "Which values follow from others was not counted: the release has no table of classes."
+    elif not sure:
+        yield "No value follows with certainty from the class, or from the class and all other published columns."
+    for each in sure:
+        yield (
+            f"{legible(each.name)}: {rows_of(each.by_class, rows)} show the only value of their class; "
+            f"{rows_of(each.by_all, rows)} the only value beside equal cells in all other published columns."
+        )
+
+
+def _most_telling(given: tuple[GivenAway, ...]) -> Iterator[str]:
+    for each in given:
+        yield (
+            f"{legible(each.name)}: the largest rise of a share is from {percent(each.in_table)} in the table to "
+            f"{percent(each.in_class)} in a class."
+        )
 
 
 def _closeness(claims: Claims) -> str:
     reached = (
         f"{legible(name)} {number(claim.closeness or 0)}"
-        + (f" (limit {claims.limits[name]})" if name in claims.limits else "")
+        + (f" (limit {claims.limits[name]})" if name in claims.limits else " (no limit)")
         for name, claim in claims.attributes.items()
     )
     return f"Largest distance of a class from the whole table (t-closeness): {', '.join(reached)}."
 
 
-def _skewness(evidence: Evidence) -> str:
-    if evidence.attacks is None:
-        return ""
-    finding = evidence.attacks[skewness.ATTACK.name].findings[RELEASE]
-    return "" if finding.figure is None else f" Skewness attack: {finding.sentence}"
+def _skewness(evidence: Evidence) -> Iterator[str]:
+    if evidence.attacks is not None:
+        finding = evidence.attacks[skewness.ATTACK.name].findings[RELEASE]
+        if finding.figure is not None:
+            yield f"Skewness attack: {finding.sentence}"
+
+
+def people_of(part: int, whole: int, noun: str) -> str:
+    """Say how many there are; a person can be in several classes, so that persons have no share."""
+    return rows_of(part, whole) if noun == "row" else counted(part, noun)

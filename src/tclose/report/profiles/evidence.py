@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from tclose.errors import InputError, did_you_mean
 from tclose.measure.attack import Attacks
-from tclose.measure.exposure import Exposed, Kind
 from tclose.measure.presence import PresenceCounts
 from tclose.policy import Context, Policy
 from tclose.recode.covering import worth_of
@@ -19,12 +19,33 @@ from tclose.release.boxes import counts_of
 from tclose.release.certificate import Certificate
 from tclose.release.population import Population
 from tclose.release.release import WrittenRelease
-from tclose.report.profiles.identifiers import HarborFinding, PublishedColumn, safe_harbor
+from tclose.report.profiles.cells import PublishedColumn
+from tclose.report.profiles.harbor import HarborFinding, safe_harbor
+from tclose.report.profiles.records import GivenAway, Records, crowds, fewest_of, given_away
 from tclose.table import CodedTable
-from tclose.table.profile import profiles
+from tclose.table.classes import classes_of
 from tclose.table.values import values_of
 from tclose.types import Ints
 from tclose.words import counted
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What is known before a release is made: the policy, and, once the rows are split, what will be published."""
+
+    policy: Policy
+    columns: Callable[[], Sequence[PublishedColumn]] | None = None  # all published columns
+    year: int = field(default_factory=lambda: datetime.now(UTC).year)  # of the release
+
+    @property
+    def context(self) -> Context:
+        """The steward's sentences."""
+        return self.policy.context or Context()
+
+    @cached_property
+    def published(self) -> tuple[PublishedColumn, ...] | None:
+        """The published columns, if they are there already."""
+        return None if self.columns is None else tuple(self.columns())
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +55,25 @@ class Evidence:
     certificate: Certificate
     policy: Policy  # as it was asked for
     sizes: Sequence[Ints]  # of the classes of each published table, in rows, or in persons where these are told apart
-    exposed: Exposed
-    published: Sequence[str] = ()  # columns of the release
+    columns: Callable[[], Sequence[PublishedColumn]]  # looks at all cells of all published columns
+    published: Sequence[str] = ()  # names of the columns of the release
+    records: Records | None = None  # its rows, compared in all published columns
     attacks: Attacks | None = None
     raw_sizes: Ints | None = None  # people of the original who agree on all quasi-identifiers; each is counted once
     population: int | None = None  # people whom the table was drawn from
     register: PresenceCounts | None = None  # who of the policy's population fits each class
-    columns: Callable[[], Sequence[PublishedColumn]] = tuple  # looks at all published columns
+
+    @cached_property
+    def said(self) -> Said:
+        """What was known before."""
+        created = self.certificate.created
+        year = {"year": int(created[:4])} if created and created[:4].isdigit() else {}
+        return Said(self.policy, self.columns, **year)
 
     @cached_property
     def harbor(self) -> tuple[HarborFinding, ...]:
         """Which columns hold which of the 18 identifiers."""
-        return safe_harbor(self.columns())
+        return safe_harbor(self.said.published or (), self.said.year)
 
     @property
     def context(self) -> Context:
@@ -67,10 +95,6 @@ class Evidence:
         """The part of the population that is in the table."""
         people = None if self.raw_sizes is None else int(self.raw_sizes.sum())
         return None if self.population is None or people is None else people / self.population
-
-    def exposed_rows(self, kind: Kind) -> int:
-        """Return how many published rows remain exposed in one way."""
-        return max((finding.rows for finding in self.exposed.findings if finding.kind == kind), default=0)
 
 
 def class_sizes(table: CodedTable) -> Ints:
@@ -130,36 +154,66 @@ def gathered(written: WrittenRelease, original: CodedTable, *, attacks: Attacks 
     A release of groups publishes quasi-identifiers as they are: everyone hides among the same people as before.
     """
     release = written.release
-    frames, policy = release.layout.frames, release.policy
-    names = tuple(dict.fromkeys(name for frame in frames for name in frame.columns))
-
-    def columns() -> list[PublishedColumn]:
-        known = [name for name in names if name in original.frame.columns]
-        texts = {name: _texts(name, frames, original) for name in known}
-        looks = profiles(original.frame.select(known))
-        return [PublishedColumn(look, texts[look.name], look.name in policy.identifiers) for look in looks]
-
+    frames = release.layout.frames
     hidden = written.certificate.identity_protected
     return Evidence(
         written.certificate,
-        policy,
+        release.policy,
         [class_sizes(each.table) for each in written.judged] if hidden else [class_sizes(original)],
-        written.exposed,
-        published=names,
+        published=tuple(dict.fromkeys(name for frame in frames for name in frame.columns)),
+        columns=lambda: published_columns(frames, original),
+        records=_records(written),
         attacks=attacks,
         raw_sizes=people_by_class(original),
         population=population_of(original),
         register=_register(written, original),
-        columns=columns,
     )
+
+
+def published_columns(frames: Sequence[Any], original: CodedTable) -> list[PublishedColumn]:
+    """Return every published column with the texts of all its cells."""
+    names = dict.fromkeys(name for frame in frames for name in frame.columns)
+    pseudonyms = {*original.policy.identifiers, original.policy.person} - {None}
+    return [PublishedColumn(name, _texts(name, frames, original), name in pseudonyms) for name in names]
 
 
 def _texts(name: str, frames: Sequence[Any], original: CodedTable) -> tuple[str, ...]:
     """Return the different texts that a release publishes of a column; exact values where these are counted apart."""
-    if name in original.policy.both:
-        return original.values(name).texts
     columns = (frame[name] for frame in frames if name in frame.columns)
-    return tuple(dict.fromkeys(text for column in columns for text in values_of(column, ()).texts))
+    texts = [text for column in columns for text in values_of(column, ()).texts]
+    if name in original.policy.both:
+        texts += original.values(name).texts
+    return tuple(dict.fromkeys(texts))
+
+
+def _records(written: WrittenRelease) -> Records | None:
+    """Compare the rows of a release in all of its published columns."""
+    layout = written.release.layout
+    if not written.certificate.identity_protected or not all(len(each.table.frame) for each in written.judged):
+        return None
+    tables = [each.table for each in written.judged]
+    found = [crowds(classes_of(table.frame).labels_by_row(), table.persons) for table in tables]
+    columns = tuple(dict.fromkeys(name for table in tables for name in table.frame.columns))
+    return Records(
+        rows=max(len(table.frame) for table in tables),
+        alone=max(int((crowd == 1).sum()) for crowd in found),
+        fewest=fewest_of(found),
+        columns=columns,
+        whole=len(layout.frames) == 1 and {*columns} >= {*layout.frames[0].columns},
+        given=tuple(each for table in tables for each in _given(table)),
+    )
+
+
+def _given(table: CodedTable) -> Iterator[GivenAway]:
+    """Compare each published column that is no quasi-identifier with the classes and with the other columns."""
+    frame, visible = table.frame, {*table.policy.visible}
+    for name in frame.columns:
+        if name in visible or name in (*table.policy.identifiers, table.policy.person):
+            continue
+        values = classes_of(frame[[name]]).labels_by_row()
+        rest = [other for other in frame.columns if other != name]
+        others = classes_of(frame[rest]).labels_by_row() if rest else np.zeros(len(values), dtype=np.int64)
+        yield given_away(name, values, table.classes.labels_by_row(), others)
 
 
 def _register(written: WrittenRelease, original: CodedTable) -> PresenceCounts | None:

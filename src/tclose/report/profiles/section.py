@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from itertools import groupby
 
@@ -12,15 +12,17 @@ from tclose.report.profiles.base import FilledProfile, Requirement
 
 NO_ADVICE = (
     "This page is no legal advice, and no certification. Figures are computed from the release and, where marked, from "
-    "the original table; sentences are the steward's own."
+    'the original table; sentences are the steward\'s own. Only "met" and "not met" are answers of tclose: figures '
+    "and sentences must be judged by a person."
 )
 LEFT_OUT = "Left out: this is about the original table."
 WORDS = {
     "met": "met",
     "not met": "not met",
+    "not decided": "not decided",
     "figure": "figure",
     "stated": "steward's sentence",
-    "empty": "empty",
+    "empty": "empty, not decided",
     "not needed": "not needed here",
 }
 
@@ -33,24 +35,36 @@ def style() -> str:
 def status(profile: FilledProfile) -> Html:
     """Say at the top of the page whether the profile is complete, and what is missing."""
     title = f"Profile: {profile.profile.title}."
+    says = f"{profile.claim.says}."
     if profile.complete:
         failed, fails = _failed(profile.failed), " fails" if profile.failed else ""
         return element(
             "p",
             element("strong", "Complete. "),
-            f"{title} Every requirement is filled. {failed}",
+            f"{title} Every requirement is filled. {says} {failed}",
             class_=f"status{fails}",
         )
     lead = f"{title} {profile.empty[:1].upper()}{profile.empty[1:]}. Add to the policy:"
-    items = (element("li", f"{each.title}: ", element("code", ", ".join(each.asks))) for each in profile.missing)
+    items = (
+        element("li", f"{title}: ", element("code", ", ".join(asks))) for title, asks in _questions(profile.missing)
+    )
     parts = (element("p", element("strong", "Incomplete. "), lead), element("ul", *items))
-    more = (element("p", _failed(profile.failed)),) if profile.failed else ()
-    return element("div", *parts, *more, class_="alarm", role="alert")
+    return element("div", *parts, element("p", f"{says} {_failed(profile.failed)}"), class_="alarm", role="alert")
+
+
+def _questions(missing: Sequence[Requirement]) -> Iterator[tuple[str, list[str]]]:
+    """Yield what empty requirements ask for, each key once: several can wait for the same words."""
+    seen: set[str] = set()
+    for each in missing:
+        asks = [ask for ask in each.asks if ask not in seen]
+        seen.update(asks)
+        if asks:
+            yield each.title, asks
 
 
 def _failed(failed: Sequence[Requirement]) -> str:
     if not failed:
-        return "No requirement with a limit fails."
+        return "None of them was found not to be met."
     return f"Not met: {'; '.join(each.title.partition(':')[0] for each in failed)}."
 
 
@@ -82,7 +96,10 @@ def _row(requirement: Requirement, *, public: bool) -> Html:
 def _answer(requirement: Requirement, *, hidden: bool) -> list[Html]:
     if hidden:
         return [element("dd", LEFT_OUT)]
-    lines = [element("dd", _lines(requirement.answer))] if requirement.answer else []
+    claim = requirement.claim
+    lines = [element("dd", _lines(claim.says))] if claim.says else []
+    if requirement.verdict == "not decided":
+        return [*lines, element("dd", f"Not decided. It needs {claim.needs}.")]
     if requirement.verdict != "empty":
         return lines
     return [*lines, element("dd", "Empty. Add to the policy: ", element("code", ", ".join(requirement.asks)))]

@@ -1,0 +1,171 @@
+"""Which of the 18 identifiers of the Safe Harbor a published column holds: yes, no, or a person must say.
+
+Three kinds of evidence, in this order:
+
+1. Cells that can be nothing else (an e-mail address), or a name and cells that agree (`zip` and five digits): held.
+2. A column that is understood (`meanings.py`), or whose cells leave no room for the identifier: not held.
+3. Everything else is not decided. A name without a meaning, or one cell that is not understood, is such a case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tclose.policy.draft import names
+from tclose.report.profiles.cells import MARKS, PublishedColumn
+from tclose.report.profiles.identifiers import IDENTIFIERS, Identifier
+from tclose.report.profiles.meanings import OLDEST, meaning_of, shows_age_over_89, years_of
+from tclose.report.profiles.signs import COMPACT_DAY, NAMED, ROOM, SIGNS, UNMISTAKABLE, digits_of, letters_of
+from tclose.types import Answer
+
+ZIP_DIGITS = 3
+FIRST_DIGITS = re.compile(r"[0-9]{1,3}[*xX]*")
+POSTCODE = re.compile(r"[0-9]{1,5}[*xX]*|[0-9]{5}-[0-9]{4}|[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z]{2}", re.IGNORECASE)
+NAMELESS = "its name and its cells do not say what it shows"
+AGREES = "by its name and its cells"
+VAGUE_NAME = "its name points to this, its cells do not"
+POSTCODES = "do more than 20,000 people live in each area, by the current census?"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one column says about one identifier: whether the column is free of it, and why."""
+
+    answer: Answer  # yes: it holds none; no: it holds some
+    why: str
+
+
+@dataclass(frozen=True)
+class HarborFinding:
+    """One of the 18 identifiers in a release: the columns that hold it, and those that may, each with the reason."""
+
+    identifier: Identifier
+    present: tuple[tuple[str, str], ...] = ()
+    unclear: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def answer(self) -> Answer:
+        """Whether the release is free of it."""
+        return "no" if self.present else "undecided" if self.unclear else "yes"
+
+
+def safe_harbor(columns: Sequence[PublishedColumn], year: int) -> tuple[HarborFinding, ...]:
+    """Look for each of the 18 identifiers in all columns of a release of some year."""
+    answers = {column.name: findings_of(column, year) for column in columns}
+
+    def with_answer(letter: str, answer: Answer) -> tuple[tuple[str, str], ...]:
+        found = ((name, each[letter]) for name, each in answers.items())
+        return tuple((name, each.why) for name, each in found if each.answer == answer)
+
+    return tuple(
+        HarborFinding(each, with_answer(each.letter, "no"), with_answer(each.letter, "undecided"))
+        for each in IDENTIFIERS
+    )
+
+
+def findings_of(column: PublishedColumn, year: int) -> dict[str, Finding]:
+    """Say of each identifier whether one column is free of it."""
+    if column.pseudonym:
+        return _rest({"R": Finding("no", "pseudonyms of an identifier")}, _free("a pseudonym"))
+    if (meaning := meaning_of(column)) is not None:
+        return _rest(_of_understood(column, meaning.kind, year), _free(meaning.shows))
+    found, covered = _found(column, year)
+    return _rest(found, _free("another identifier") if covered else _by_room(column))
+
+
+def _rest(found: Mapping[str, Finding], rest: Callable[[str], Finding]) -> dict[str, Finding]:
+    return {each.letter: found.get(each.letter) or rest(each.letter) for each in IDENTIFIERS}
+
+
+def _free(why: str) -> Callable[[str], Finding]:
+    return lambda letter: Finding("yes", why)
+
+
+def _by_room(column: PublishedColumn) -> Callable[[str], Finding]:
+    """Return what is said of an identifier that nothing points to: its cells may leave no room for it."""
+
+    def finding(letter: str) -> Finding:
+        room = ROOM.get(letter)
+        free = room is not None and not room(column)
+        return Finding("yes", "its cells cannot be this") if free else Finding("undecided", NAMELESS)
+
+    return finding
+
+
+def _of_understood(column: PublishedColumn, kind: str, year: int) -> dict[str, Finding]:
+    """Compare the ages and the years of an understood column with the rule."""
+    if kind == "age" and any(map(shows_age_over_89, column.values)):
+        return {"C": Finding("no", f"ages over {OLDEST}: set top = {OLDEST + 1}")}
+    if kind == "year" and any(_shows_old_year(value, year) for value in column.values):
+        return {"C": Finding("no", f"years so long ago that somebody was {OLDEST + 1} in {year}")}
+    return {}
+
+
+def _shows_old_year(value: str, year: int) -> bool:
+    """Tell whether a year shows an age over 89 in the year of the release; all older years together may stand."""
+    oldest = min(years_of(value) or (0,))
+    return oldest <= year - OLDEST - 1 and not (value[0] == "≤" and oldest == year - OLDEST - 1)
+
+
+def _found(column: PublishedColumn, year: int) -> tuple[dict[str, Finding], bool]:
+    """Return what cells show by themselves or with their name, and whether no cell can be something else.
+
+    A column that holds one identifier is not cleared of the others by that: it can be named wrongly.
+    """
+    shown = {letter: (what, every) for letter, what, every in _shown(column)}
+    found = {letter: Finding("no", what) for letter, (what, _) in shown.items()}
+    for letter, finding in _named(column):
+        if letter not in found:
+            found[letter] = finding
+    place, is_postcode = _place(column)
+    if place is not None and "B" not in found:
+        found["B"] = place
+    return found, is_postcode or any(every and letter in UNMISTAKABLE for letter, (_, every) in shown.items())
+
+
+def _shown(column: PublishedColumn) -> Iterator[tuple[str, str, bool]]:
+    """Yield what cells show by themselves: the letter, what it is, and whether every cell shows it."""
+    for letter, signs in SIGNS.items():
+        for what, shows in signs.items():
+            count = sum(1 for value in column.others if shows(value))
+            if count:
+                yield letter, what, count == len(column.values)
+    if column.numbers and all(map(COMPACT_DAY.fullmatch, column.numbers)):
+        yield "C", "dates such as 20240331", column.only_numbers
+
+
+def _named(column: PublishedColumn) -> Iterator[tuple[str, Finding]]:
+    """Yield what the name of a column says, and whether its cells agree."""
+    name = names.words(column.name)
+    named = [each.letter for each in IDENTIFIERS if each.name.search(name)]
+    for letter in named:
+        if letter in NAMED:
+            agrees = any(map(NAMED[letter], column.values))
+            yield letter, Finding("no", AGREES) if agrees else Finding("undecided", VAGUE_NAME)
+    if names.ID.search(name) and any(map(digits_of, column.values)) and not {*named} - {*"ABC"}:
+        yield "R", Finding("no", "its name says that it numbers rows or persons")
+
+
+def _place(column: PublishedColumn) -> tuple[Finding | None, bool]:
+    """Return what a column says that has the name of a place, and whether all of it are postal codes."""
+    name, values = names.words(column.name), column.values
+    if names.POSTCODE.search(name):
+        postal = all(map(POSTCODE.fullmatch, values))
+        if all(map(FIRST_DIGITS.fullmatch, values)):
+            return Finding("undecided", f"the first digits of a postal code: {POSTCODES}"), postal
+        if any(digits_of(value) > ZIP_DIGITS or letters_of(value) for value in values):
+            return Finding("no", f"more than {ZIP_DIGITS} digits of a postal code"), postal
+    elif _PLACE.search(name) and not _OTHER_ADDRESS.search(name):
+        agrees = any(letters_of(value) >= 2 or _is_number_of_place(value) for value in values)
+        return Finding("no", AGREES) if agrees else Finding("undecided", VAGUE_NAME), False
+    return None, False
+
+
+_OTHER_ADDRESS = re.compile("(?:ip|mac|web|e?_?mail|internet)_?addr")
+_PLACE = next(each.name for each in IDENTIFIERS if each.letter == "B")
+
+
+def _is_number_of_place(value: str) -> bool:
+    return digits_of(value) >= 1 and value.lstrip(MARKS) not in ("0", "1")
