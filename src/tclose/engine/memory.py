@@ -21,6 +21,7 @@ from tclose.partition import DEFAULT_METHOD, check_suited, lowers_loss, method_a
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import k_alone
+from tclose.privacy.allowance import told_of_policy
 from tclose.privacy.feasibility import NoPartition, publishable
 from tclose.privacy.groups import ValueGroups
 from tclose.privacy.judge import check_groups, distance_of, judge
@@ -75,7 +76,7 @@ def check(
     result = judge(table, policy, stretch(report, 0.5, 1.0)).result
     if (population := population_of(table, policy)) is not None and policy.presence is not None:
         result = result.with_models(presence_findings(policy.presence, population.counted(table)))
-    return replace(result, notes=rigidity_notes(table, policy))
+    return told_of_policy(result, table, policy)
 
 
 def rigidity_notes(table: CodedTable, policy: Policy) -> tuple[str, ...]:

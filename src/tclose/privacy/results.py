@@ -6,11 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclose.policy.settings import spelled
 from tclose.privacy import Level, requirement
 from tclose.words import counted, html_table, legible, number, rows_in_classes
+
+if TYPE_CHECKING:
+    from tclose.privacy.allowance import Allowance
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class CheckResult:
     withheld: int = 0
     joint: Mapping[str, AttributeFinding] = field(default_factory=dict)  # of attributes together
     notes: tuple[str, ...] = ()  # what the steward should know about the policy
+    allows: Mapping[str, Allowance] = field(default_factory=dict)  # what each t means in shares, whatever the classes
 
     def with_models(self, more: tuple[ModelFinding, ...]) -> CheckResult:
         """Return the same with further findings."""
@@ -110,11 +114,15 @@ class CheckResult:
             "classes": self.classes,
             "smallest_class": self.smallest_class,
             "satisfied": self.satisfied,
-            "sensitive": {name: finding.to_dict() for name, finding in self.sensitive.items()},
-            **({"joint": {name: finding.to_dict() for name, finding in self.joint.items()}} if self.joint else {}),
+            "sensitive": self._with_allowances(self.sensitive),
+            **({"joint": self._with_allowances(self.joint)} if self.joint else {}),
             "models": [finding.to_dict() for finding in self.models],
             **({"notes": list(self.notes)} if self.notes else {}),
         }
+
+    def _with_allowances(self, findings: Mapping[str, AttributeFinding]) -> dict[str, Any]:
+        allowed = {name: {"allows": each.to_dict()} for name, each in self.allows.items()}
+        return {name: {**finding.to_dict(), **allowed.get(name, {})} for name, finding in findings.items()}
 
     def _repr_html_(self) -> str:
         size = rows_in_classes(self.rows, self.classes, smallest=self.smallest_class, withheld=self.withheld)

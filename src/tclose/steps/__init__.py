@@ -15,6 +15,7 @@ from tclose.measure.utility import MEASURES, Measure
 from tclose.partition import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy.draft import Draft, Guess
+from tclose.privacy.allowance import Allowance
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.release.certificate import RELEASE_FORMATS, ReleaseFormat
 from tclose.release.demands import Demands
@@ -84,6 +85,7 @@ __all__ = [
     "PUBLISHING_ENGINES",
     "RELEASE",
     "RELEASE_FORMATS",
+    "Allowance",
     "Applied",
     "Attacks",
     "BoundVerification",
