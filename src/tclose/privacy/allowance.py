@@ -162,9 +162,11 @@ def warnings_of(allowed: Mapping[str, Allowance]) -> tuple[str, ...]:
 
 
 def allowance(column: JudgedColumn, policy: Policy) -> Allowance | None:
-    """Return what the t of one attribute allows; None if there is no t, or no two values."""
+    """Return what the t of one attribute allows; None if there is no t, or if all rows publish the same value."""
     spec, reference = policy.required[column.name], column.reference
-    if spec.t is None or np.count_nonzero(reference) < 2:
+    domain = _of_several_values(column, spec)
+    published = reference if domain is None else np.append(domain.values.counts, domain.values.missing)
+    if spec.t is None or np.count_nonzero(published) < 2:
         return None
     geometry, total = distance_of(column).geometry(len(reference)), int(reference.sum())
     of, chosen = _chosen(geometry, reference, spec.t, policy.k)
