@@ -75,9 +75,14 @@ class Allowance:
         return Claim(answer=self.answer, says=f"with t = {number(self.t)}, {says}")
 
     @property
+    def most_up(self) -> Fraction:
+        """The largest share, rounded up."""
+        return _up(self.most)
+
+    @property
     def shares(self) -> str:
         """Say which shares some of the values can have in a class."""
-        least_, most_ = percent(float(_down(self.least))), percent(float(_up(self.most)))
+        least_, most_ = percent(float(_down(self.least))), percent(float(self.most_up))
         rows = percent(float(self.share))
         return f"{self.of} ({rows} of the rows) can be {least_} to {most_} of a class"
 
@@ -117,8 +122,8 @@ class Allowance:
             return *asked, "not decided", "", "", "", ""
         alone = "never" if self.one_value_from is None else _level(self.one_value_from, up=True)
         below = _level(self.nothing_given_away_below, up=False) if self.nothing_given_away_below else "–"
-        most_ = percent(float(_up(self.most)))
-        return *asked, SHORT[self.of], percent(float(self.share)), most_, alone, below
+        shares = percent(float(self.share)), percent(float(self.most_up))
+        return *asked, SHORT[self.of], *shares, alone, below
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
@@ -183,6 +188,11 @@ def allowance(column: JudgedColumn, policy: Policy) -> Allowance | None:
         from_superset=spec.n is not None,
     )
     return found if found.answer != "no" else replace(found, in_quantiles=_in_quantiles(column, policy))
+
+
+def allowance_of_domain(domain: SensitiveDomain, policy: Policy) -> Allowance | None:
+    """Return what the t of one attribute allows, from the counts of its values."""
+    return allowance(SensitiveColumn(domain, _NO_CODES), policy)
 
 
 def one_value_from(column: JudgedColumn, policy: Policy) -> Fraction | None:
