@@ -163,7 +163,7 @@ def test_ranks_of_a_lab_value_limit_nothing_and_quantile_bins_do() -> None:
     assert 0.13 < ranks.one_value_from < 0.15
     assert ranks.warning == (
         "t = 0.15 does not limit 's': from t = 0.139 on, a class may show one value only; compare it on "
-        "bins = { quantiles = 20 }, where that begins at 0.263"
+        "bins = { quantiles = 20 }, where this begins at t = 0.263"
     )
     bins = said(ldl, t="0.15", bins={"quantiles": 20})
     assert (bins.answer, bins.warning) == ("yes", None)
@@ -218,7 +218,7 @@ def test_a_rare_answer() -> None:
 def test_a_wide_bin_of_exact_values_excludes_nothing() -> None:
     allows = said([1, 2, 3, 4] * 10, t="0.1", bins={"width": 100})
     assert (allows.one_value_from, allows.nothing_given_away_below, allows.answer) == (0, 0, "no")
-    assert str(allows.warning).endswith("compare it on bins = { quantiles = 20 }, where that begins at 0.333")
+    assert str(allows.warning).endswith("compare it on bins = { quantiles = 20 }, where this begins at t = 0.333")
 
 
 def test_levels_of_n_are_not_decided() -> None:

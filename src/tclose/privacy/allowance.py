@@ -112,7 +112,7 @@ class Allowance:
         )
         if self.in_quantiles is not None and self.in_quantiles > self.t:
             later = _level(self.in_quantiles, up=False)
-            return f"{sentence}; compare it on bins = {{ quantiles = {QUANTILES} }}, where that begins at {later}"
+            return f"{sentence}; compare it on bins = {{ quantiles = {QUANTILES} }}, where this begins at t = {later}"
         return f"{sentence}; choose t below {_level(self.one_value_from, up=False)}"
 
     def cells(self) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
 from tclose.steps.applying import Applied, apply
 from tclose.steps.beside import class_limits, class_list, class_reasons, column_changes, query_error
+from tclose.steps.choosing_t import allowed_by
 from tclose.steps.curves import CostCurve, cost_curve
 from tclose.steps.hierarchies import column_values, hierarchy_rows, hierarchy_text, preview_classes
 from tclose.steps.judging import (
@@ -115,6 +116,7 @@ __all__ = [
     "Trial",
     "Verification",
     "WorstClass",
+    "allowed_by",
     "anonymize",
     "apply",
     "attack",

@@ -1,10 +1,11 @@
-"""What a drafted policy says of every t that it asks for: what some levels would allow, in shares of the column."""
+"""What a t would allow in a column, in its own shares: below every t that a draft asks for, and beside a slider."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from tclose.errors import TcloseError
@@ -16,6 +17,7 @@ from tclose.table.sensitive import SensitiveDomain
 from tclose.table.tally import Tally
 from tclose.words import number, percent
 
+HERE = Path()
 NO_COLUMN = "\0"  # a policy needs a quasi-identifier; nothing is read of it here
 
 
@@ -26,20 +28,36 @@ def with_shares(frame: Any, draft: Draft) -> Draft:
     return replace(draft, policy=with_told(draft.policy, told)) if any(told.values()) else draft
 
 
-def _told(frame: Any, given: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Return what each level of t would allow in one column; nothing where the draft cannot be read as it is."""
-    allowed = []
-    for t in ASKED:
-        spec = {**given["sensitive"][name], "t": t}
-        asked = {"quasi": [NO_COLUMN], "k": given["k"], "missing": given["missing"], "sensitive": {name: spec}}
-        try:
-            policy = Policy.from_dict(asked)
-            domain = SensitiveDomain.of(Tally.of(frame[name]), policy.sensitive[name], policy.missing)
-        except TcloseError:
-            return ()
-        found = allowance_of_domain(domain, policy)
-        allowed += [] if found is None else [found]
-    return _sentences(allowed)
+def allowed_by(column: Mapping[str, Any], setting: Mapping[str, Any], k: int, folder: Path) -> Allowance | None:
+    """Return what the t of a setting allows in a column that was looked at; None where that is not known.
+
+    `folder` holds the files that the setting names.
+    """
+    if not column["counted"]:
+        return None
+    missing = column["missing"] if setting.get("missing") == "value" else 0
+    tally = Tally.of_texts(column["name"], column["counted"], missing)
+    own = {name: value for name, value in setting.items() if name != "t_by"}
+    return _allowed(tally, {"k": k, "missing": []}, own, folder)
+
+
+def _told(frame: Any, given: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return what some levels of t would allow in one column; nothing where the draft cannot be read as it is."""
+    tally, own = Tally.of(frame[name]), given["sensitive"][name]
+    allowed = [_allowed(tally, given, {**own, "t": t}) for t in ASKED]
+    return _sentences([each for each in allowed if each is not None])
+
+
+def _allowed(
+    tally: Tally, given: Mapping[str, Any], setting: Mapping[str, Any], folder: Path = HERE
+) -> Allowance | None:
+    asked = {"quasi": [NO_COLUMN], "k": given["k"], "missing": given["missing"], "sensitive": {tally.name: setting}}
+    try:
+        policy = Policy.from_dict(asked, folder=folder)
+        domain = SensitiveDomain.of(tally, policy.sensitive[tally.name], policy.missing)
+    except TcloseError:
+        return None
+    return allowance_of_domain(domain, policy)
 
 
 def _sentences(allowed: Sequence[Allowance]) -> tuple[str, ...]:
