@@ -37,7 +37,8 @@ def allowed_by(column: Mapping[str, Any], setting: Mapping[str, Any], k: int, fo
         return None
     missing = column["missing"] if setting.get("missing") == "value" else 0
     tally = Tally.of_texts(column["name"], column["counted"], missing)
-    own = {name: value for name, value in setting.items() if name != "t_by"}
+    idle = {"t_by"} if setting.get("bins") else {"t_by", "publish"}  # of other columns, or of bins that are not there
+    own = {name: value for name, value in setting.items() if name not in idle and value is not None}
     return _allowed(tally, {"k": k, "missing": []}, own, folder)
 
 
