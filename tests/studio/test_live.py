@@ -72,7 +72,7 @@ def test_the_drawing_and_the_sentences_speak_of_inner_values_too(studio: Running
     assert (worst.leans, worst.after) == ("value", 1)
     assert steps.worst_allowed(bars, "ordered", 0.02).after < 0.6
 
-    hospital(1000, seed=3).select("name", "age", "ldl").write_csv(tmp_path / "many.csv")
+    hospital(3000, seed=1).select("name", "age", "ldl").write_csv(tmp_path / "many.csv")
     steward = Steward(studio, tmp_path / "many.csv")
     ranks = steward.see("sensitive/worst?place=0&t=0.15&distance=&bins_kind=")
     assert "with t = 0.15" in ranks.lower()
