@@ -417,7 +417,12 @@ def test_a_few_rows_with_a_value_of_their_own_get_a_remark() -> None:
     columns = {guess.column: guess for guess in steps.init(frame).columns}
     own = "40 of 500 rows have a value of their own (at most two rows or persons share it), "
     own += "which is published: to hide it, "
-    assert columns["income"].remarks == (f'{own}add bins = {{ quantiles = 20 }} and publish = "bin"',)
+    compared = (
+        "compared in 20 bins of about equally many rows, published as they are; without bins it is compared by rank, "
+        "and t limits less"
+    )
+    assert columns["income"].remarks == (f'{own}add publish = "bin"', compared)
+    assert columns["income"].settings == {"bins": {"quantiles": 20}}
     assert columns["diagnosis"].remarks == (f"{own}write common values in place of the rare ones",)
 
 

@@ -411,7 +411,7 @@ def drafted(draft: steps.Draft) -> dict[str, set[str]]:
     """Return the columns by how they are drafted."""
     parts: dict[str, set[str]] = {part: set() for part in ("identifier", "binned", "sensitive", "rounded", "labels")}
     for guess in draft.columns:
-        keys = {"bins": "binned", "step": "rounded", "hierarchy": "labels"}
+        keys = {"publish": "binned", "step": "rounded", "hierarchy": "labels"}
         part = next((keys[key] for key in guess.settings if key in keys), guess.role)
         if part != "quasi":
             parts[part].add(guess.column)

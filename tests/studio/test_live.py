@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tclose import steps
 from tclose.examples import hospital
 
 from .conftest import Running
@@ -61,6 +62,36 @@ def test_the_worst_class_follows_t_and_the_distance(steward: Steward) -> None:
     for unfinished in ("", "0.", "x", "7", "nan"):
         steward.see(f"sensitive/worst?place=0&t={unfinished}")
     assert steward.browser.ask("GET", f"{steward.at}/sensitive/worst?place=9").status == 404
+
+
+def test_the_drawing_and_the_sentences_speak_of_inner_values_too(studio: Running, tmp_path: Path) -> None:
+    """Issue 25: of the ends of a line the commonest had 54 %, of all values the whole class."""
+    (ldl,) = (column for column in steps.look(hospital(3000, seed=1)).columns if column.name == "ldl")
+    bars = [vars(bar) for bar in ldl.bars]
+    worst = steps.worst_allowed(bars, "ordered", 0.15)
+    assert (worst.leans, worst.after) == ("value", 1)
+    assert steps.worst_allowed(bars, "ordered", 0.02).after < 0.6
+
+    hospital(3000, seed=1).select("name", "age", "ldl").write_csv(tmp_path / "many.csv")
+    steward = Steward(studio, tmp_path / "many.csv")
+    ranks = steward.see("sensitive/worst?place=0&t=0.15&distance=&bins_kind=")
+    assert "with t = 0.15" in ranks.lower()
+    assert "does not limit" in ranks
+    assert "compare it in 20 bins of about as many rows each" in ranks
+    bins = steward.see("sensitive/worst?place=0&t=0.15&distance=&bins_kind=quantiles&bins_of=20")
+    assert "may show one bin only" in bins
+    assert "does not limit" not in bins
+    assert "nothing new" not in steward.see("sensitive")  # words that two constants chose
+
+
+def test_a_rare_answer_is_told_exactly() -> None:
+    column = {"name": "hiv", "counted": {"no": 95, "yes": 5}, "missing": 0}
+    allowed = steps.allowed_by(column, {"t": 0.1, "distance": "equal"}, 5, Path())
+    assert allowed is not None
+    assert allowed.claim.says.startswith("with t = 0.1, a value (5.0 % of the rows) can be 0 % to 15.0 % of a class")
+    assert steps.allowed_by({**column, "counted": {}}, {"t": 0.1}, 5, Path()) is None  # too many values to keep
+    assert steps.allowed_by(column, {"t": 7}, 5, Path()) is None
+    assert steps.allowed_by({**column, "missing": 3}, {"t": 0.1, "distance": "equal"}, 5, Path()) is not None
 
 
 def wait_for_preview(steward: Steward) -> str:

@@ -27,9 +27,14 @@ from tclose.words import (
 )
 
 if TYPE_CHECKING:
-    from tclose.steps import Attacks, CheckResult, Explanation, ModelFinding, Publication, Verification
+    from tclose.steps import Allowance, Attacks, CheckResult, Explanation, ModelFinding, Publication, Verification
 
 SCALE = "0 means equal, 1 means as far as possible"
+HEADINGS = (("in the", "table"), ("in a class", "at most"), ("one value", "from t ="), ("nothing", "below t ="))
+ALLOWED = (
+    "One value: from this t on, a class may show one value (or bin) only. Nothing: below this t, no class makes it "
+    "half-way certain that a person has a value which less than half of the rows have."
+)
 VERDICT = "The release meets every requirement of its policy."
 OPENED = {"commitments.seed": "the seed of the record", "commitments.source": "the original table"}
 NO_CERTIFICATE = "No certificate was written (--certificate FILE): without one, nobody can verify the release."
@@ -48,6 +53,7 @@ def show_check(result: CheckResult) -> None:
         table.add_row(*_row(finding, result))
     console.print(table)
     console.print()
+    _show_allowed(console, result.allows)
     for note in result.notes:
         console.print(Text(f"Note: {plain(note)}."))
     if result.presence is not None:
@@ -156,12 +162,13 @@ def show_release(publication: Publication) -> None:
     for loss in publication.lost:
         console.print(Text(f"{plain(loss.sentence)} {plain(loss.advice)}", "bold red"))
         console.print()
-    for note in publication.rigid:
+    for note in publication.notes_on_policy:
         console.print(Text(f"Note: {plain(note)}."))
     console.print(Text(VERDICT, "bold green"))
     console.print()
     _show_closeness(console, publication)
     console.print()
+    _show_allowed(console, publication.allows)
     console.print("What it cost:")
     console.print(_costs(certificate.measures))
     if certificate.loss is not None:
@@ -201,6 +208,22 @@ def _show_exposed(console: Console, publication: Publication) -> None:
     if not exposed.findings:
         table.add_row(" -", Text(exposed.nothing))
     console.print(table)
+    console.print()
+
+
+def _show_allowed(console: Console, allowed: Mapping[str, Allowance]) -> None:
+    """Print what every t means in the attribute's own shares, whatever the classes are."""
+    if not allowed:
+        return
+    console.print("What each t allows, in shares of rows:")
+    table = _table("attribute", numbers=("t",))
+    table.add_column("values")
+    for heading in HEADINGS:
+        table.add_column(stacked(*heading), justify="right")
+    for each in allowed.values():
+        table.add_row(*(Text(plain(cell)) for cell in each.cells()))
+    console.print(table)
+    console.print(ALLOWED)
     console.print()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,11 @@ import polars as pl
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.policy.source import PLAIN
+from tclose.privacy.allowance import told_of_policy
 from tclose.privacy.counted import judge_counted, needs_all_classes
 from tclose.privacy.group_counts import counted_by_person
 from tclose.privacy.judge import check_groups
 from tclose.privacy.results import CheckResult
-from tclose.privacy.rigidity import rigid_attributes
 from tclose.release.certificate import Certificate, CertifiedFile
 from tclose.release.demands import NO_DEMANDS, Demands
 from tclose.release.published_files import FilesOf
@@ -52,8 +51,7 @@ def check_table(table: TableOnDisk, policy: Policy, *, ignore_others: bool, prog
     with counted(table, policy, ignore_others=ignore_others, progress=stretch(progress, 0.0, READ)) as found:
         check_groups(found.domain, policy)
         result = judge_counted(found, policy, stretch(progress, READ, 1.0)).result
-        notes = tuple(rigidity.sentence for rigidity in rigid_attributes(found, policy))
-    return replace(result, notes=notes)
+        return told_of_policy(result, found, policy)
 
 
 def verify(

@@ -21,6 +21,7 @@ from tclose.partition import check_suited, chosen_method, lowers_loss, method_an
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import cell_forms, k_alone
+from tclose.privacy.allowance import told_of_policy
 from tclose.privacy.feasibility import NoPartition, publishable
 from tclose.privacy.groups import ValueGroups
 from tclose.privacy.judge import check_groups, distance_of, judge
@@ -79,7 +80,7 @@ def check(
         found = counts_of(population, table, table.withheld)
         claim = presence_claim(policy.presence, found)
         result = result.with_presence(claim, presence_findings(policy.presence, found))
-    return replace(result, notes=rigidity_notes(table, policy))
+    return told_of_policy(result, table, policy)
 
 
 def rigidity_notes(table: CodedTable, policy: Policy) -> tuple[str, ...]:

@@ -6,12 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclose.policy.settings import spelled
 from tclose.privacy import Level, requirement
 from tclose.types import Claim
 from tclose.words import counted, html_table, legible, number, rows_in_classes
+
+if TYPE_CHECKING:
+    from tclose.privacy.allowance import Allowance
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ class CheckResult:
     joint: Mapping[str, AttributeFinding] = field(default_factory=dict)  # of attributes together
     notes: tuple[str, ...] = ()  # what the steward should know about the policy
     presence: Claim | None = None  # how likely anyone of the population is in the table, where the policy asks
+    allows: Mapping[str, Allowance] = field(default_factory=dict)  # what each t means in shares, whatever the classes
 
     def with_presence(self, claim: Claim, more: tuple[ModelFinding, ...]) -> CheckResult:
         """Return the same with what was found about δ-presence."""
@@ -112,12 +116,16 @@ class CheckResult:
             "classes": self.classes,
             "smallest_class": self.smallest_class,
             "satisfied": self.satisfied,
-            "sensitive": {name: finding.to_dict() for name, finding in self.sensitive.items()},
-            **({"joint": {name: finding.to_dict() for name, finding in self.joint.items()}} if self.joint else {}),
+            "sensitive": self._with_allowances(self.sensitive),
+            **({"joint": self._with_allowances(self.joint)} if self.joint else {}),
             "models": [finding.to_dict() for finding in self.models],
             **({} if self.presence is None else {"presence": self.presence.to_dict()}),
             **({"notes": list(self.notes)} if self.notes else {}),
         }
+
+    def _with_allowances(self, findings: Mapping[str, AttributeFinding]) -> dict[str, Any]:
+        allowed = {name: {"allows": each.to_dict()} for name, each in self.allows.items()}
+        return {name: {**finding.to_dict(), **allowed.get(name, {})} for name, finding in findings.items()}
 
     def _repr_html_(self) -> str:
         size = rows_in_classes(self.rows, self.classes, smallest=self.smallest_class, withheld=self.withheld)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tclose.measure.exposure import Exposed
 from tclose.measure.lost import LostDetail
+from tclose.privacy.allowance import Allowance, warnings_of
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
 from tclose.release.layouts import sibling
@@ -36,6 +37,7 @@ class Publication:
     lost: tuple[LostDetail, ...] = ()  # its tables that lost everything
     notes: tuple[str, ...] = ()  # warnings about what could not be done
     rigid: tuple[str, ...] = ()  # of which attributes the smallest class can show one composition only
+    allows: Mapping[str, Allowance] = field(default_factory=dict)  # what each t means in shares, whatever the classes
     leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
     bound: LowerBound | None = None  # on the detail lost, if asked for
     release: Release | None = field(default=None, repr=False)  # where its tables are in memory
@@ -76,6 +78,11 @@ class Publication:
         asked = None if self.profile is None else self.profile.warning
         return (*self.leaks, *self.notes, *([] if asked is None else [asked]))
 
+    @property
+    def notes_on_policy(self) -> tuple[str, ...]:
+        """What the steward should know about the policy, whatever the classes are."""
+        return (*warnings_of(self.allows), *self.rigid)
+
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
         return {
@@ -87,7 +94,8 @@ class Publication:
             "lost": [loss.to_dict() for loss in self.lost],
             "warnings": list(self.warnings),
             **({"descriptions": list(map(str, self.descriptions))} if self.descriptions else {}),
-            **({"notes": list(self.rigid)} if self.rigid else {}),
+            "allows": {name: each.to_dict() for name, each in self.allows.items()},
+            **({"notes": list(notes)} if (notes := self.notes_on_policy) else {}),
             **({} if self.profile is None else {"profile": self.profile.to_dict()}),
         }
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tclose.distance import DISTANCES, JOINT_NEAR
 from tclose.privacy import requirement
+from tclose.privacy.allowance import Allowance
 from tclose.release.certificate import Certificate
 from tclose.release.claims import Claims, ModelClaim, Number
 from tclose.report import charts
@@ -63,9 +64,16 @@ def _attribute(figures: AttributeFigures, claims: Claims, canvas: Canvas) -> Htm
         "article",
         element("h3", shown(figures.name)),
         element("p", words),
+        *([] if figures.allows is None else [element("p", _allowed(figures.allows))]),
         pair,
         _classes(figures, limit, canvas),
     )
+
+
+def _allowed(allows: Allowance) -> str:
+    """Say what t allows in any class, not only in those of this release."""
+    warning = "" if allows.warning is None else f" {allows.warning}."
+    return f"Whatever the classes: {allows.claim.says}.{warning}"
 
 
 def _near(distance: str) -> str:

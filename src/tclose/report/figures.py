@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.policy import Policy
+from tclose.privacy.allowance import Allowance, allowances
 from tclose.privacy.groups import GroupMove, ValueGroups
 from tclose.privacy.judge import JudgedColumn, counts_of, distance_of
 from tclose.table import CodedTable
@@ -52,6 +53,7 @@ class AttributeFigures:
     moves: tuple[GroupMove, ...]  # the costliest between different groups, for the worst class
     other_cost: float  # of all other moves
     closeness: tuple[Span, ...]  # of all classes
+    allows: Allowance | None  # what t means in shares, whatever the classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +67,15 @@ class TableFigures:
 def figures_of(table: CodedTable, policy: Policy) -> TableFigures:
     """Return the figures of a published table that was coded as its readers do."""
     limits = {name: None if spec.limit is None else float(spec.limit) for name, spec in policy.required.items()}
-    attributes = (_attribute(column, table, limits[name]) for name, column in table.judged.items())
+    allowed = allowances(table, policy)
+    attributes = (_attribute(column, table, limits[name], allowed.get(name)) for name, column in table.judged.items())
     sizes = table.classes.sizes
     return TableFigures(tuple(attributes), size_spans(sizes, min(policy.k, int(sizes.min()))))
 
 
-def _attribute(column: JudgedColumn, table: CodedTable, limit: float | None) -> AttributeFigures:
+def _attribute(
+    column: JudgedColumn, table: CodedTable, limit: float | None, allows: Allowance | None
+) -> AttributeFigures:
     counts, distance = counts_of(column, table.classes), distance_of(column)
     ratios = distance.emd(counts, column.reference)
     largest, worst = ratios.largest()
@@ -96,6 +101,7 @@ def _attribute(column: JudgedColumn, table: CodedTable, limit: float | None) -> 
         moves=tuple(shown),
         other_cost=float(sum(move.cost for move in moves) - sum(move.cost for move in shown)),
         closeness=distance_spans(closeness, limit),
+        allows=allows,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -10,10 +9,10 @@ from pyspark.sql import DataFrame
 from tclose.engine.disk import Counting
 from tclose.errors import InputError
 from tclose.policy import Policy, PolicyLike
+from tclose.privacy.allowance import told_of_policy
 from tclose.privacy.counted import judge_counted
 from tclose.privacy.judge import check_groups
 from tclose.privacy.results import CheckResult
-from tclose.privacy.rigidity import rigid_attributes
 from tclose.spark.columns import ROW, columns_of, numbered, selected
 from tclose.spark.counting import CountedOnCluster, counted_of, counted_on_cluster
 from tclose.spark.executors import on_executor
@@ -65,4 +64,4 @@ def _judged(cluster: CountedOnCluster, counting: Counting, told: Repeating) -> C
     if int(judged.sizes.sum()) != len(table):
         raise InputError(CHANGED)
     told(1.0)
-    return replace(judged.result, notes=tuple(rigidity.sentence for rigidity in rigid_attributes(table, policy)))
+    return told_of_policy(judged.result, table, policy)

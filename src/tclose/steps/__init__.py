@@ -15,6 +15,7 @@ from tclose.measure.utility import MEASURES, Measure
 from tclose.partition import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.registry import ALL_DISTANCES
 from tclose.policy.draft import Draft, Guess
+from tclose.privacy.allowance import Allowance
 from tclose.privacy.results import CheckResult, Explanation, ModelFinding
 from tclose.release.certificate import RELEASE_FORMATS, ReleaseFormat
 from tclose.release.demands import Demands
@@ -30,6 +31,7 @@ from tclose.release.verification import NO_IDENTITY, Verification
 from tclose.sql import DIALECTS
 from tclose.steps.applying import Applied, apply
 from tclose.steps.beside import class_limits, class_list, class_reasons, column_changes, query_error
+from tclose.steps.choosing_t import allowed_by
 from tclose.steps.curves import CostCurve, cost_curve
 from tclose.steps.hierarchies import column_values, hierarchy_rows, hierarchy_text, preview_classes
 from tclose.steps.judging import (
@@ -84,6 +86,7 @@ __all__ = [
     "PUBLISHING_ENGINES",
     "RELEASE",
     "RELEASE_FORMATS",
+    "Allowance",
     "Applied",
     "Attacks",
     "BoundVerification",
@@ -113,6 +116,7 @@ __all__ = [
     "Trial",
     "Verification",
     "WorstClass",
+    "allowed_by",
     "anonymize",
     "apply",
     "attack",

@@ -146,5 +146,6 @@ class LargeTable:
             envelope_file=paths.get("envelope"),
             lost=written.lost,
             rigid=written.rigid,
+            allows=written.allows,
             leaks=written.leaks,
         )

@@ -13,6 +13,7 @@ from tclose.policy import Policy, PolicyLike, SourceSettings
 from tclose.policy.draft import Draft
 from tclose.release.files import check_targets, pending, publish
 from tclose.release.targets import sources_of
+from tclose.steps.choosing_t import with_shares
 from tclose.steps.given import as_drafted, as_release
 from tclose.table import to_polars
 from tclose.table.looks import ReleaseLook, TableLook, drafted, look_at, look_into
@@ -31,6 +32,7 @@ def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> D
         check_targets([Path(out)], sources_of(table), force=force)
     given, source, questions = as_drafted(table)
     _, draft = drafted(to_polars(given), source, questions)
+    draft = with_shares(to_polars(given), draft)
     if out is not None:
         _write(Path(out), draft.policy, force=force)
     return draft

@@ -16,6 +16,7 @@ from tclose.partition import DEFAULT_METHOD, check_suited, chosen_method, method
 from tclose.policy import Policy, PolicyLike, ProfileName
 from tclose.policy.derived import scaled
 from tclose.policy.paths import check_name
+from tclose.privacy.allowance import allowances
 from tclose.release.beside import Beside
 from tclose.release.certificate import ReleaseFormat
 from tclose.release.continuing import check_room
@@ -185,7 +186,7 @@ def _in_memory(
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(policy, method, settings)
     notes: list[str] = [] if unused is None else [unused]
-    rigid = memory.rigidity_notes(original, policy)
+    rigid, allowed = memory.rigidity_notes(original, policy), allowances(original, policy)
     filled: list[FilledProfile] = []
     shown: dict[str, Any] = {"public": public, "profile": profile, "notes": notes, "filled": filled, "progress": told}
     warn_of_profile(profile, prepared.layout.frames, original)
@@ -205,7 +206,7 @@ def _in_memory(
         progress=stretch(told, split, judged),
     )
     publication = Publication.of(written, out, files, lost, tuple(notes), rigid)
-    publication = replace(publication, descriptions=tuple(description_files(out, describe).values()))
+    publication = replace(publication, allows=allowed, descriptions=tuple(description_files(out, describe).values()))
     return replace(publication, profile=filled[0]) if filled else publication
 
 

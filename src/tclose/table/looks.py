@@ -24,6 +24,7 @@ from tclose.types import Floats, Ints
 ROWS = 50  # that are shown
 BARS = 16  # of a distribution of numbers or dates
 VALUES = 12  # of a distribution of texts; the rest is one bar
+MOST_COUNTED = 2_000  # values whose rows are kept, from which a screen says what a t allows
 EXAMPLES = 3  # masked cells of a column
 CELL = 200  # letters of a cell that are shown
 
@@ -54,6 +55,7 @@ class ColumnLook:
     why: str
     remarks: tuple[str, ...]
     settings: Mapping[str, Any]  # proposed, beside the role
+    counted: Mapping[str, int]  # rows of each value; empty of identifiers and of more than 2,000 values
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ def _column(column: pl.Series, profile: Profile, guess: Mapping[str, Any], missi
         why=guess["why"],
         remarks=tuple(guess["remarks"]),
         settings=guess["settings"],
+        counted={} if guess["role"] == "identifier" else _counted(domain),
     )
 
 
@@ -124,6 +127,12 @@ def masked(cell: str) -> str:
     """Return the look of a cell: x for each letter, 9 for each digit."""
     shape = re.sub(r"\d", "9", re.sub(r"[^\W\d_]", "x", cell[:40]))
     return shape + ("…" if len(cell) > 40 else "")
+
+
+def _counted(domain: ValueDomain) -> dict[str, int]:
+    if len(domain.texts) > MOST_COUNTED:
+        return {}
+    return dict(zip(domain.texts, domain.counts.tolist(), strict=True))
 
 
 def _examples(domain: ValueDomain) -> tuple[str, ...]:

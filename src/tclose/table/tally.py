@@ -5,7 +5,7 @@ Tallies of parts of a table add up, so a domain can be learned from a table that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,6 +46,11 @@ class Tally:
         known = sums.filter(sums[""].is_not_null())
         nulls = int(sums["rows"].sum()) - int(known["rows"].sum())
         return cls(name, known[""], known["rows"].to_numpy(), nulls)
+
+    @classmethod
+    def of_texts(cls, name: str, texts: Mapping[str, int], nulls: int) -> Tally:
+        """Take the cells of a column as texts, with the rows of each, and the rows without a cell."""
+        return cls(name, pl.Series(list(texts), dtype=pl.String), np.array(list(texts.values()), dtype=np.int64), nulls)
 
     def __add__(self, other: Tally) -> Tally:
         """Count two parts of one column together."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -23,6 +23,7 @@ from tclose.measure.utility import Spread, SummedPartition, class_sizes, measure
 from tclose.partition import DEFAULT_METHOD
 from tclose.policy import Policy
 from tclose.policy.derived import cell_forms
+from tclose.privacy.allowance import Allowance, allowances
 from tclose.privacy.counted import JudgedCounts
 from tclose.privacy.results import CheckResult
 from tclose.privacy.rigidity import rigid_attributes
@@ -47,6 +48,7 @@ class ReleaseInParts:
     lost: tuple[LostDetail, ...]
     leaks: tuple[str, ...]  # warnings about columns that give rows away
     rigid: tuple[str, ...]  # of which attributes the smallest class can show one composition only
+    allows: Mapping[str, Allowance]  # what each t means in shares
 
 
 @dataclass(eq=False)
@@ -122,6 +124,7 @@ class Totals:
             lost=self._lost(certificate),
             leaks=leaks,
             rigid=tuple(each.sentence for each in rigid_attributes(self.learned.counted, policy)),
+            allows=allowances(self.learned.counted, policy),
         )
 
     def _exposed(self) -> Exposed:

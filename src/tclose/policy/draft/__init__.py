@@ -4,7 +4,7 @@ from tclose.policy.draft.guesses import Draft, Guess
 from tclose.policy.draft.guessing import guess, person_of
 from tclose.policy.draft.profile import AMBIGUOUS, MISSING, OWN_ROWS, Kind, NumberLook, Profile
 from tclose.policy.draft.shapes import shape_of
-from tclose.policy.draft.text import draft
+from tclose.policy.draft.text import draft, with_told
 
 __all__ = [
     "AMBIGUOUS",
@@ -19,4 +19,5 @@ __all__ = [
     "guess",
     "person_of",
     "shape_of",
+    "with_told",
 ]

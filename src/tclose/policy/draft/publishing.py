@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tclose.policy.draft import names
+from tclose.policy.draft.comparing import BINS, compared_in, quantiles
 from tclose.policy.draft.profile import AMBIGUOUS, OWN_ROWS, Profile
 from tclose.policy.draft.roles import MANY_NUMBERS, MANY_ROWS, Role
 from tclose.policy.draft.spelling import toml
 from tclose.words import counted
 
-BINS = 20
-LEAST_IN_BIN = 5  # rows; a small table gets fewer bins
 FEW_ANSWERS = 10  # different values: no more are levels, such as blood types A, B, AB and 0
 LONGEST_CODE = 6  # letters of a postal code that prefixes are made of
 
@@ -51,12 +50,15 @@ def _sensitive_settings(column: Profile) -> Settings:
     settings: dict[str, Any] = {}
     remarks: tuple[str, ...] = ()
     if has_own_numbers(column):
-        settings = {"bins": {"quantiles": max(1, min(BINS, column.present // LEAST_IN_BIN))}, "publish": "bin"}
+        settings = {"bins": {"quantiles": quantiles(column)}, "publish": "bin"}
         remarks = (f"{_own_rows(column)}: these would single them out, so bins are published",)
     elif column.kind in ("text", "boolean", "mixed"):
         settings = {"distance": "equal"}
     if not remarks and column.own >= MANY_ROWS:
         remarks = (_published_own_rows(column),)
+    if not settings:
+        settings, why = compared_in(column)
+        remarks = (*remarks, *why)
     if column.missing:
         settings["missing"] = "value"
     return settings, remarks
@@ -65,7 +67,8 @@ def _sensitive_settings(column: Profile) -> Settings:
 def _published_own_rows(column: Profile) -> str:
     """Say that some rows publish a value of their own, and how to hide it."""
     if column.kind == "number":
-        cure = f'add bins = {{ quantiles = {BINS} }} and publish = "bin"'
+        bins = "" if compared_in(column)[0] else f"bins = {{ quantiles = {BINS} }} and "
+        cure = f'add {bins}publish = "bin"'
     else:
         cure = "write common values in place of the rare ones"
     return f"{_own_rows(column, 'value')}, which is published: to hide it, {cure}"

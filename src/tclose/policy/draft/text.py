@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tclose.policy.draft.guesses import Guess
 from tclose.policy.draft.guessing import guess, person_of
@@ -16,8 +16,9 @@ HEAD = """\
 # into classes, and each class publishes one common value. Sensitive values ([sensitive.…]) are published row by row."""
 CHOOSING_T = """\
 # How to choose t: it is the largest distance, from 0 to 1, that the distribution of a column within a class may have
-# from its distribution in the whole table. Smaller protects more and keeps less detail: 0.1 is strict, 0.3 is loose.
-# Replace every line "# t = 0.?" by "t = 0.2", say. Then let tclose draw what each t costs, and choose:
+# from its distribution in the whole table. Smaller protects more and keeps less detail. What a t allows depends on the
+# column: below each t stands which share of a class it allows, and from which t on a class may show one value only.
+# Replace every line "# t = 0.?" by "t = 0.1", say. Then let tclose draw what each t costs, and choose:
 #   tclose compare TABLE --policy POLICY --out costs.html"""
 NO_QUASI = "# Nothing can be published, because no column is left that forms classes: make a column [quasi.COLUMN]."
 NO_SENSITIVE = "# No column looks sensitive: if one is, make its [quasi.COLUMN] a [sensitive.COLUMN] and give it a t."
@@ -39,6 +40,18 @@ def draft(columns: Sequence[Profile]) -> str:
     ]
     for each in published:
         lines += ["", *_section(each)]
+    return "\n".join(lines) + "\n"
+
+
+def with_told(policy: str, told: Mapping[str, Sequence[str]]) -> str:
+    """Add comments to a drafted policy, below the line that asks for the t of a column."""
+    lines, column = [], ""
+    sections = {f"[sensitive.{key(name)}]": name for name in told}
+    for line in policy.splitlines():
+        lines.append(line)
+        column = sections.get(line, "") if line.startswith("[") else column
+        if line == ASK_FOR_T:
+            lines += [f"# {words}" for words in told.get(column, ())]
     return "\n".join(lines) + "\n"
 
 

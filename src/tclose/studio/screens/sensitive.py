@@ -29,7 +29,7 @@ def show(request: Request, project: Project) -> Response:
         return back(request, "open")
     columns = {column["name"]: column for column in look["columns"]}
     shown = [
-        (name, columns.get(name), own, _worst(project, columns.get(name), own))
+        (name, columns.get(name), own, _worst(project, columns.get(name), own), _said(project, columns.get(name), own))
         for name, own in project.settings.get("sensitive", {}).items()
     ]
     return project_page(request, project, "sensitive", shown=shown, models=MODELS, bins=BINS)
@@ -48,8 +48,8 @@ def worst(request: Request, project: Project) -> Response:
         asked = {key: read(key, texts[key]) for key in LIVE if key in texts}
     except TcloseError:  # a number that is not finished yet
         asked = {"t": None}
-    drawn = _worst(project, column, {**own, **asked})
-    return page(request, "worst.html", worst=drawn, level=asked.get("t", own.get("t")))
+    drawn, said = _worst(project, column, {**own, **asked}), _said(project, column, {**own, **asked})
+    return page(request, "worst.html", worst=drawn, said=said, level=asked.get("t", own.get("t")))
 
 
 def _worst(project: Project, column: Mapping[str, Any] | None, own: Mapping[str, Any]) -> steps.WorstClass | None:
@@ -67,6 +67,15 @@ def _worst(project: Project, column: Mapping[str, Any] | None, own: Mapping[str,
         return steps.worst_allowed(column["bars"], distance, t, hierarchy=hierarchy)
     except TcloseError:
         return None
+
+
+def _said(project: Project, column: Mapping[str, Any] | None, own: Mapping[str, Any]) -> steps.Allowance | None:
+    """Return what a column's t allows, from the counts of its values; none where these are not known."""
+    settings = project.settings
+    read_alike = set(settings.get("missing", [])) == set((project.look or {}).get("missing", []))
+    if column is None or not column.get("counted") or own.get("t") is None or not read_alike:
+        return None
+    return steps.allowed_by(column, own, settings.get("k", 1), project.folder)
 
 
 SCREEN = Screen("sensitive", show, {"column": partial(set_column, "sensitive", ALLOWED)}, {"worst": worst})

@@ -44,21 +44,14 @@ function follow(section) {
   window.addEventListener("pagehide", () => events.close());
 }
 
-function told(slider) {
-  const output = slider.parentElement.querySelector("output");
-  const level = Number(slider.value);
-  output.textContent = level <= 0.12 ? output.dataset.strict : level <= 0.25 ? output.dataset.middle : output.dataset.loose;
-}
-
 function slide(slider) {
   const field = document.getElementById(slider.dataset.slider);
-  slider.addEventListener("input", () => { field.value = slider.value; told(slider); });
+  slider.addEventListener("input", () => { field.value = slider.value; });
   slider.addEventListener("change", () => field.form.requestSubmit());
   field.addEventListener("input", () => {
     const level = Number(field.value.replace(",", "."));
-    if (field.value.trim() && Number.isFinite(level)) { slider.value = level; told(slider); }
+    if (field.value.trim() && Number.isFinite(level)) slider.value = level;
   });
-  told(slider);
 }
 
 // Files dropped together on the page that verifies: each goes to its field by the end of its name.
