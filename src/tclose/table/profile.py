@@ -17,6 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.policy.draft import AMBIGUOUS, MISSING, OWN_ROWS, NumberLook, Profile, shape_of
+from tclose.policy.draft.codes import FEWEST, range_settings
+from tclose.table.code_signs import with_code_signs
 from tclose.table.tally import Tally, comparable
 from tclose.table.values import ValueDomain, values_of
 from tclose.types import Bools, Ints
@@ -32,6 +34,7 @@ HEAVIEST = 1500  # no body weighs more, in any unit that is in use, kilograms or
 DAY_DIGITS = 8
 LEAST_VALUES = 20  # different values: fewer hardly number persons
 MOST_ROWS_EACH = 25  # rows of a value, on average: more rather number groups of persons
+MOST_CODES = 20_000  # different codes of places or groups
 WAVES = 0.2  # share of the values that have the largest number of rows, where values number persons
 
 
@@ -54,7 +57,7 @@ def profiles(frame: pl.DataFrame) -> list[Profile]:
     for place, look in enumerate(looks):
         if not set(look.profile.markers) <= set(missing):
             looks[place] = _look(*columns[place], missing)
-    return _compared(frame, looks, missing, whole=sample is frame)
+    return with_code_signs(frame, _compared(frame, looks, missing, whole=sample is frame), missing)
 
 
 def with_persons(frame: pl.DataFrame, columns: Sequence[Profile], person: str) -> list[Profile]:
@@ -135,6 +138,7 @@ def _number_look(domain: ValueDomain, counts: Ints) -> NumberLook:
         round_step=_round_step(numbers, 0 if whole else domain.scale),
         like_sampling_weights=_like_sampling_weights(units, one, counts),
         stray_end=whole and _has_stray_end(numbers),
+        as_ranges=range_settings(numbers) if whole and FEWEST <= len(numbers) <= MOST_CODES else None,
     )
 
 

@@ -186,3 +186,19 @@ SAMPLING_WEIGHT = _any(
 )
 BIRTH = _any("birth geburt naissance nacimiento nascita geboorte nascimento urodz")
 AMBIGUOUS_WEIGHT = _any("_weight_ _wts?_ _wgts?_ gewicht _peso_ _poids_ _waga_")  # of a body, or of a sample
+# Codes of places, schools, firms and clusters: whole numbers that stand for a group of people.
+CODE = _any(
+    "_vill _sch(?!ool_$|ool_?(?:ing|y[ea]*r)|ed|olar) _inst _dist(?:r(?:ict)?)?_?(?:id|cod|num|nr|no|_) county fips _muni _prov",
+    "_region _clus _ward _hosp(?!_?vis|_?stay|_?day|itali[sz]) _clinic _site _cent(?:er|re)_ _dept _firm _plant_?(?:id|n|_) _branch _store _psu _strat",
+    "_tract _block _precinct _parish _commune _team _cowc _ccode _cty _state(?!_?anx) _mkt _market _zip _area_ _cell_?id",
+    "_class_?(?:id|no|nr)?_$ _puma cod[ei]?_$ num(?:ber)?_$ nr_$ nummer_$ _id_ [^aeioukr]ids?_$",
+    "_dorf gemeinde _kreis landkreis bezirk _klinik _station_ _betrieb _filiale _ort_ _standort _zentrum _stadtteil",
+    "_ecole _etab _canton _dep_ departement _escuela _colegio localidad _distrito _barrio _comune_ _scuola _gmina",
+)
+# Times, ages, amounts and scores: whole numbers with an order, whatever their neighbours do.
+MEASURED = _any(
+    "_aged?_ age_$ _ages?_ _alter_ _edad_ _years?_ _yrs?_ year_$ yr_$ _month days?_ _dates?_ _hours?_ _hrs?_ _time weeks?_",
+    "_jahr _monat _tage?_ _stunden _datum annee _mois _jours _ano_ _fecha duration _dauer tenure exper",
+    "income wage salar _pay(?:ment)?_ price _cost _tax amount balance _educ score _sc_ _bmi_ weight height pressure",
+    "einkommen gehalt lohn preis kosten betrag gewicht groesse _rank_ percent _pct",
+)

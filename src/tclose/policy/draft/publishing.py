@@ -7,7 +7,7 @@ from typing import Any
 
 from tclose.policy.draft import names
 from tclose.policy.draft.profile import AMBIGUOUS, OWN_ROWS, Profile
-from tclose.policy.draft.roles import MANY_NUMBERS, MANY_ROWS, Role
+from tclose.policy.draft.roles import MANY_NUMBERS, MANY_ROWS, Role, is_code
 from tclose.policy.draft.spelling import toml
 from tclose.words import counted
 
@@ -41,10 +41,20 @@ def _quasi_settings(column: Profile) -> Settings:
     if names.POSTCODE.search(name) and column.kind != "boolean" and column.longest > 1:
         lengths = list(range(min(column.longest, LONGEST_CODE) - 1, 0, -1))
         return {"hierarchy": {"prefix": lengths}}, ("a class publishes the first digits that its rows share",)
+    if numbers is not None and numbers.as_ranges is not None and is_code(column):
+        said = "codes have no order: a class publishes a range of several, whose ends are no codes, and none exactly"
+        return dict(numbers.as_ranges), (said, *_asked(column))
     if numbers is not None and numbers.round_step is not None and has_own_numbers(column):
         said = f"{_own_rows(column)}: the ends of ranges are rounded, so that they are nobody's exact numbers"
         return {"step": numbers.round_step}, (said,)
     return {}, ()
+
+
+def _asked(column: Profile) -> tuple[str, ...]:
+    """Ask where nothing but the name speaks for a code."""
+    if column.code is not None and column.code.surely:
+        return ()
+    return ("Decide: does it number places or groups? Only its name says so. If it counts or measures, delete step",)
 
 
 def _sensitive_settings(column: Profile) -> Settings:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from tclose.policy.draft import names
+from tclose.policy.draft.codes import FEWEST
 from tclose.policy.draft.profile import Profile
 from tclose.policy.draft.shapes import IDENTIFYING, SHAPES
 from tclose.words import percent
@@ -57,19 +58,40 @@ def role_of(column: Profile) -> Reason:
         return Reason("identifier", "its whole numbers are as long as the numbers of cards and accounts", False)
     if names.SAMPLING_WEIGHT.search(name) and column.kind == "number":
         return Reason("sensitive", "its name says that it is a sampling weight", True)
-    if names.SENSITIVE.search(name) and not names.COUNT.search(name):
+    if _is_sensitive_by(name) and not (names.CODE.search(name) and _is_surely_code(column)):
         return Reason("sensitive", "its name says something that nobody may learn about a person", True)
     if names.QUASI.search(name):
         return Reason("quasi", "its name is something that others may know about a person", True)
     if not names.COUNT.search(name) and (why := _identified_by_numbers(column)):
         return Reason("identifier", why, False)
+    if column.code is not None and column.code.surely:
+        return Reason("quasi", f"looks like the number of a place or a group: {column.code.sentence}", False)
     if names.NUMBER_OF_GROUP.search(name) or (names.NUMBERING.search(name) and not _is_count(column, name)):
         return Reason("quasi", "its name says that it is a group, a code or a number, which others may know", True)
     return _role_by_values(column, name)
 
 
+def _is_sensitive_by(name: str) -> bool:
+    return names.SENSITIVE.search(name) is not None and not names.COUNT.search(name)
+
+
+def _is_surely_code(column: Profile) -> bool:
+    return column.code is not None and column.code.surely
+
+
+def is_code(column: Profile) -> bool:
+    """Tell whether whole numbers are, or may be, codes of places or groups, so that none is published exactly."""
+    name, numbers = names.words(column.name), column.numbers
+    if numbers is None or not numbers.whole or column.distinct < FEWEST or names.POSTCODE.search(name):
+        return False
+    named = names.CODE.search(name) and not names.MEASURED.search(name) and not names.COUNT.search(name)
+    return bool(named) or _is_surely_code(column)
+
+
 def _role_by_values(column: Profile, name: str) -> Reason:
     numbers = column.numbers
+    if is_code(column):
+        return Reason("quasi", "its name is that of the number of a place or a group", True)
     if numbers is not None and numbers.days:
         return Reason("quasi", "its numbers read as dates such as 20240331", False)
     if column.kind == "number" and column.distinct > MEASUREMENT:
