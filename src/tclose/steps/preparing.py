@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tclose.errors import InputError
+from tclose.errors import InputError, LeakWarning
 from tclose.partition import METHODS, Method, method_and_options
 from tclose.partition.options import from_texts
 from tclose.policy import Policy, PolicyLike, SourceSettings
@@ -29,11 +30,18 @@ def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> D
     """
     if out is not None:
         check_targets([Path(out)], sources_of(table), force=force)
-    given, source, questions = as_drafted(table)
-    _, draft = drafted(to_polars(given), source, questions)
+    given = as_drafted(table)
+    _, draft = drafted(to_polars(given.frame), given.source, given.questions, given.described)
+    _warn(draft)
     if out is not None:
         _write(Path(out), draft.policy, force=force)
     return draft
+
+
+def _warn(draft: Draft) -> None:
+    """Say where the draft leaves something open that no role can settle."""
+    for sentence in draft.warnings:
+        warnings.warn(sentence, LeakWarning, stacklevel=3)
 
 
 def look(
@@ -44,9 +52,9 @@ def look(
     `source` says how the file is written; without it, that is detected. With `detect`, it may say a part of it.
     """
     progress(0.0, "reading")
-    given, found, questions = as_drafted(table, source, detect=detect)
+    given = as_drafted(table, source, detect=detect)
     progress(0.3, "looking at the columns")
-    return look_at(to_polars(given), found, questions)
+    return look_at(to_polars(given.frame), given.source, given.questions, given.described)
 
 
 def sheets_of(table: str | Path) -> list[str]:

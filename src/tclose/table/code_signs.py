@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from tclose.policy.below import Below
 from tclose.policy.draft import Profile
 from tclose.policy.draft.codes import FEWEST, MOST, Beside, signs_of
 from tclose.table.values import Values, values_of
@@ -25,7 +26,9 @@ def with_code_signs(frame: pl.DataFrame, columns: Sequence[Profile], missing: Se
     rows = np.unique(np.linspace(0, len(frame) - 1, min(SAMPLE, len(frame))).astype(np.int64))
     sample = frame if len(rows) == len(frame) else frame[rows]
     compared = [column.name for column in columns if column.distinct > 1][:MOST_BESIDE]
-    values = {name: values_of(sample[name], missing) for name in dict.fromkeys([*compared, *candidates])}
+    limits = {column.name: Below() for column in columns if column.limits}
+    read = dict.fromkeys([*compared, *candidates])
+    values = {name: values_of(sample[name], missing, below=limits.get(name)) for name in read}
     beside = {name: _beside(values[name]) for name in compared if _tells(values[name])}
     return [
         replace(column, code=signs_of(column.name, values[column.name].codes, _without(beside, column.name)))

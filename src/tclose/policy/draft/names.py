@@ -155,11 +155,30 @@ SENSITIVE = _any(
     "maladie salaire revenu impot _poids_ tension_arterielle traitement",  # French
     "enfermedad sueldo salario ingresos _renta_ impuesto _peso_ tratamiento",  # Spanish
     "malattia stipendio reddito impost[ae]",  # Italian
+    # diseases, findings, results, outcomes and conduct: what one may learn about a person
+    "infect positiv seropos diabet hypertens asthma _stroke infarct angina _cardi coronar epilep depress anxi_ anxiety",
+    "psych mental_ suicid dement arthrit ascites edema spiders hepato cirrh biopsy malign metast relaps recurr remission",
+    "toxic adverse complicat pregnan abortion miscarr stillb contracept vaccin allerg disab handicap overweight obes",
+    "_stage_ _ecog_ karno platelet albumin bilirub creatin cholest _cd_ viral_load antibod genotype mutation",
+    "_dead_ _died_ _dies_ _death deceas surviv_ survived _fatal _vital_ _outcomes? _fail(?:ed|ure)?_ _health _hlth",
+    "_sick_ _ill_ _smok cigar tobac alcohol _drunk_ _drink marijuana cannabis cocaine heroin addict narc_ abus",
+    "violen convict prison _jail _parole felony rearrest priors?_ _prio_ delinq den(?:y|ied|ial)_ default_ foreclos",
+    "bankrupt affairs?_ naffairs nbaffair adulter divorce infidel _sexual _vote_ _voted_ _party_ political _union_",
+    "bronch _tb_ hepatit colitis ulcer_ polio_ headache cough hayfever nervous_?break crohn epicond fractur ventil",
+    "_trt_ _treat_ _treated_ _treats_ qsmk _cigs_ hosp(?:italized|italised|_?vis|_?stay) transplant traitanx neurotic",
+    "badh(?:ealth)?_ physlim absent injur_ injury lesion nausea vomit pain_ swelling bleed _unhap _happy cured",
+    "_poverty welfare_ medicaid foodstamp _lunch_ _iq_ wealth",
+    "infekt erkrank ergebnis bluthochdruck schlaganfall _herz schwanger fehlgeburt _sucht _rauch _alkohol behinder",
+    "pflegegrad impf(?:ung|status) allergi vorstraf delikt kredit_ ausfall verstorben gestorben _tod_ todes ueberleb",
+    "rezidiv rueckfall stadium metastas zustand verlauf nebenwirk _labor_ messwert _wert_$ gesund scheidung partei",
+    "gewerkschaft vermoegen arbeitslos sozialhilfe",
+    "^_(?:status|event|events|response|censor|cens|censored|y)_$",
     "ziekte _loon_ inkomen belasting bloeddruk",  # Dutch
     "doenca _renda_ choroba pensja zarobk dochod wynagrodzenie podatek rozpoznanie diagnoza",  # Portuguese, Polish
 )
 QUASI = _any(
     "_aged?_ birth _dob_ _sex_ gender _race_ ethnic _zip postal post_?code _city_ _town_ _state_ county country region",
+    "_educ_ schooling _female_ _male_ _married_ _black_ _white_ _nonwhite_ hispanic_ _asian_ _kids_ _urban_ _rural_",
     "marital marriage education degree occupation _job profession employ _work religion household",
     "rooms native national",
     "language admission _date date_ _years?_ _yr_ _lat_ _lon_ _lng_ latitud longitud coordinat relationship",

@@ -92,11 +92,23 @@ def _role_by_values(column: Profile, name: str) -> Reason:
     numbers = column.numbers
     if is_code(column):
         return Reason("quasi", "its name is that of the number of a place or a group", True)
+    if (reason := _role_by_description(column)) is not None:
+        return reason
     if numbers is not None and numbers.days:
         return Reason("quasi", "its numbers read as dates such as 20240331", False)
     if column.kind == "number" and column.distinct > MEASUREMENT:
         return Reason("sensitive", "a measurement by the look of its values", False)
     return Reason("quasi", "its meaning is unknown, and others may know its values", False)
+
+
+def _role_by_description(column: Profile) -> Reason | None:
+    """Return the role that a description tells, where the name does not."""
+    words = names.words(column.described)
+    if _is_sensitive_by(words):
+        return Reason("sensitive", "its description says something that nobody may learn about a person", True)
+    if names.QUASI.search(words):
+        return Reason("quasi", "its description is something that others may know about a person", True)
+    return None
 
 
 def _identified_by_name(column: Profile, name: str) -> str | None:
