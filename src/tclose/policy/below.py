@@ -66,7 +66,7 @@ def limit_of(cell: str) -> Fraction | None:
     return Fraction(f"{whole}.{decimals or 0}") or None
 
 
-def below(value: object, place: str) -> Below:
+def read_below(value: object, place: str) -> Below:
     """Read where cells below a limit are placed."""
     if isinstance(value, Below):
         value = value.setting

@@ -17,8 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 from tclose.errors import Mistakes, PolicyError, did_you_mean
 from tclose.policy import parts, settings
-from tclose.policy.below import Below
-from tclose.policy.below import below as read_below
+from tclose.policy.below import Below, read_below
 from tclose.policy.both import mistakes_of_both, second_role
 from tclose.policy.context import Context
 from tclose.policy.context import context as read_context
@@ -341,17 +340,16 @@ class Policy:
         """What is required of each sensitive attribute, and then of attributes together."""
         return {**self.sensitive, **{joint.name: Sensitive(t=joint.t) for joint in self.joint}}
 
-    def below(self, name: str) -> Below | None:
-        """Where the cells of a column that lie below a limit are placed."""
-        spec = self.sensitive.get(name) or self.quasi.get(name)
-        return None if spec is None else spec.below
+    @property
+    def below(self) -> dict[str, Below]:
+        """Where the cells that lie below a limit are placed, of each column that has some."""
+        quasi = {name: spec.below for name, spec in self.quasi.items() if spec.below is not None}
+        return quasi | {name: spec.below for name, spec in self.sensitive.items() if spec.below is not None}
 
     @property
     def not_numbers(self) -> tuple[str, ...]:
         """The cells that stand in columns of numbers and are written as none."""
-        specs = (*self.quasi.values(), *self.sensitive.values())
-        limits = (cell for spec in specs if spec.below is not None for cell in spec.below.unread)
-        return (*self.missing, *dict.fromkeys(limits))
+        return (*self.missing, *dict.fromkeys(cell for each in self.below.values() for cell in each.unread))
 
     @property
     def supersets(self) -> dict[str, dict[str, Any]]:
@@ -380,10 +378,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable | ByGroup | Presence | Pseudonym):
         given = ((each, getattr(value, each.name)) for each in fields(value))
         return {each.name: _plain(part) for each, part in given if part not in (None, each.default)}
-    if isinstance(value, Below):
-        return _plain(value.setting)
-    if isinstance(value, Recursive):
-        return _plain(value._asdict())
+    if isinstance(value, Recursive | Below):
+        return _plain(value._asdict() if isinstance(value, Recursive) else value.setting)
     if isinstance(value, Mapping):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, tuple):

@@ -51,9 +51,7 @@ class Drafted:
     described: Mapping[str, str] = field(default_factory=dict)  # what SPSS or Stata say about columns
 
 
-def as_drafted(
-    table: Any, source: SourceSettings | None = None, *, detect: bool = False
-) -> Drafted:
+def as_drafted(table: Any, source: SourceSettings | None = None, *, detect: bool = False) -> Drafted:
     """Return a table for a draft; with `detect`, what `source` does not say is detected."""
     if not isinstance(table, str | Path):
         return Drafted(table)

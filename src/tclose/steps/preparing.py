@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tclose.errors import InputError, LeakWarning
+from tclose.errors import InputError
 from tclose.partition import METHODS, Method, method_and_options
 from tclose.partition.options import from_texts
 from tclose.policy import Policy, PolicyLike, SourceSettings
@@ -32,16 +31,9 @@ def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> D
         check_targets([Path(out)], sources_of(table), force=force)
     given = as_drafted(table)
     _, draft = drafted(to_polars(given.frame), given.source, given.questions, given.described)
-    _warn(draft)
     if out is not None:
         _write(Path(out), draft.policy, force=force)
     return draft
-
-
-def _warn(draft: Draft) -> None:
-    """Say where the draft leaves something open that no role can settle."""
-    for sentence in draft.warnings:
-        warnings.warn(sentence, LeakWarning, stacklevel=3)
 
 
 def look(

@@ -61,8 +61,8 @@ def covering(edges: Sequence[Fraction], bins: Bins, limit: Fraction | None) -> l
         if inside or edges[0] > 0 or edges[-1] < limit:
             shown = spell(limit)
             raise PolicyError(
-                f"no bin holds everything from 0 to {shown}, as a cell below {shown} needs: leave out the edges between "
-                f"0 and {shown}, and begin at 0 or below",
+                f"no bin holds everything from 0 to {shown}, as a cell below {shown} needs: "
+                f"leave out the edges between 0 and {shown}, and begin at 0 or below",
                 place="bins",
             )
         return list(edges)

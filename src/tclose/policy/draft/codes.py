@@ -158,7 +158,7 @@ def _compared(codes: Ints, beside: Beside, usable: Bools) -> _Compared | None:
         return None
     rows = rows[repeated[codes[rows]]]
     numbers, places = codes[rows], beside.places[rows]
-    sums = np.bincount(numbers, places, minlength=len(usable))[repeated]
+    sums = np.bincount(numbers, places, minlength=len(usable)).astype(np.float64)[repeated]
     between, rough, f = _variances(places, weight[repeated], sums)
     decided = rough > LEAST_ROUGH and _is_decided(numbers, beside.codes[rows])
     return _Compared(between, rough, f, decided)

@@ -21,8 +21,8 @@ CHOOSING_T = """\
 #   tclose compare TABLE --policy POLICY --out costs.html"""
 NO_QUASI = "# Nothing can be published, because no column is left that forms classes: make a column [quasi.COLUMN]."
 NO_SENSITIVE = """\
-# Decide: which column must nobody learn about a person? No column looks sensitive, so nothing limits what a class tells.
-# Make the [quasi.COLUMN] of a disease, a result or an amount a [sensitive.COLUMN], and give it a t."""
+# Decide: which column must nobody learn about a person? No column looks sensitive, so nothing limits what a class
+# tells. Make the [quasi.COLUMN] of a disease, a result or an amount a [sensitive.COLUMN], and give it a t."""
 ASK_FOR_T = "# t = 0.?  choose: how far may a class's distribution be from the table's? 0 not at all, 1 anything"
 
 
