@@ -13,7 +13,7 @@ in decision 137. All functions take arrays: the rank of each row's value, and -1
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from tclose.policy.draft import names
+from tclose.policy.draft.spelling import toml
 from tclose.types import Bools, Floats, Ints
 
 FEWEST, MOST = 12, 1500  # different numbers: fewer are levels, more are rather numbers of persons
@@ -75,19 +76,14 @@ class Signs:
 
     @property
     def sentence(self) -> str:
-        """Say what speaks for a code, as in: its name; the file lists equal numbers together."""
+        """Say what speaks for a code, as in: its name says so; the file lists equal numbers together."""
         said = [
-            "its name" if self.named else "",
+            "its name says so" if self.named else "",
             "the file lists equal numbers together" if self.in_blocks else "",
-            f"{_listed(self.jumps)} from number to number" if self.jumps else "",
-            f"each number has one value of {' and '.join(self.decides[:MOST_NAMED])}" if self.decides else "",
+            *(f"{toml(column)} jumps from number to number" for column in self.jumps[:MOST_NAMED]),
+            *(f"each number has one value of {toml(column)}" for column in self.decides[:MOST_NAMED]),
         ]
         return "; ".join(filter(None, said))
-
-
-def _listed(jumping: Sequence[str]) -> str:
-    named = jumping[:MOST_NAMED]
-    return f"{' and '.join(named)} {'jump' if len(named) > 1 else 'jumps'}"
 
 
 def signs_of(name: str, codes: Ints, others: Mapping[str, Beside]) -> Signs | None:

@@ -65,7 +65,7 @@ def role_of(column: Profile) -> Reason:
     if not names.COUNT.search(name) and (why := _identified_by_numbers(column)):
         return Reason("identifier", why, False)
     if column.code is not None and column.code.surely:
-        return Reason("quasi", f"looks like the number of a place or a group: {column.code.sentence}", False)
+        return Reason("quasi", f"its numbers look like those of places or groups; {column.code.sentence}", False)
     if names.NUMBER_OF_GROUP.search(name) or (names.NUMBERING.search(name) and not _is_count(column, name)):
         return Reason("quasi", "its name says that it is a group, a code or a number, which others may know", True)
     return _role_by_values(column, name)
