@@ -67,6 +67,6 @@ def covering(edges: Sequence[Fraction], bins: Bins, limit: Fraction | None) -> l
             )
         return list(edges)
     first = min(edges[0], Fraction(0))
-    at_limit = [limit] if inside and bins.kind != "width" else []
+    at_limit = [limit] if inside and bins.kind != "width" and limit < edges[-1] else []
     rest = sorted({*at_limit, *(edge for edge in edges[1:-1] if edge > limit or edge < 0)})
     return [first, *(edge for edge in rest if edge != first), max(edges[-1], limit)]

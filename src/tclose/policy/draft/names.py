@@ -222,8 +222,8 @@ CODE = _any(
 )
 # Times, ages, amounts and scores: whole numbers with an order, whatever their neighbours do.
 MEASURED = _any(
-    "_aged?_ age_$ _ages?_ _alter_ _edad_ _years?_ _yrs?_ year_$ yr_$ _month days?_ _dates?_ _hours?_ _hrs?_ _time",
-    "time_$ weeks?_ wait",
+    "_aged?_ (?<!vill)age_$ _ages?_ _alter_ _edad_ _years?_ _yrs?_ year_$ yr_$ _month days?_ _dates?_ _hours?_ _hrs?_",
+    "_time time_$ weeks?_ wait",
     "_jahr _monat _tage?_ _stunden _datum annee _mois _jours _ano_ _fecha duration _dauer tenure exper",
     "_gain _loss income wage salar _pay(?:ment)?_ price _cost _tax amount balance _educ score _sc_ _bmi_ weight",
     "height pressure",

@@ -60,6 +60,8 @@ def role_of(column: Profile) -> Reason:
         return Reason("sensitive", "its name says that it is a sampling weight", True)
     if _is_sensitive_by(name) and not (names.CODE.search(name) and _is_surely_code(column)):
         return Reason("sensitive", "its name says something that nobody may learn about a person", True)
+    if _is_code_without_ranges(column):
+        return Reason("identifier", "codes of places or groups, which a class would spell out", True)
     if names.QUASI.search(name):
         return Reason("quasi", "its name is something that others may know about a person", True)
     if not names.COUNT.search(name) and (why := _identified_by_numbers(column)):
@@ -86,6 +88,14 @@ def is_code(column: Profile) -> bool:
         return False
     named = names.CODE.search(name) and not names.MEASURED.search(name) and not names.COUNT.search(name)
     return bool(named) or _is_surely_code(column)
+
+
+def _is_code_without_ranges(column: Profile) -> bool:
+    """Tell whether codes of places or groups are texts, or numbers below 0, of which no range can be made."""
+    if column.numbers is not None:
+        return is_code(column) and column.numbers.as_ranges is None
+    named = names.CODE.search(names.words(column.name)) is not None
+    return named and column.shape == "code" and column.distinct >= FEWEST
 
 
 def _role_by_values(column: Profile, name: str) -> Reason:
