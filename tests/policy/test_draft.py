@@ -191,7 +191,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
     assert run(["init", "t.csv", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert set(answer) == {"policy", "columns", "person"}
+    assert set(answer) == {"policy", "columns", "person", "warnings"}
     assert answer["policy"] == text
     assert [each["column"] for each in answer["columns"]] == frame.columns
     keys = {"column", "role", "kind", "why", "missing", "settings", "remarks"}

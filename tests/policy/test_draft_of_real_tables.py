@@ -72,45 +72,52 @@ TABLES = [
         identifies="id",
         binned="time bili chol albumin copper alk.phos ast trig platelet",
         rounded="age",
+        sensitive="status trt ascites hepato spiders edema stage",
     ),
     Table(
         "survival/colon",  # two rows per patient: recurrence and death
         identifies="id",
         binned="time",
-        sensitive="surg",
+        sensitive="surg status",
         person="id",
     ),
-    Table("survival/cancer", binned="time meal.cal wt.loss"),
-    Table("survival/veteran", binned="time"),
+    Table(
+        "survival/cancer",
+        binned="time meal.cal wt.loss",
+        rounded="inst",
+        sensitive="status ph.ecog ph.karno pat.karno",
+    ),
+    Table("survival/veteran", binned="time", sensitive="trt status karno prior"),
     Table(
         "survival/rotterdam",  # pid is the patient's number
         identifies="rownames pid",
         binned="pgr er rtime dtime",
         sensitive="grade chemo death",
     ),
-    Table("survival/flchain", binned="futime", sensitive="kappa lambda death"),
+    Table("survival/flchain", binned="futime", sensitive="kappa lambda death creatinine"),
     Table("survival/mgus2", identifies="id", sensitive="hgb creat ptime futime death"),
-    Table("survival/transplant", binned="futime"),
+    Table("survival/transplant", binned="futime", sensitive="event"),
     Table(
         "survival/nafld1",  # case.id: the patient that a control was matched to
         identifies="rownames id case.id",
         binned="bmi futime",
-        sensitive="weight height",
+        sensitive="weight height status",
     ),
-    Table("survival/diabetic", identifies="id", binned="time", person="id"),
+    Table("survival/diabetic", identifies="id", binned="time", person="id", sensitive="trt status"),
     Table(
         "survival/cgd",  # random: the day of randomisation
         identifies="id",
         binned="height weight tstart tstop",
         labels="random",
         person="id",
+        sensitive="treat status",
     ),
-    Table("survival/myeloid", identifies="id", binned="futime txtime rltime", sensitive="death crtime"),
+    Table("survival/myeloid", identifies="id", binned="futime txtime rltime", sensitive="death crtime trt"),
     Table(
         "survival/pbcseq",  # visits of 312 patients
         identifies="id",
         binned="futime day chol alk.phos ast platelet",
-        sensitive="bili albumin protime",
+        sensitive="bili albumin protime status trt ascites hepato spiders edema stage",
         rounded="age",
         person="id",
     ),
@@ -118,21 +125,21 @@ TABLES = [
         "survival/heart",
         identifies="id",
         binned="stop",
-        sensitive="surgery",
+        sensitive="surgery event transplant",
         rounded="start age year",
         person="id",
     ),
-    Table("MASS/birthwt", identifies="rownames", binned="lwt bwt"),
+    Table("MASS/birthwt", identifies="rownames", binned="lwt bwt", sensitive="smoke"),
     Table("MASS/Pima.tr2", binned="glu bmi ped"),
-    Table("MASS/Aids2", binned="diag death"),
-    Table("MASS/Melanoma", binned="time thickness"),
-    Table("MASS/survey", binned="Wr.Hnd NW.Hnd Pulse Height", rounded="Age"),
+    Table("MASS/Aids2", binned="diag death", sensitive="status"),
+    Table("MASS/Melanoma", binned="time thickness", sensitive="status ulcer"),
+    Table("MASS/survey", binned="Wr.Hnd NW.Hnd Pulse Height", rounded="Age", sensitive="Smoke"),
     Table(
         "MASS/biopsy",  # some women had several biopsies
         identifies="ID",
         person="ID",
     ),
-    Table("MASS/epil", identifies="subject", rounded="base lbase lage", person="subject"),
+    Table("MASS/epil", identifies="subject", rounded="base lbase lage", person="subject", sensitive="trt"),
     Table("MASS/OME", identifies="ID", person="ID"),
     Table(
         "medicaldata/covid_testing",  # test_id names the kind of test; invented names of patients
@@ -141,14 +148,23 @@ TABLES = [
         sensitive="pan_day result ct_result payor_group col_rec_tat rec_ver_tat",
         person="subject_id",
     ),
-    Table("medicaldata/indo_rct", identifies="id", sensitive="chole"),
+    Table("medicaldata/indo_rct", identifies="id", sensitive="chole outcome status bleed"),
     Table("medicaldata/strep_tb", identifies="patient_id", sensitive="baseline_condition"),
-    Table("medicaldata/licorice_gargle", binned="preOp_calcBMI", sensitive="intraOp_surgerySize"),
+    Table(
+        "medicaldata/licorice_gargle",
+        binned="preOp_calcBMI",
+        sensitive=(
+            "intraOp_surgerySize preOp_smoking preOp_pain treat extubation_cough pacu30min_cough "
+            "pacu30min_throatPain pacu30min_swallowPain pacu90min_cough pacu90min_throatPain postOp4hour_cough "
+            "postOp4hour_throatPain pod1am_cough pod1am_throatPain"
+        ),
+    ),
     Table(
         "AER/Affairs",  # statsmodels has its larger sister as fair
         identifies="rownames",
+        sensitive="affairs",
     ),
-    Table("AER/PSID7682", identifies="id", binned="wage", sensitive="experience", person="id"),
+    Table("AER/PSID7682", identifies="id", binned="wage", sensitive="experience union", person="id"),
     Table(
         "AER/ResumeNames",  # given names on the résumés that were sent out
         identifies="name",
@@ -171,12 +187,14 @@ TABLES = [
         "sampleSelection/RandHIE",  # statsmodels has it as randhie; zper numbers persons, which its name does not tell
         identifies="zper",
         binned="income xage outpdol drugdol suppdol meddol xghindx linc lnmeddol",
-        sensitive="mentdol inpdol mentvis mdvis notmdvis mhi ghindx mdeoff pioff lpi fmde",
+        sensitive="mentdol inpdol mentvis mdvis notmdvis mhi ghindx mdeoff pioff lpi fmde hlthg hlthf hlthp",
         person="zper",
+        rounded="plan",
     ),
     Table(
         "carData/TitanicSurvival",  # rownames are the passengers' names
         identifies="rownames",
+        sensitive="survived",
     ),
     Table("carData/Salaries", binned="salary", sensitive="yrs.since.phd yrs.service"),
     Table("carData/Blackmore", identifies="rownames subject", binned="exercise", person="subject"),
@@ -186,7 +204,7 @@ TABLES = [
         identifies="rownames",
         binned="AtBat Hits Runs RBI Walks CAtBat CHits CHmRun CRuns CRBI CWalks PutOuts Assists Salary",
     ),
-    Table("ISLR/Wage", identifies="rownames", binned="logwage wage"),
+    Table("ISLR/Wage", identifies="rownames", binned="logwage wage", sensitive="health health_ins"),
     Table(
         "openintro/loans_full_schema",  # emp_title is a job title as the borrower typed it
         dropped="emp_title",
@@ -197,16 +215,18 @@ TABLES = [
         sensitive=(
             "verified_income verification_income_joint months_since_last_delinq earliest_credit_line "
             "total_credit_lines open_credit_lines months_since_90d_late total_collection_amount_ever "
-            "months_since_last_credit_inquiry total_debit_limit num_total_cc_accounts tax_liens loan_amount "
-            "interest_rate grade sub_grade"
+            "months_since_last_credit_inquiry total_debit_limit num_total_cc_accounts tax_liens "
+            "loan_amount interest_rate grade sub_grade delinq_2y current_accounts_delinq "
+            "account_never_delinq_percent public_record_bankrupt"
         ),
+        rounded="current_installment_accounts",
     ),
     Table(
         "openintro/blizzard_salary",  # answers to a survey among employees, with free text
         identifies="timestamp other_info",
         dropped="current_title",
         binned="current_salary percent_incr",
-        sensitive="salary_type",
+        sensitive="salary_type status",
     ),
     Table(
         "openintro/london_murders",  # names of the victims
@@ -222,7 +242,7 @@ TABLES = [
     Table(
         "openintro/mn_police_use_of_force",  # its dates are written as 2024/03/31
         identifies="rownames",
-        sensitive="primary_offense",
+        sensitive="primary_offense subject_injury",
         labels="response_datetime",
     ),
     Table("openintro/nba_players_19", identifies="first_name last_name"),
@@ -243,7 +263,7 @@ TABLES = [
         "mosaicData/HELPrct",
         identifies="id",
         binned="daysanysub dayslink i2 mcs pcs max_drinks",
-        sensitive="cesd drugrisk i1 avg_drinks",
+        sensitive="cesd drugrisk i1 avg_drinks treat",
     ),
     Table("mosaicData/TenMileRace", binned="time net"),
     Table(
@@ -251,15 +271,20 @@ TABLES = [
         identifies="seqn id",
         binned="ht wt71 wt82_71",
         sensitive=(
-            "death sbp dbp income wt82 smkintensity82_71 smokeyrs tumor cholesterol hightax82 tax71 tax82 tax71_82"
+            "death sbp dbp income wt82 smkintensity82_71 smokeyrs tumor cholesterol hightax82 tax71 tax82 "
+            "tax71_82 qsmk smokeintensity asthma bronch tb pepticulcer colitis hepatitis chroniccough "
+            "hayfever diabetes polio nervousbreak alcoholpy alcoholfreq alcoholtype alcoholhowmuch "
+            "headache otherpain allergies infection pregnancies censored"
         ),
+        rounded="school birthplace",
     ),
-    Table("KMsurv/std", identifies="obs", binned="time", sensitive="discharge"),
+    Table("KMsurv/std", identifies="obs", binned="time", sensitive="discharge abdpain lesion"),
     Table(
         "mlmRev/Exam",  # numbered within schools
         identifies="student",
         sensitive="normexam standLRT",
         person="student",
+        rounded="school",
     ),
     Table("sklearn/diabetes", binned="bmi bp s1 s2 s4 s5 target", sensitive="s3 s6"),
     Table(
@@ -312,15 +337,14 @@ TABLES = [
         identifies="nr",
         binned="wage",
         person="nr",
+        sensitive="union health",
     ),
     Table(
         "wooldridge/benefits",  # a row is a school; distid numbers districts, no persons: k is stricter than need be
         identifies="distid schid",
         dropped="bsbar",
-        binned=(
-            "enroll staff exppp avgsal avgben math4 story4 bs lavgsal lenroll lstaff lunchbar lenrollbar lstaffbar"
-        ),
-        rounded="lunch",
+        binned=("staff exppp avgsal avgben math4 story4 bs lavgsal lenroll lstaff lunchbar lenrollbar lstaffbar lunch"),
+        rounded="enroll",
         person="distid",
     ),
     Table(

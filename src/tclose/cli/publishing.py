@@ -195,9 +195,12 @@ def _says(*names: str) -> bool:
 def init(table: str, out: Path | None, force: bool, as_json: bool) -> int:
     """Draft a policy for TABLE: the role of each column is guessed and explained; every t is left to you.
 
-    A column that seems to identify rows or persons is drafted as an identifier, which is never published.
+    A column that seems to identify rows or persons is drafted as an identifier, which is never published. A draft
+    without a sensitive column is said to be one: nothing limits then what a class tells.
     """
     draft = steps.init(table, out=out, force=force)
+    for sentence in draft.warnings:
+        show.show_warning(sentence)
     if as_json:
         echo_json(draft.to_dict())
     elif out is None:

@@ -104,7 +104,8 @@ class NewRows:
 def _sensitive(column: pl.Series, released: Released, name: str) -> tuple[pl.Series, Bools]:
     """Return the cells that would be published, and which of them the release's reader could judge."""
     spec, missing = released.policy.sensitive[name], released.policy.missing
-    values = values_of(column, missing)
+    values = values_of(column, missing, below=released.asked.below.get(name))
+    _check_no_limit(values, name)
     known = (values.codes >= 0) | (spec.missing == "value")
     if released.asked.sensitive[name].publish == "bin":
         column, inside = _bins(values, released, name, column)
@@ -193,10 +194,20 @@ def _typed(column: pl.Series, before: pl.Series) -> pl.Series:
         ) from None
 
 
+def _check_no_limit(values: Values, name: str) -> None:
+    """Refuse cells below a limit: whether a class of the release covers them depends on the limits before."""
+    if values.domain.limit is not None:
+        raise InputError(
+            f"column '{name}' of the new rows has cells below a limit, and new rows with such cells cannot join a "
+            "release: leave these rows out, or publish both tables as a new release"
+        )
+
+
 def _quasi(cells: pl.Series, released: Released, name: str) -> QuasiColumn:
     """Code a quasi-identifier as its policy publishes it, in the manner of the release."""
     spec, kind = released.asked.quasi[name], released.notes.kinds[name]
-    values = values_of(cells, released.asked.missing)
+    values = values_of(cells, released.asked.missing, below=spec.below)
+    _check_no_limit(values, name)
     if kind == "label":
         tree = _hierarchy(values, spec.hierarchy, released.notes.longest.get(name, 0))
         return QuasiDomain.of(values.domain, spec, tree).column(values.codes)

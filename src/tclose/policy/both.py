@@ -7,7 +7,7 @@ from typing import Any
 
 from tclose.policy.settings import join
 
-CODED = ("step", "top", "bottom")  # settings that make a published number less exact
+CODED = ("step", "top", "bottom", "below")  # settings that make a published number less exact
 
 
 def second_role(column: str, first: str, second: str, both: tuple[str, ...]) -> str | None:

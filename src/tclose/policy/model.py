@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 from tclose.errors import Mistakes, PolicyError, did_you_mean
 from tclose.policy import parts, settings
+from tclose.policy.below import Below, read_below
 from tclose.policy.both import mistakes_of_both, second_role
 from tclose.policy.context import Context
 from tclose.policy.context import context as read_context
@@ -95,6 +96,7 @@ class Quasi:
     top: Annotated[Fraction | None, Setting(settings.number)] = None
     bottom: Annotated[Fraction | None, Setting(settings.number)] = None
     publish: Annotated[Literal["mean"] | None, Setting(one_of("mean"))] = None
+    below: Annotated[Below | None, Setting(read_below)] = None  # where cells such as <0.2 are placed
     weight: Annotated[Fraction, Setting(settings.weight)] = Fraction(1)  # in the loss, compared with the others
 
     def __post_init__(self) -> None:
@@ -107,6 +109,8 @@ class Quasi:
             yield "publish", "a mean has no hierarchy, step, top or bottom"
         if settings.has("hierarchy") and any(map(settings.has, ("step", "top", "bottom"))):
             yield "hierarchy", "a hierarchy has labels of its own: drop step, top and bottom"
+        if settings.has("below") and (settings.has("hierarchy") or settings.has("publish")):
+            yield "below", "cells below a limit are published as a range up to it: drop hierarchy and publish, or below"
         top, bottom = settings.read.get("top"), settings.read.get("bottom")
         if top is not None and bottom is not None and top <= bottom:
             yield "top", "top must lie above bottom"
@@ -133,6 +137,7 @@ class Sensitive:
     matrix: Annotated[Path | CostTable | None, Setting(parts.matrix)] = None
     bins: Annotated[Bins | None, Setting(parts.bins)] = None
     publish: Annotated[Literal["bin"] | None, Setting(one_of("bin"))] = None
+    below: Annotated[Below | None, Setting(read_below)] = None  # where cells such as <0.2 are placed
     order: Annotated[tuple[Any, ...] | None, Setting(settings.values)] = None
     domain: Annotated[tuple[Any, ...] | None, Setting(settings.values)] = None
     missing: Annotated[Literal["value", "suppress"] | None, Setting(one_of("value", "suppress"))] = None
@@ -152,6 +157,8 @@ class Sensitive:
             yield from _against_distance(settings, settings.read["distance"])
         if "publish" in settings.read and settings.lacks("bins"):
             yield "publish", 'publish = "bin" needs bins'
+        if settings.has("below") and (settings.lacks("bins") or settings.lacks("publish")):
+            yield "below", 'cells below a limit are published in bins: say bins and publish = "bin" as well'
         first, *others = [name for name in _WHAT if settings.has(name)] or [""]
         for name in others:
             yield name, f"{_WHAT[first]} already says which values there are: drop one of the two"
@@ -332,6 +339,17 @@ class Policy:
         return {**self.sensitive, **{joint.name: Sensitive(t=joint.t) for joint in self.joint}}
 
     @property
+    def below(self) -> dict[str, Below]:
+        """Where the cells that lie below a limit are placed, of each column that has some."""
+        quasi = {name: spec.below for name, spec in self.quasi.items() if spec.below is not None}
+        return quasi | {name: spec.below for name, spec in self.sensitive.items() if spec.below is not None}
+
+    @property
+    def not_numbers(self) -> tuple[str, ...]:
+        """The cells that stand in columns of numbers and are written as none."""
+        return (*self.missing, *dict.fromkeys(cell for each in self.below.values() for cell in each.unread))
+
+    @property
     def supersets(self) -> dict[str, dict[str, Any]]:
         """The n and t of every attribute that (n,t)-closeness is required of."""
         return {name: {"n": spec.n, "t": spec.t} for name, spec in self.sensitive.items() if spec.n is not None}
@@ -358,8 +376,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable | ByGroup | Presence | Pseudonym):
         given = ((each, getattr(value, each.name)) for each in fields(value))
         return {each.name: _plain(part) for each, part in given if part not in (None, each.default)}
-    if isinstance(value, Recursive):
-        return _plain(value._asdict())
+    if isinstance(value, Recursive | Below):
+        return _plain(value._asdict() if isinstance(value, Recursive) else value.setting)
     if isinstance(value, Mapping):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, tuple):

@@ -49,7 +49,8 @@ def before_and_after(
 
 
 def _change(table: pl.Series, published: pl.Series, policy: Policy, apart: Mapping[str, pl.Series]) -> ColumnChange:
-    domain, cells = ValueDomain.of(Tally.of(table), policy.missing), PublishedCells.of(published)
+    domain = ValueDomain.of(Tally.of(table), policy.missing, policy.below.get(table.name))
+    cells = PublishedCells.of(published)
     ends = [cells.texts.str.extract(RANGE, group).cast(pl.Float64, strict=False) for group in (1, 2)]
     kept = cells.texts.is_in(pl.Series(domain.texts, dtype=pl.String).implode()).fill_null(False).to_numpy()
     widths = (ends[1] - ends[0]).to_numpy()

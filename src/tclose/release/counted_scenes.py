@@ -77,7 +77,7 @@ class CountedPeople:
         """Return the same with its values, which are counted in all rows, so that messages say how many."""
         read = {}
         for name, tally in self.table.groups.tallies(self.policy.visible).items():
-            domain = ValueDomain.of(tally, self.policy.missing)
+            domain = ValueDomain.of(tally, self.policy.missing, self.policy.below.get(name))
             read[name] = Values(domain, domain.codes(self.shown[name]))
         return replace(self.one_row_per_class(), read=read)
 

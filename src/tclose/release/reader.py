@@ -37,7 +37,11 @@ def reader_policy(policy: Policy, sensitive: Mapping[str, SensitiveColumn], *, k
 
 
 def _written_down(spec: Sensitive, column: SensitiveColumn, told_apart: bool) -> Sensitive:
-    changes: dict[str, Any] = {"distance": column.distance, "missing": "value" if spec.missing == "value" else None}
+    changes: dict[str, Any] = {
+        "distance": column.distance,
+        "below": None,
+        "missing": "value" if spec.missing == "value" else None,
+    }
     if column.hierarchy is not None:
         rows = column.hierarchy.rows()[: len(column.labels_of_values)]
         changes["hierarchy"] = Builder("rows", tuple(rows))

@@ -31,6 +31,8 @@ def _of_policy(policy: Policy) -> Iterator[tuple[str, str]]:
         yield "presence", "a query judges k, l and t: leave out presence"
     if len(str(policy.suppress.denominator)) > MOST_DIGITS // 2:
         yield "suppress", "its denominator has too many digits for numbers of 38 digits: round it"
+    if policy.below:
+        yield "below", "a query cannot place cells below a limit: write numbers into the table"
     if policy.both:
         yield "both", "a query reads one table, and counts of exact values stand in another: leave out both"
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def as_frame(table: Any, policy: Policy | None = None) -> Any:
     """Return a table as it was given, or read it from its file as the policy's [source] says."""
     if not isinstance(table, str | Path):
         return table
-    return read(table) if policy is None else read(table, source=policy.source, missing=policy.missing)
+    return read(table) if policy is None else read(table, source=policy.source, missing=policy.not_numbers)
 
 
 def as_labelled(table: Any, policy: Policy) -> tuple[Any, Labels | None]:
@@ -31,7 +32,7 @@ def as_labelled(table: Any, policy: Policy) -> tuple[Any, Labels | None]:
     if not isinstance(table, str | Path):
         return table, None
     only = _columns(policy) if policy.others == "drop" else ()
-    found = checked(read_table(table, only=only, source=policy.source, missing=policy.missing), policy.source)
+    found = checked(read_table(table, only=only, source=policy.source, missing=policy.not_numbers), policy.source)
     return found.frame, found.labels.only([*policy.keep, *policy.unlinkable, *policy.sensitive])
 
 
@@ -41,20 +42,25 @@ def _columns(policy: Policy) -> set[str]:
     return {name for name, _ in policy.columns()} | (set() if weight is None else {weight})
 
 
-def as_drafted(
-    table: Any, source: SourceSettings | None = None, *, detect: bool = False
-) -> tuple[Any, SourceSettings | None, tuple[str, ...]]:
-    """Return a table for a draft, how its file is written where that was detected, and what the steward must decide.
+@dataclass(frozen=True, eq=False)
+class Drafted:
+    """A table that a draft is made of."""
 
-    With `detect`, what `source` does not say is detected.
-    """
+    frame: Any
+    source: SourceSettings | None = None  # how its file is written, where that was detected
+    questions: tuple[str, ...] = ()  # what the steward must decide about the file
+    described: Mapping[str, str] = field(default_factory=dict)  # what SPSS or Stata say about columns
+
+
+def as_drafted(table: Any, source: SourceSettings | None = None, *, detect: bool = False) -> Drafted:
+    """Return a table for a draft; with `detect`, what `source` does not say is detected."""
     if not isinstance(table, str | Path):
-        return table, None, ()
-    found = told(read_table(table, source=source, detect=detect))
-    if source is None or not detect:
-        return found.frame, source or found.found, found.questions
-    written = source_settings({**found.found.to_dict(), **source.to_dict()}, "source")
-    return found.frame, written, found.questions
+        return Drafted(table)
+    found = told(read_table(table, source=source, detect=detect or source is None))
+    written = source or found.found
+    if source is not None and detect:
+        written = source_settings({**found.found.to_dict(), **source.to_dict()}, "source")
+    return Drafted(found.frame, written, found.questions, found.labels.columns)
 
 
 def as_release(release: Any, policy: Policy) -> Any:

@@ -32,7 +32,7 @@ def column_values(
     frame = to_polars(as_frame(table, asked))
     if column not in frame.columns:
         raise InputError("there is no such column")
-    domain = ValueDomain.of(Tally.of(frame[column]), asked.missing)
+    domain = ValueDomain.of(Tally.of(frame[column]), asked.missing, asked.below.get(column))
     if len(domain.texts) > most:
         raise InputError(
             f"the column has {len(domain.texts):,} different values, and the editor shows at most {most:,}: "

@@ -30,9 +30,9 @@ def init(table: Any, *, out: str | Path | None = None, force: bool = False) -> D
     """
     if out is not None:
         check_targets([Path(out)], sources_of(table), force=force)
-    given, source, questions = as_drafted(table)
-    _, draft = drafted(to_polars(given), source, questions)
-    draft = with_shares(to_polars(given), draft)
+    given = as_drafted(table)
+    _, draft = drafted(to_polars(given.frame), given.source, given.questions, given.described)
+    draft = with_shares(to_polars(given.frame), draft)
     if out is not None:
         _write(Path(out), draft.policy, force=force)
     return draft
@@ -46,9 +46,9 @@ def look(
     `source` says how the file is written; without it, that is detected. With `detect`, it may say a part of it.
     """
     progress(0.0, "reading")
-    given, found, questions = as_drafted(table, source, detect=detect)
+    given = as_drafted(table, source, detect=detect)
     progress(0.3, "looking at the columns")
-    return look_at(to_polars(given), found, questions)
+    return look_at(to_polars(given.frame), given.source, given.questions, given.described)
 
 
 def sheets_of(table: str | Path) -> list[str]:

@@ -6,11 +6,14 @@ import datetime
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tclose.errors import InputError
 from tclose.policy import Builder
 from tclose.table.hierarchy import Hierarchy
-from tclose.table.values import ValueList
+
+if TYPE_CHECKING:
+    from tclose.table.values import ValueList  # which spells numbers by this module
 
 ROOT = "*"
 

@@ -58,7 +58,8 @@ class CodedTable:
         """Return the values of a column, read once."""
         if name not in self.read:
             cells = self.apart[name] if name in self.apart else self.frame[name]
-            self.read[name] = values_of(cells, self.policy.missing, self.rows)
+            below = self.policy.below.get(name)
+            self.read[name] = values_of(cells, self.policy.missing, self.rows, below=below)
         return self.read[name]
 
     def domain(self, name: str) -> ValueDomain:

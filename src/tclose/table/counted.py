@@ -47,7 +47,9 @@ class CountedTable:
         if not groups.rows:
             raise InputError(NOTHING_LEFT if groups.withheld else "the table has a header but no rows")
         tallies = groups.tallies(tallied(policy))
-        domains = {name: ValueDomain.of(tally, policy.missing) for name, tally in tallies.items()}
+        domains = {
+            name: ValueDomain.of(tally, policy.missing, policy.below.get(name)) for name, tally in tallies.items()
+        }
         mistakes = Mistakes()
         hierarchies = checked_hierarchies(policy, domains.__getitem__, mistakes)
         sensitive = sensitive_columns(

@@ -224,7 +224,7 @@ def counted_rows(frame: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
 
 
 def _domains(tallies: Mapping[str, Tally], policy: Policy) -> dict[str, ValueDomain]:
-    return {name: ValueDomain.of(tally, policy.missing) for name, tally in tallies.items()}
+    return {name: ValueDomain.of(tally, policy.missing, policy.below.get(name)) for name, tally in tallies.items()}
 
 
 def _with_codes(column: JointColumn, sensitive: Mapping[str, SensitiveColumn]) -> JointColumn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy import SourceSettings
+from tclose.policy.below import Below
 from tclose.policy.draft import Draft, Profile, person_of
 from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
@@ -77,10 +78,16 @@ class TableLook:
 
 
 def drafted(
-    frame: pl.DataFrame, source: SourceSettings | None, questions: Sequence[str]
+    frame: pl.DataFrame,
+    source: SourceSettings | None,
+    questions: Sequence[str],
+    labels: Mapping[str, str] | None = None,
 ) -> tuple[list[Profile], Draft]:
-    """Describe the columns of a table, and draft its policy; `source` is how its file is written."""
-    described = profiles(frame)
+    """Describe the columns of a table, and draft its policy.
+
+    `source` is how its file is written, `labels` what the file says about columns.
+    """
+    described = [replace(column, described=(labels or {}).get(column.name, "")) for column in profiles(frame)]
     person = person_of(guess_roles(described))
     if person is not None:
         described = with_persons(frame, described, person)
@@ -90,9 +97,14 @@ def drafted(
     )
 
 
-def look_at(frame: pl.DataFrame, source: SourceSettings | None = None, questions: Sequence[str] = ()) -> TableLook:
+def look_at(
+    frame: pl.DataFrame,
+    source: SourceSettings | None = None,
+    questions: Sequence[str] = (),
+    labels: Mapping[str, str] | None = None,
+) -> TableLook:
     """Look at a table; `source` is how its file is written, `questions` what could not be detected."""
-    described, draft = drafted(frame, source, questions)
+    described, draft = drafted(frame, source, questions, labels)
     missing = tuple(dict.fromkeys(["", *(marker for profile in described for marker in profile.markers)]))
     columns = [
         _column(frame[profile.name], profile, guess.to_dict(), missing)
@@ -105,7 +117,7 @@ def look_at(frame: pl.DataFrame, source: SourceSettings | None = None, questions
 
 
 def _column(column: pl.Series, profile: Profile, guess: Mapping[str, Any], missing: Sequence[str]) -> ColumnLook:
-    domain = ValueDomain.of(Tally.of(column), missing)
+    domain = ValueDomain.of(Tally.of(column), missing, Below() if profile.limits else None)
     return ColumnLook(
         name=profile.name,
         kind=profile.kind,

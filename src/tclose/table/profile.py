@@ -16,7 +16,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tclose.policy.below import Below
 from tclose.policy.draft import AMBIGUOUS, MISSING, OWN_ROWS, NumberLook, Profile, shape_of
+from tclose.policy.draft.codes import FEWEST, range_settings
+from tclose.table.code_signs import with_code_signs
+from tclose.table.numbers import are_numbers
+from tclose.table.odd_cells import NONE, OddCells, odd_cells
 from tclose.table.tally import Tally, comparable
 from tclose.table.values import ValueDomain, values_of
 from tclose.types import Bools, Ints
@@ -32,6 +37,7 @@ HEAVIEST = 1500  # no body weighs more, in any unit that is in use, kilograms or
 DAY_DIGITS = 8
 LEAST_VALUES = 20  # different values: fewer hardly number persons
 MOST_ROWS_EACH = 25  # rows of a value, on average: more rather number groups of persons
+MOST_CODES = 20_000  # different codes of places or groups
 WAVES = 0.2  # share of the values that have the largest number of rows, where values number persons
 
 
@@ -52,9 +58,10 @@ def profiles(frame: pl.DataFrame) -> list[Profile]:
     looks = [_look(column, some, MISSING) for column, some in columns]
     missing = _missing_cells([look.profile for look in looks])
     for place, look in enumerate(looks):
-        if not set(look.profile.markers) <= set(missing):
-            looks[place] = _look(*columns[place], missing)
-    return _compared(frame, looks, missing, whole=sample is frame)
+        if not set(look.profile.markers) <= set(missing) or _shows_others(columns[place][0], missing, look.profile):
+            own = {*look.profile.words, *look.profile.beyond}  # which are found again
+            looks[place] = _look(*columns[place], [cell for cell in missing if cell not in own])
+    return with_code_signs(frame, _compared(frame, looks, missing, whole=sample is frame), missing)
 
 
 def with_persons(frame: pl.DataFrame, columns: Sequence[Profile], person: str) -> list[Profile]:
@@ -77,19 +84,38 @@ def _own(column: pl.Series, persons: pl.Series, markers: Sequence[str]) -> int:
 def _missing_cells(columns: Sequence[Profile]) -> list[str]:
     """Return the cells that mean "no value"; "None" does only if it stands among numbers or dates somewhere."""
     read = {marker for column in columns if column.kind in ("number", "date") for marker in column.markers}
-    return [marker for marker in MISSING if marker not in AMBIGUOUS or marker in read]
+    odd = dict.fromkeys(word for column in columns for word in (*column.words, *column.beyond))
+    return [*(marker for marker in MISSING if marker not in AMBIGUOUS or marker in read), *odd]
+
+
+def _shows_others(column: pl.Series, missing: Sequence[str], known: Profile) -> bool:
+    """Tell whether a column shows words that mean "no value" in other columns."""
+    words = [cell for cell in missing if cell not in MISSING and cell not in known.markers]
+    return bool(words) and column.dtype == pl.String and bool(column.alias("").is_in(words).any())
 
 
 def _look(column: pl.Series, sample: pl.Series, missing: Sequence[str]) -> _Look:
-    domain = ValueDomain.of(Tally.of(column), missing)
-    codes = _codes(domain, sample, missing)
-    return _Look(_profile(column, domain, missing), _digest(codes, ordered=domain.units is not None), codes)
+    domain, odd = ValueDomain.of(Tally.of(column), missing), NONE
+    if domain.kind == "mixed":
+        odd = _odd_cells(domain)
+        missing = [*missing, *odd.not_numbers]
+    below = Below() if odd.limits else None
+    if odd is not NONE:
+        domain = ValueDomain.of(domain.tally, missing, below)
+    codes = _codes(domain, sample, missing, below)
+    return _Look(_profile(column, domain, missing, odd), _digest(codes, ordered=domain.units is not None), codes)
 
 
-def _profile(column: pl.Series, domain: ValueDomain, missing: Sequence[str]) -> Profile:
+def _odd_cells(domain: ValueDomain) -> OddCells:
+    """Return the few cells of a column that keep it from being a column of numbers."""
+    texts = pl.Series(domain.texts, dtype=pl.String)
+    return odd_cells(texts, domain.counts, are_numbers(texts).to_numpy())
+
+
+def _profile(column: pl.Series, domain: ValueDomain, missing: Sequence[str], odd: OddCells) -> Profile:
     counts = domain.counts
     texts = domain.texts if domain.kind in ("text", "mixed") else ()
-    shown = _shown(domain.tally)
+    shown = _shown(domain.tally, missing)
     return Profile(
         name=column.name,
         kind=domain.kind,
@@ -103,19 +129,23 @@ def _profile(column: pl.Series, domain: ValueDomain, missing: Sequence[str]) -> 
         numbers=_number_look(domain, counts) if domain.kind == "number" else None,
         time_of_day=domain.kind == "date" and all(len(text) > len("2024-03-31") for text in domain.texts),
         longest=max(map(len, domain.texts), default=0),
+        words=odd.words,
+        limits=odd.limits,
+        beyond=odd.beyond,
         in_blocks=domain.kind in ("number", "text", "mixed") and _in_blocks(domain.tally, counts),
     )
 
 
-def _shown(tally: Tally) -> list[str]:
+def _shown(tally: Tally, missing: Sequence[str]) -> list[str]:
     """Return those of the usual spellings of a missing value that the column shows, apart from the empty cell."""
     cells = tally.cells
     if cells.dtype != pl.String:
         return []
+    spellings = list(dict.fromkeys([*MISSING, *missing]))
     if len(cells) > SAMPLE:
-        cells = cells.filter(cells.is_in(pl.Series(MISSING, dtype=pl.String).implode()))
+        cells = cells.filter(cells.is_in(pl.Series(spellings, dtype=pl.String).implode()))
     shown = set(cells.to_list())
-    return [marker for marker in MISSING if marker and marker in shown]
+    return [marker for marker in spellings if marker and marker in shown]
 
 
 def _number_look(domain: ValueDomain, counts: Ints) -> NumberLook:
@@ -135,6 +165,7 @@ def _number_look(domain: ValueDomain, counts: Ints) -> NumberLook:
         round_step=_round_step(numbers, 0 if whole else domain.scale),
         like_sampling_weights=_like_sampling_weights(units, one, counts),
         stray_end=whole and _has_stray_end(numbers),
+        as_ranges=range_settings(numbers) if whole and FEWEST <= len(numbers) <= MOST_CODES else None,
     )
 
 
@@ -307,11 +338,11 @@ def _digest(codes: Ints, *, ordered: bool) -> bytes | None:
     return min(_hashed(b"order", codes), _hashed(b"order", falling))
 
 
-def _codes(domain: ValueDomain, rows: pl.Series, missing: Sequence[str]) -> Ints:
+def _codes(domain: ValueDomain, rows: pl.Series, missing: Sequence[str], below: Below | None = None) -> Ints:
     """Return the value of each row, in the order of the values; -1 where it is missing."""
     cells = domain.tally.cells
     if len(cells) > SAMPLE:
-        return values_of(rows, missing).codes  # quicker than to look the rows up among so many cells
+        return values_of(rows, missing, below=below).codes  # quicker than to look the rows up among so many cells
     code_of = dict(zip(cells.to_list(), domain.code_of_cell.tolist(), strict=True))
     return np.array([code_of.get(cell, -1) for cell in rows.to_list()], dtype=np.int64)
 

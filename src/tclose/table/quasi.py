@@ -26,6 +26,7 @@ from tclose.table import builders
 from tclose.table.builders import spell
 from tclose.table.classes import Classes
 from tclose.table.hierarchy import Hierarchy
+from tclose.table.limits import published_under
 from tclose.table.matching import places_in
 from tclose.table.values import ValueDomain, ValueList, Values, values_of
 from tclose.types import Bools, Floats, Ints
@@ -293,9 +294,10 @@ class QuasiDomain:
         if spec.hierarchy is not None:
             tree = hierarchy or _hierarchy(values, spec.hierarchy)
             return cls(values, spec, tree, places_in(tree.leaves, values, misses="its hierarchy misses"))
+        spec = published_under(spec, values.name, values.limit)
         if values.texts and not _plain(spec) and values.kind != "number":
             kind, place = "dates" if values.kind == "date" else "text", join("quasi", values.name)
-            raise PolicyError(f"step, top, bottom and means are for numbers, not for {kind}", place=place)
+            raise PolicyError(f"step, top, bottom, below and means are for numbers, not for {kind}", place=place)
         return cls(values, spec)
 
     def column(self, codes: Ints) -> QuasiColumn:
@@ -314,12 +316,12 @@ def _hierarchy(values: ValueDomain, given: Path | Builder) -> Hierarchy:
 
 
 def _plain(spec: Quasi) -> bool:
-    return all(setting is None for setting in (spec.step, spec.top, spec.bottom, spec.publish))
+    return all(setting is None for setting in (spec.step, spec.top, spec.bottom, spec.publish, spec.below))
 
 
 def read_quasi(column: pl.Series, spec: Quasi, missing: Sequence[str]) -> QuasiColumn:
     """Learn a quasi-identifier from a whole column and code its rows."""
-    return coded(values_of(column, missing), spec)
+    return coded(values_of(column, missing, below=spec.below), spec)
 
 
 def coded(values: Values, spec: Quasi, hierarchy: Hierarchy | None = None) -> QuasiColumn:

@@ -23,6 +23,7 @@ from tclose.policy.distances import OF_NUMBERS, OF_OTHERS
 from tclose.table import bins, builders
 from tclose.table.costs import Costs
 from tclose.table.hierarchy import Hierarchy
+from tclose.table.limits import covering
 from tclose.table.matching import places_in
 from tclose.table.tally import Tally
 from tclose.table.values import Kind, ValueDomain, Values, exact_values
@@ -53,7 +54,7 @@ class SensitiveDomain:
     @classmethod
     def of(cls, tally: Tally, spec: Sensitive, missing: Sequence[str]) -> SensitiveDomain:
         """Learn the domain of a column from the tally of the whole table; every row must have a value."""
-        return cls.of_values(ValueDomain.of(tally, missing), spec)
+        return cls.of_values(ValueDomain.of(tally, missing, spec.below), spec)
 
     @classmethod
     def of_values(cls, values: ValueDomain, spec: Sensitive) -> SensitiveDomain:
@@ -213,7 +214,7 @@ def _in_bins(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDo
     assert spec.bins is not None
     assert values.units is not None
     learned = spec.bins.kind in ("count", "quantiles")
-    edges = bins.edges_of(spec.bins, values.units, values.scale, values.counts)
+    edges = covering(bins.edges_of(spec.bins, values.units, values.scale, values.counts), spec.bins, values.limit)
     bin_of = bins.bin_of(edges, values.units, values.scale, learned=learned)
     outside = np.flatnonzero((bin_of < 0) | (bin_of >= len(edges) - 1))
     if len(outside):

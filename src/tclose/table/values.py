@@ -15,7 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from tclose.policy.below import Below
 from tclose.table import numbers
+from tclose.table.limits import placed
 from tclose.table.tally import Tally, comparable, marked_missing
 from tclose.types import Ints
 
@@ -51,13 +53,17 @@ class ValueDomain(ValueList):
 
     tally: Tally
     code_of_cell: Ints  # the value of each cell of the tally; -1 where it means "missing"
+    limit: Fraction | None = None  # the largest limit of cells such as <0.2, which are placed below it
 
     @classmethod
-    def of(cls, tally: Tally, missing: Sequence[str]) -> ValueDomain:
-        """Learn the values of a column; `missing` are the cells that mean "no value"."""
+    def of(cls, tally: Tally, missing: Sequence[str], below: Below | None = None) -> ValueDomain:
+        """Learn the values of a column.
+
+        `missing` are the cells that mean "no value", and `below` says where cells such as <0.2 are placed.
+        """
         texts = tally.cells.cast(pl.String)  # as a CSV would; a float as the shortest decimal that reads back
         present = np.flatnonzero(~marked_missing(texts, missing))
-        cells, texts = tally.cells[present], texts[present]
+        cells, (texts, limit) = tally.cells[present], placed(texts[present], below)
         kind, units, scale = _read(cells, texts)
         rank, order = _ranked(texts, units)
         code_of_cell = np.full(len(tally.cells), -1, dtype=np.int64)
@@ -70,6 +76,7 @@ class ValueDomain(ValueList):
             scale=scale,
             tally=tally,
             code_of_cell=code_of_cell,
+            limit=limit,
         )
 
     @property
@@ -183,9 +190,11 @@ def without_minus(column: pl.Series) -> pl.Series:
     return pl.select(pl.when(negative).then(cells.str.slice(1)).otherwise(cells)).to_series().alias(column.name)
 
 
-def values_of(column: pl.Series, missing: Sequence[str], rows: Ints | None = None) -> Values:
+def values_of(
+    column: pl.Series, missing: Sequence[str], rows: Ints | None = None, *, below: Below | None = None
+) -> Values:
     """Learn the values of a column and code its rows; nulls and cells that mean "missing" have no value."""
-    domain = ValueDomain.of(Tally.of(column, rows), missing)
+    domain = ValueDomain.of(Tally.of(column, rows), missing, below)
     return Values(domain, domain.codes(column))
 
 

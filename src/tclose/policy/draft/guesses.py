@@ -54,10 +54,24 @@ class Draft:
     columns: tuple[Guess, ...]
     person: str | None = None  # the identifier of a person, where it repeats
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the steward must decide, since no role settles it."""
+        return tuple(filter(None, [self._without_sensitive()]))
+
+    def _without_sensitive(self) -> str:
+        if not self.columns or any(each.role == "sensitive" for each in self.columns):
+            return ""
+        return (
+            "the draft has no sensitive column, so nothing limits what a class tells about a person: which column must "
+            "nobody learn? Make it [sensitive.COLUMN] and give it a t"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
         return {
             "policy": self.policy,
             "columns": [guess.to_dict() for guess in self.columns],
             "person": self.person,
+            "warnings": list(self.warnings),
         }

@@ -121,6 +121,7 @@ ID = _any(
     "_row_?(?:id|no|nr|num|number|index)_ _record_?(?:id|no|nr|number)_",
     "identifi(?:er|cator|ant|cativo|kation) kennung kennziffer identificador identyfikator",
     rf"(?:{PERSONS})id[a-z]?_",
+    "",
     "(?:utility|company|school|hospital|case|order|visit|event|study|item|sample|specimen|site|sch|dist|fam|hh)id[a-z]?_",
 )
 # Words such as "number" can name a code or a count: the values decide.
@@ -146,7 +147,8 @@ COUNT = _any(
 )
 SENSITIVE = _any(
     "_dx_ _icd_",
-    "diagnos disease illness _condition symptom _drug medic cancer tumou?r _hiv_ _aids_ therap treatment surg chemo",
+    "diagnos _diag_ _dg_ disease illness _condition symptom _drug medic cancer tumou?r _hiv_ _aids_ therap",
+    "treatment surg chemo",
     "mortality _death _[lh]dl_ chol gluc ha?emo _bmi_ _weight pressure systol diastol pulse",
     "_labs?_ _tests?_ _results?_",
     "salary income wage _pay tax charge _cost debt credit balance _scores?_ _grades?_ crime offen[cs] arrest _stay_",
@@ -155,11 +157,31 @@ SENSITIVE = _any(
     "maladie salaire revenu impot _poids_ tension_arterielle traitement",  # French
     "enfermedad sueldo salario ingresos _renta_ impuesto _peso_ tratamiento",  # Spanish
     "malattia stipendio reddito impost[ae]",  # Italian
+    # diseases, findings, results, outcomes and conduct: what one may learn about a person
+    "infect positiv seropos diabet hypertens asthma _stroke infarct angina _cardi coronar epilep depress anxi_ anxiety",
+    "psych mental_ suicid dement arthrit ascites edema spiders hepato cirrh biopsy malign metast relaps recurr",
+    "remission",
+    "toxic adverse complicat pregnan abortion miscarr stillb contracept vaccin allerg disab handicap overweight obes",
+    "_stage_ _ecog_ karno platelet albumin bilirub creatin cholest _cd_ viral_load antibod genotype mutation",
+    "_dead_ _died_ _dies_ _death deceas surviv_ survived _fatal _vital_ _outcomes? _fail(?:ed|ure)?_ _health _hlth",
+    "_sick_ _ill_ _smok cigar tobac alcohol _drunk_ _drink marijuana cannabis cocaine heroin addict narc_ abus",
+    "violen convict prison _jail _parole felony rearrest priors?_ _prio_ delinq den(?:y|ied|ial)_ default_ foreclos",
+    "bankrupt affairs?_ naffairs nbaffair adulter divorce infidel _sexual _vote_ _voted_ _party_ political _union_",
+    "bronch _tb_ hepatit colitis ulcer_ polio_ headache cough hayfever nervous_?break crohn epicond fractur ventil",
+    "_trt_ _treat_ _treated_ _treats_ qsmk _cigs_ hosp(?:italized|italised|_?vis|_?stay) transplant traitanx neurotic",
+    "badh(?:ealth)?_ physlim absent injur_ injury lesion nausea vomit pain_ swelling bleed _unhap _happy cured",
+    "_poverty welfare_ medicaid foodstamp _lunch_ _iq_ wealth",
+    "infekt erkrank ergebnis bluthochdruck schlaganfall _herz schwanger fehlgeburt _sucht _rauch _alkohol behinder",
+    "pflegegrad impf(?:ung|status) allergi vorstraf delikt kredit_ ausfall verstorben gestorben _tod_ todes ueberleb",
+    "rezidiv rueckfall stadium metastas zustand verlauf nebenwirk _labor_ messwert _wert_$ gesund scheidung partei",
+    "gewerkschaft vermoegen arbeitslos sozialhilfe",
+    "^_(?:status|event|events|response|censor|cens|censored)_$",
     "ziekte _loon_ inkomen belasting bloeddruk",  # Dutch
     "doenca _renda_ choroba pensja zarobk dochod wynagrodzenie podatek rozpoznanie diagnoza",  # Portuguese, Polish
 )
 QUASI = _any(
     "_aged?_ birth _dob_ _sex_ gender _race_ ethnic _zip postal post_?code _city_ _town_ _state_ county country region",
+    "_educ_ schooling _female_ _male_ _married_ _black_ _white_ _nonwhite_ hispanic_ _asian_ _kids_ _urban_ _rural_",
     "marital marriage education degree occupation _job profession employ _work religion household",
     "rooms native national",
     "language admission _date date_ _years?_ _yr_ _lat_ _lon_ _lng_ latitud longitud coordinat relationship",
@@ -186,3 +208,24 @@ SAMPLING_WEIGHT = _any(
 )
 BIRTH = _any("birth geburt naissance nacimiento nascita geboorte nascimento urodz")
 AMBIGUOUS_WEIGHT = _any("_weight_ _wts?_ _wgts?_ gewicht _peso_ _poids_ _waga_")  # of a body, or of a sample
+# Codes of places, schools, firms and clusters: whole numbers that stand for a group of people.
+CODE = _any(
+    "_vill _sch(?!ool_$|ool_?(?:ing|y[ea]*r)|ed|olar) _inst _dist(?:r(?:ict)?)?_?(?:id|cod|num|nr|no|_) county fips",
+    "_muni _prov",
+    "_region _clus _ward _hosp(?!_?vis|_?stay|_?day|itali[sz]) _clinic _site _cent(?:er|re)_ _dept _firm",
+    "_plant_?(?:id|n|_) _branch _store _psu _strat",
+    "_tract _block _precinct _parish _commune _team _cowc _ccode _cty _state(?!_?anx) _mkt _market _zip _area_",
+    "_cell_?id",
+    "_class_?(?:id|no|nr)?_$ _puma cod[ei]?_$ num_$ [a-z]_?number_$ nr_$ nummer_$ _id_ [^aeioukr]ids?_$",
+    "_dorf gemeinde _kreis landkreis bezirk _klinik _station_ _betrieb _filiale _ort_ _standort _zentrum _stadtteil",
+    "_ecole _etab _canton _dep_ departement _escuela _colegio localidad _distrito _barrio _comune_ _scuola _gmina",
+)
+# Times, ages, amounts and scores: whole numbers with an order, whatever their neighbours do.
+MEASURED = _any(
+    "_aged?_ (?<!vill)age_$ _ages?_ _alter_ _edad_ _years?_ _yrs?_ year_$ yr_$ _month days?_ _dates?_ _hours?_ _hrs?_",
+    "_time time_$ weeks?_ wait",
+    "_jahr _monat _tage?_ _stunden _datum annee _mois _jours _ano_ _fecha duration _dauer tenure exper",
+    "_gain _loss income wage salar _pay(?:ment)?_ price _cost _tax amount balance _educ score _sc_ _bmi_ weight",
+    "height pressure",
+    "einkommen gehalt lohn preis kosten betrag gewicht groesse _rank_ percent _pct",
+)

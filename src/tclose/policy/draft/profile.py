@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
+
+from tclose.policy.draft.codes import Signs
 
 Kind = Literal["number", "date", "boolean", "text", "mixed"]
 
@@ -27,6 +29,7 @@ class NumberLook:
     round_step: Fraction | None = None  # a round number, about a fiftieth of the usual range
     like_sampling_weights: bool = False  # around 1 on average, or far too large for the weight of a body
     stray_end: bool = False  # the first or last number stands apart and reads as a code, such as 999 or -9
+    as_ranges: Mapping[str, Any] | None = None  # of whole numbers: how codes are published, no code exactly
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,11 @@ class Profile:
     time_of_day: bool = False  # of dates: all have a time
     longest: int = 0  # letters of the longest value
     in_blocks: bool = False  # values repeat as the number of a person does who has several rows
+    code: Signs | None = None  # what speaks for the code of a place or a group; None where that cannot be told
+    words: Mapping[str, int] = field(default_factory=dict)  # cells among numbers that are none, and their rows
+    limits: Mapping[str, int] = field(default_factory=dict)  # the same for cells such as <0.2
+    beyond: Mapping[str, int] = field(default_factory=dict)  # the same for cells such as >500
+    described: str = ""  # what SPSS or Stata say about the column
     tells: Sequence[str] = ()  # columns that can be computed from this one, but not the other way round
     twin: str | None = None  # an earlier column; each of its values belongs to one value of this column, and vice versa
 

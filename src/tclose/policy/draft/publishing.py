@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tclose.policy.below import HALF
 from tclose.policy.draft import names
 from tclose.policy.draft.comparing import BINS, compared_in, quantiles
 from tclose.policy.draft.profile import AMBIGUOUS, OWN_ROWS, Profile
-from tclose.policy.draft.roles import MANY_NUMBERS, MANY_ROWS, Role
+from tclose.policy.draft.roles import MANY_NUMBERS, MANY_ROWS, Role, is_code
 from tclose.policy.draft.spelling import toml
 from tclose.words import counted
 
 FEW_ANSWERS = 10  # different values: no more are levels, such as blood types A, B, AB and 0
+MOST_NAMED = 5  # odd cells of a column
 LONGEST_CODE = 6  # letters of a postal code that prefixes are made of
 
 Settings = tuple[dict[str, Any], tuple[str, ...]]  # keys of the column's table in the policy, and why they are set
@@ -22,7 +24,8 @@ def settings_of(column: Profile, role: Role) -> Settings:
     """Return the settings that a column needs in its role, with the reasons."""
     if role == "identifier":
         return {}, ()
-    return _quasi_settings(column) if role == "quasi" else _sensitive_settings(column)
+    settings, reasons = _quasi_settings(column) if role == "quasi" else _sensitive_settings(column)
+    return ({**settings, "below": HALF} if column.limits and "hierarchy" not in settings else settings), reasons
 
 
 def remarks_on(column: Profile) -> tuple[str, ...]:
@@ -40,18 +43,29 @@ def _quasi_settings(column: Profile) -> Settings:
     if names.POSTCODE.search(name) and column.kind != "boolean" and column.longest > 1:
         lengths = list(range(min(column.longest, LONGEST_CODE) - 1, 0, -1))
         return {"hierarchy": {"prefix": lengths}}, ("a class publishes the first digits that its rows share",)
+    if numbers is not None and numbers.as_ranges is not None and is_code(column):
+        said = "codes have no order: a class publishes a range of several, whose ends are no codes, and none exactly"
+        return dict(numbers.as_ranges), (said, *_asked(column))
     if numbers is not None and numbers.round_step is not None and has_own_numbers(column):
         said = f"{_own_rows(column)}: the ends of ranges are rounded, so that they are nobody's exact numbers"
         return {"step": numbers.round_step}, (said,)
     return {}, ()
 
 
+def _asked(column: Profile) -> tuple[str, ...]:
+    """Ask where nothing but the name speaks for a code."""
+    if column.code is not None and column.code.surely:
+        return ()
+    return ("Decide: does it number places or groups? Only its name says so. If it counts or measures, delete step",)
+
+
 def _sensitive_settings(column: Profile) -> Settings:
     settings: dict[str, Any] = {}
     remarks: tuple[str, ...] = ()
-    if has_own_numbers(column):
+    if has_own_numbers(column) or column.limits:
         settings = {"bins": {"quantiles": quantiles(column)}, "publish": "bin"}
         remarks = (f"{_own_rows(column)}: these would single them out, so bins are published",)
+        remarks = remarks if has_own_numbers(column) else ()
     elif column.kind in ("text", "boolean", "mixed"):
         settings = {"distance": "equal"}
     if not remarks and column.own >= MANY_ROWS:
@@ -122,6 +136,22 @@ def _mixed_remarks(column: Profile, name: str) -> Sequence[str]:
     return ("numbers or dates, and other texts: to have it read as numbers, correct the texts or list them in missing",)
 
 
+def _odd_remarks(column: Profile, name: str) -> Sequence[str]:
+    """Name the odd cells among numbers, with their rows, and what becomes of them."""
+    said = {
+        'no numbers, so read as "no value": if one is an answer, write a number in its place': column.words,
+        "placed at half of the limit and published as a range or bin from 0 to the limit or beyond": column.limits,
+        'above a limit, so read as "no value": to publish them, write numbers in their place': column.beyond,
+    }
+    return [f"{_rows_of(cells)}: {what}" for what, cells in said.items() if cells]
+
+
+def _rows_of(cells: Mapping[str, int]) -> str:
+    """Name cells with their rows, as in: "k.A." in 12 rows, "n.b." in 1 row."""
+    named = [f"{toml(cell)} in {counted(rows, 'row')}" for cell, rows in list(cells.items())[:MOST_NAMED]]
+    return ", ".join(named) + (f" and {len(cells) - MOST_NAMED:,} more" if len(cells) > MOST_NAMED else "")
+
+
 def _postcode_remarks(column: Profile, name: str) -> Sequence[str]:
     if column.kind != "number" or not names.POSTCODE.search(name):
         return ()
@@ -133,5 +163,6 @@ _REMARKS: tuple[Callable[[Profile, str], Sequence[str]], ...] = (
     _missing_remarks,
     _number_remarks,
     _mixed_remarks,
+    _odd_remarks,
     _postcode_remarks,
 )

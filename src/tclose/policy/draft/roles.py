@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from tclose.policy.draft import names
+from tclose.policy.draft.codes import FEWEST
 from tclose.policy.draft.profile import Profile
 from tclose.policy.draft.shapes import IDENTIFYING, SHAPES
 from tclose.words import percent
@@ -57,24 +58,67 @@ def role_of(column: Profile) -> Reason:
         return Reason("identifier", "its whole numbers are as long as the numbers of cards and accounts", False)
     if names.SAMPLING_WEIGHT.search(name) and column.kind == "number":
         return Reason("sensitive", "its name says that it is a sampling weight", True)
-    if names.SENSITIVE.search(name) and not names.COUNT.search(name):
+    if _is_sensitive_by(name) and not (names.CODE.search(name) and _is_surely_code(column)):
         return Reason("sensitive", "its name says something that nobody may learn about a person", True)
+    if _is_code_without_ranges(column):
+        return Reason("identifier", "codes of places or groups, which a class would spell out", True)
     if names.QUASI.search(name):
         return Reason("quasi", "its name is something that others may know about a person", True)
     if not names.COUNT.search(name) and (why := _identified_by_numbers(column)):
         return Reason("identifier", why, False)
+    if column.code is not None and column.code.surely:
+        return Reason("quasi", f"its numbers look like those of places or groups; {column.code.sentence}", False)
     if names.NUMBER_OF_GROUP.search(name) or (names.NUMBERING.search(name) and not _is_count(column, name)):
         return Reason("quasi", "its name says that it is a group, a code or a number, which others may know", True)
     return _role_by_values(column, name)
 
 
+def _is_sensitive_by(name: str) -> bool:
+    return names.SENSITIVE.search(name) is not None and not names.COUNT.search(name)
+
+
+def _is_surely_code(column: Profile) -> bool:
+    return column.code is not None and column.code.surely
+
+
+def is_code(column: Profile) -> bool:
+    """Tell whether whole numbers are, or may be, codes of places or groups, so that none is published exactly."""
+    name, numbers = names.words(column.name), column.numbers
+    if numbers is None or not numbers.whole or column.distinct < FEWEST or names.POSTCODE.search(name):
+        return False
+    named = names.CODE.search(name) and not names.MEASURED.search(name) and not names.COUNT.search(name)
+    return bool(named) or _is_surely_code(column)
+
+
+def _is_code_without_ranges(column: Profile) -> bool:
+    """Tell whether codes of places or groups are texts, or numbers below 0, of which no range can be made."""
+    if column.numbers is not None:
+        return is_code(column) and column.numbers.as_ranges is None
+    named = names.CODE.search(names.words(column.name)) is not None
+    return named and column.shape == "code" and column.distinct >= FEWEST
+
+
 def _role_by_values(column: Profile, name: str) -> Reason:
     numbers = column.numbers
+    if is_code(column):
+        return Reason("quasi", "its name is that of the number of a place or a group", True)
+    if (reason := _role_by_description(column)) is not None:
+        return reason
     if numbers is not None and numbers.days:
         return Reason("quasi", "its numbers read as dates such as 20240331", False)
     if column.kind == "number" and column.distinct > MEASUREMENT:
         return Reason("sensitive", "a measurement by the look of its values", False)
     return Reason("quasi", "its meaning is unknown, and others may know its values", False)
+
+
+def _role_by_description(column: Profile) -> Reason | None:
+    """Return the role that a description tells, where the name does not."""
+    words = names.words(column.described)
+    if _is_sensitive_by(words):
+        return Reason("sensitive", "its description says something that nobody may learn about a person", True)
+    if names.QUASI.search(words):
+        return Reason("quasi", "its description is something that others may know about a person", True)
+    return None
 
 
 def _identified_by_name(column: Profile, name: str) -> str | None:

@@ -21,7 +21,9 @@ CHOOSING_T = """\
 # Replace every line "# t = 0.?" by "t = 0.1", say. Then let tclose draw what each t costs, and choose:
 #   tclose compare TABLE --policy POLICY --out costs.html"""
 NO_QUASI = "# Nothing can be published, because no column is left that forms classes: make a column [quasi.COLUMN]."
-NO_SENSITIVE = "# No column looks sensitive: if one is, make its [quasi.COLUMN] a [sensitive.COLUMN] and give it a t."
+NO_SENSITIVE = """\
+# Decide: which column must nobody learn about a person? No column looks sensitive, so nothing limits what a class
+# tells. Make the [quasi.COLUMN] of a disease, a result or an amount a [sensitive.COLUMN], and give it a t."""
 ASK_FOR_T = "# t = 0.?  choose: how far may a class's distribution be from the table's? 0 not at all, 1 anything"
 
 
@@ -99,4 +101,5 @@ def _comment(each: Guess, name: str) -> str:
 def _missing_cells(columns: Sequence[Profile]) -> list[str]:
     """Return the cells that mean "missing" in some column; an empty cell always does."""
     shown = {marker for column in columns for marker in column.markers}
-    return [marker for marker in MISSING if not marker or marker in shown]
+    odd = dict.fromkeys(word for column in columns for word in (*column.words, *column.beyond))
+    return [*(marker for marker in MISSING if not marker or marker in shown), *odd]

@@ -56,6 +56,7 @@ OTHERS = (
     COMMA, THOUSAND_COMMAS, Notation(".", " "), Notation(".", "'"), THOUSAND_POINTS, Notation(",", " "),
     Notation(",", "'"),
 )  # fmt: skip
+ANY_NUMBER = "|".join(notation.pattern for notation in OTHERS)  # in whatever notation
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy.source import FORMAT_WORDS, SourceSettings
+from tclose.table.odd_cells import below_limits, without_numbers
 from tclose.table.sources import dates, notation
 from tclose.table.sources.archives import unpacked
 from tclose.table.sources.base import Source, TableRead
@@ -119,8 +120,14 @@ def spelled(
     *,
     detect: bool = False,
 ) -> TableRead:
-    """Turn numbers and dates in other notations into those of tclose."""
+    """Turn numbers and dates in other notations into those of tclose.
+
+    While a policy is drafted (`detect`), a column of numbers may have a few odd cells such as k.A. or <0,2.
+    """
     missing = missing_cells(missing)
+    missing |= below_limits(read.frame, missing)
+    if detect:
+        missing |= without_numbers(read.frame, missing, notation.ANY_NUMBER)
     when = dates.find(read.frame, missing, said if said is None or said.dates or not detect else None)
     frame = when.read(read.frame)
     unsaid = detect and said is not None and said.decimal is None and said.thousands is None
