@@ -141,6 +141,32 @@ def test_similarity_by_costs() -> None:
     assert opened(finding) == [1]
 
 
+def test_costs_that_are_near_in_the_whole_table_are_no_news() -> None:
+    """The matrix knows a third value, far from both of the table's."""
+    costs = np.array([[0, 1, 8], [1, 0, 8], [8, 8, 0.0]])
+    finding = RUN["similarity"](scene([0, 0, 1, 1], secret([0, 1, 1, 0], domain=3, costs=costs)))
+    assert (finding.figure, finding.rows) == (0, 0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1), st.lists(st.integers(0, 9), min_size=6))
+def test_similarity_by_costs_is_what_a_reader_sees(pairs: list[tuple[int, int]], steps: list[int]) -> None:
+    """Against a naive look at all pairs; any costs from 10 to 19 are a metric, and so are those of a line."""
+    costs = np.zeros((4, 4))
+    costs[np.triu_indices(4, 1)] = [1 + step if max(steps) < 2 else 10 + step for step in steps[:6]]
+    costs += costs.T
+    costs = np.minimum(costs, np.array([[0, 1, 19, 19], [1, 0, 19, 19], [19, 19, 0, 2], [19, 19, 2, 0.0]]))
+    labels = [sorted({label for label, _ in pairs}).index(label) for label, _ in pairs]
+    codes = [code for _, code in pairs]
+    quarter = costs.max() / 4
+
+    def near(values: set[int]) -> bool:
+        return all(costs[a, b] <= quarter for a in values for b in values)
+
+    told = [near({c for label, c in zip(labels, codes, strict=True) if label == one}) for one in range(max(labels) + 1)]
+    expected = [number + 1 for number, alike in enumerate(told) if alike and not near(set(codes))]
+    assert opened(RUN["similarity"](scene(labels, secret(codes, domain=4, costs=costs)))) == expected
+
+
 def test_similarity_needs_a_notion_of_alike() -> None:
     finding = RUN["similarity"](scene([0, 0], secret([0, 1])))
     assert finding.figure is None

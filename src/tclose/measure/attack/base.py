@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Counts
+from tclose.distance import Counts, Distance, Equal
 from tclose.measure.linkage import Links
 from tclose.measure.linked_persons import RowsOfPersons
 from tclose.measure.presence import PresenceCounts
@@ -45,6 +45,7 @@ class Secret:
     costs: NDArray[np.float64] | None = None  # between values, where a matrix gives them
     linked: bool = True  # whether rows show the values; else the values of a class stand in its rows in any order
     groups: RowGroups | None = None  # that show the values; None where these are the rows of the scene
+    distance: Distance = field(default_factory=Equal)  # between codes, as the policy has it
 
     @property
     def reference(self) -> Ints:

@@ -61,7 +61,7 @@ def _alike(counts: Counts, secret: Secret) -> tuple[Bools, Sequence[str]]:
     if secret.levels:
         return _under_one_node(counts, secret)
     if secret.costs is not None:
-        return _near(counts, secret.costs), ["all near each other"] * len(counts)
+        return _near(counts, secret.costs, np.unique(secret.codes)), ["all near each other"] * len(counts)
     assert secret.positions is not None
     return _on_a_line(counts, secret.positions, np.unique(secret.codes))
 
@@ -96,9 +96,10 @@ def _on_a_line(counts: Counts, positions: NDArray[np.float64], shown: Ints) -> t
     return np.where(with_missing, (counts.distinct == 1) & (len(shown) > 1), near), lessons.tolist()
 
 
-def _near(counts: Counts, costs: NDArray[np.float64]) -> Bools:
+def _near(counts: Counts, costs: NDArray[np.float64], shown: Ints) -> Bools:
+    """Look for values that are far apart; where all values of the table are near each other, that is no news."""
     far = (QUARTER * costs > costs.max()).astype(np.float32)
-    if not far.any():
+    if not far[np.ix_(shown, shown)].any():
         return np.zeros(len(counts), dtype=bool)
     shows = np.zeros((len(counts), counts.domain_size), dtype=np.float32)
     shows[counts.per_entry(np.arange(len(counts))), counts.codes] = 1
