@@ -184,8 +184,13 @@ def test_linkage() -> None:
     }
     assert figures["prosecutor"].rows == 3  # classes smaller than three
     assert figures["journalist"].rows == 1
-    nobody = RUN["journalist"](scene([0, 0], people=np.array([0])))
-    assert (nobody.figure, nobody.rows, nobody.sentence) == (0, 0, "No person of the register fits any class.")
+
+
+def test_where_nobody_could_be_linked_nothing_is_known() -> None:
+    for name in ("journalist", "marketer", "uniqueness"):
+        nobody = RUN[name](scene([0, 0], people=np.array([0])))
+        assert (nobody.figure, nobody.rows, nobody.claim.answer) == (None, 0, "undecided")
+        assert nobody.sentence.startswith("No person of the register fits any class, so nothing could be linked.")
 
 
 def test_a_register_of_one_person_who_fits_a_class_of_several_rows() -> None:
@@ -275,6 +280,24 @@ def test_two_releases_intersected() -> None:
     assert finding.figure == pytest.approx((1 + 2 + 2 + 1) / 4)
 
 
+def test_two_releases_that_nobody_fits_both_are_not_intersected() -> None:
+    """No value is possible in both releases, so "as many possible values as the better one alone" would be invented."""
+    first = scene([0, 0], secret([0, 1], domain=4), own=own(range(2), [0, 0]))
+    second = scene([0, 0], secret([2, 3], domain=4), own=own(range(2), [0, 0]))
+    finding = RUN["intersection"](replace(first, second=second))
+    assert (finding.figure, finding.claim.answer) == (None, "undecided")
+
+
+def test_what_was_not_looked_at_is_no_finding() -> None:
+    """One attribute has an order, the other has not; no class is alike in the first."""
+    both = scene([0, 0, 1, 1], secret([0, 8, 0, 8], "pay", domain=9, line=True), secret([0, 1, 0, 1], "ill"))
+    finding = RUN["similarity"](both)
+    assert (finding.rows, finding.claim.answer) == (0, "undecided")
+    assert finding.sentence.endswith("Not looked at, without an order: 'ill'.")
+    alone = RUN["similarity"](scene([0, 0, 1, 1], secret([0, 8, 0, 8], domain=9, line=True)))
+    assert alone.claim.answer == "yes"
+
+
 SCENES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40)
 
 
@@ -294,6 +317,7 @@ def test_shares_and_figures_stay_in_bounds(rows: list[tuple[int, int, int]]) -> 
         assert finding.sentence.endswith(".")
         assert finding.figure is None or finding.figure >= 0
         assert all(1 <= number <= len(given_scene.sizes) for number in opened(finding))
+        assert finding.rows or finding.figure is not None or finding.claim.answer == "undecided"
 
 
 @settings(deadline=None)
