@@ -56,9 +56,9 @@ def test_a_tampered_list_is_not_trusted(tclose: Run, folder: Path) -> None:
     tclose(*MONDRIAN)
     counts = folder / "r-both.csv"
     counts.write_text(counts.read_text().replace("age,20,6", "age,20,7"))
-    told = tclose(*VERIFY)
+    told = tclose(*VERIFY, "--json")
     assert told.status == 1
-    words = " ".join(told.out.split())
+    words = " ".join(json.loads(told.out)["problems"])
     assert "r-both.csv: the release is not the file that was certified" in words
     assert "the counts of 'age' do not add up to the rows of 1 class" in words
 

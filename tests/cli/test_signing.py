@@ -21,6 +21,7 @@ pytest.importorskip("cryptography", reason="signing is not installed: pip instal
 
 from tclose import steps, verify
 from tclose.cli import run
+from tclose.errors import InputError
 from tclose.release.certificate import digest_of
 from tclose.release.envelope import Envelope
 from tclose.release.keys import load_signing_key
@@ -125,6 +126,9 @@ def test_in_python() -> None:
     assert found.signatures.distinct == 2
     assert not verify("r.csv", "c.json", signers=keys).holds
     assert verify("r.csv", "c.json", signers=keys, required=2).holds
+    for nothing in (0, -1, True, 1.5, "1"):
+        with pytest.raises(InputError, match="a whole number of at least 1: leave it out to require all"):
+            verify("r.csv", "c.json", signers=keys, required=nothing)  # type: ignore[arg-type]
 
 
 def test_the_envelope_is_dsse_with_an_in_toto_statement() -> None:
@@ -145,6 +149,7 @@ def test_as_many_keys_as_are_asked_for(tclose: Run) -> None:
         tclose(*VERIFY, "c.json", *three), "3 keys must have signed, and 2 of those given have", "stranger.pub) has"
     )
     tclose(*VERIFY, "c.json", *BOTH, "--signers", "3").refuses("and only 2 different keys given")
+    assert tclose(*VERIFY, "c.json", *BOTH, "--signers", "0").status == 2
     tclose(*VERIFY, "c.json", "--signers", "1").refuses("no key is given: add --signer PUB")
     same = ("--signer", "steward.pub", "--signer", "steward.pub")
     tclose(*VERIFY, "c.json", *same, "--signers", "2").refuses("only 1 different key given")

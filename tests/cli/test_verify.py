@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -104,30 +105,54 @@ def swap(cell: int, one: str, other: str) -> list[str]:
     return [",".join(first), ",".join(second)]
 
 
+def seen(tclose: Run, command: tuple[str, ...], *fragments: str) -> None:
+    """Assert that a changed file is one sentence for people, and that JSON says what follows from the change."""
+    outcome = tclose(*command)
+    refused(outcome, HASH)
+    assert outcome.out.count("\n  - ") == 1
+    problems = json.loads(tclose(*command, "--json").out)["problems"]
+    assert HASH in problems
+    for fragment in fragments:
+        assert any(fragment in problem for problem in problems), problems
+
+
+def test_one_changed_cell_is_one_sentence(tclose: Run) -> None:
+    header, first, *rows = lines()
+    put([header, first.rsplit(",", 2)[0] + ",9,n20", *rows])
+    said = tclose(*VERIFY).out[tclose(*VERIFY).out.index("Do not trust") :].splitlines()
+    following = len(json.loads(tclose(*VERIFY, "--json").out)["problems"]) - 1
+    assert following > 1
+    assert said == [
+        "Do not trust this release:",
+        f"  - {HASH}",
+        f"{following} findings follow from the change; --json lists all.",
+    ]
+
+
 def test_every_kind_of_change_is_seen(tclose: Run) -> None:
+    changed = partial(seen, tclose, VERIFY)
     header, *rows = true = lines()
     put([header, rows[0].rsplit(",", 2)[0] + ",9,n20", *rows[1:]])
-    refused(tclose(*VERIFY), HASH, "'pay' is ", "which is not what the certificate says (class ")
+    changed("'pay' is ", "which is not what the certificate says (class ")
     put([header, rows[1], rows[0], *rows[2:]])
-    refused(tclose(*VERIFY), HASH)
+    changed()
     put([header, *rows[1:]])
-    refused(tclose(*VERIFY), HASH, "the release has 15 rows, the certificate says 16")
+    changed("the release has 15 rows, the certificate says 16")
     put([header, *rows, rows[0]])
-    refused(tclose(*VERIFY), HASH, "the release has 17 rows, the certificate says 16")
+    changed("the release has 17 rows, the certificate says 16")
     low = next(row for row in rows if row.rsplit(",", 2)[1] == "1")
     high = next(row for row in rows if row.rsplit(",", 2)[1] == "4" and row.split('"')[1] != low.split('"')[1])
     rest = [row for row in rows if row not in (low, high)]
     put([header, *swap(1, low, high), *rest])
-    refused(tclose(*VERIFY), HASH, "'pay' is ")
+    changed("'pay' is ")
     put([header.replace("pay", "salary"), *rows])
-    refused(
-        tclose(*VERIFY), HASH, "the release cannot be judged as the certificate says", "the table has no column 'pay'"
-    )
+    changed("the release cannot be judged as the certificate says", "the table has no column 'pay'")
     put(true)
     assert tclose(*VERIFY).status == 0
 
 
 def test_classes_that_fail_now_are_named(tclose: Run) -> None:
+    changed = partial(seen, tclose, VERIFY)
     header, *rows = lines()
     classes = certificate()["classes"]
     ages = sorted(rows, key=lambda row: (row.split('"')[2][1], row.split('"')[1]))
@@ -135,7 +160,7 @@ def test_classes_that_fail_now_are_named(tclose: Run) -> None:
     moved = [f"{row.rsplit(',', 2)[0]},{pay},{row.rsplit(',', 2)[2]}" for row, pay in zip(ages, pays, strict=True)]
     put([header, *moved])
     numbers = ", ".join(str(number + 1) for number in range(classes))
-    refused(tclose(*VERIFY), HASH, "t of 'pay' fails in ", numbers)
+    changed("t of 'pay' fails in ", numbers)
 
 
 def test_a_certificate_that_was_edited(tclose: Run) -> None:
@@ -165,8 +190,8 @@ def test_the_certificate_of_another_release(tclose: Run, folder: Path) -> None:
     (folder / "t.csv").write_text("".join(TABLE.splitlines(keepends=True)[:9]))
     arguments = ("anonymize", "t.csv", "--policy", "p.toml", "--out", "o.csv", "--certificate", "o.json")
     assert tclose(*arguments).status == 0
-    refused(tclose("verify", "r.csv", "--certificate", "o.json"), HASH, "has 16 rows, the certificate says 8")
-    refused(tclose("verify", "o.csv", "--certificate", "c.json"), HASH, "has 8 rows, the certificate says 16")
+    seen(tclose, ("verify", "r.csv", "--certificate", "o.json"), "has 16 rows, the certificate says 8")
+    seen(tclose, ("verify", "o.csv", "--certificate", "c.json"), "has 8 rows, the certificate says 16")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "nonsense", '{"digest": "0"}', "[" * 100_000])

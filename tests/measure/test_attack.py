@@ -141,6 +141,32 @@ def test_similarity_by_costs() -> None:
     assert opened(finding) == [1]
 
 
+def test_costs_that_are_near_in_the_whole_table_are_no_news() -> None:
+    """The matrix knows a third value, far from both of the table's."""
+    costs = np.array([[0, 1, 8], [1, 0, 8], [8, 8, 0.0]])
+    finding = RUN["similarity"](scene([0, 0, 1, 1], secret([0, 1, 1, 0], domain=3, costs=costs)))
+    assert (finding.figure, finding.rows) == (0, 0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1), st.lists(st.integers(0, 9), min_size=6))
+def test_similarity_by_costs_is_what_a_reader_sees(pairs: list[tuple[int, int]], steps: list[int]) -> None:
+    """Against a naive look at all pairs; any costs from 10 to 19 are a metric, and so are those of a line."""
+    costs = np.zeros((4, 4))
+    costs[np.triu_indices(4, 1)] = [1 + step if max(steps) < 2 else 10 + step for step in steps[:6]]
+    costs += costs.T
+    costs = np.minimum(costs, np.array([[0, 1, 19, 19], [1, 0, 19, 19], [19, 19, 0, 2], [19, 19, 2, 0.0]]))
+    labels = [sorted({label for label, _ in pairs}).index(label) for label, _ in pairs]
+    codes = [code for _, code in pairs]
+    quarter = costs.max() / 4
+
+    def near(values: set[int]) -> bool:
+        return all(costs[a, b] <= quarter for a in values for b in values)
+
+    told = [near({c for label, c in zip(labels, codes, strict=True) if label == one}) for one in range(max(labels) + 1)]
+    expected = [number + 1 for number, alike in enumerate(told) if alike and not near(set(codes))]
+    assert opened(RUN["similarity"](scene(labels, secret(codes, domain=4, costs=costs)))) == expected
+
+
 def test_similarity_needs_a_notion_of_alike() -> None:
     finding = RUN["similarity"](scene([0, 0], secret([0, 1])))
     assert finding.figure is None
@@ -158,8 +184,13 @@ def test_linkage() -> None:
     }
     assert figures["prosecutor"].rows == 3  # classes smaller than three
     assert figures["journalist"].rows == 1
-    nobody = RUN["journalist"](scene([0, 0], people=np.array([0])))
-    assert (nobody.figure, nobody.rows, nobody.sentence) == (0, 0, "No person of the register fits any class.")
+
+
+def test_where_nobody_could_be_linked_nothing_is_known() -> None:
+    for name in ("journalist", "marketer", "uniqueness"):
+        nobody = RUN[name](scene([0, 0], people=np.array([0])))
+        assert (nobody.figure, nobody.rows, nobody.claim.answer) == (None, 0, "undecided")
+        assert nobody.sentence.startswith("No person of the register fits any class, so nothing could be linked.")
 
 
 def test_a_register_of_one_person_who_fits_a_class_of_several_rows() -> None:
@@ -249,6 +280,24 @@ def test_two_releases_intersected() -> None:
     assert finding.figure == pytest.approx((1 + 2 + 2 + 1) / 4)
 
 
+def test_two_releases_that_nobody_fits_both_are_not_intersected() -> None:
+    """No value is possible in both releases, so "as many possible values as the better one alone" would be invented."""
+    first = scene([0, 0], secret([0, 1], domain=4), own=own(range(2), [0, 0]))
+    second = scene([0, 0], secret([2, 3], domain=4), own=own(range(2), [0, 0]))
+    finding = RUN["intersection"](replace(first, second=second))
+    assert (finding.figure, finding.claim.answer) == (None, "undecided")
+
+
+def test_what_was_not_looked_at_is_no_finding() -> None:
+    """One attribute has an order, the other has not; no class is alike in the first."""
+    both = scene([0, 0, 1, 1], secret([0, 8, 0, 8], "pay", domain=9, line=True), secret([0, 1, 0, 1], "ill"))
+    finding = RUN["similarity"](both)
+    assert (finding.rows, finding.claim.answer) == (0, "undecided")
+    assert finding.sentence.endswith("Not looked at, without an order: 'ill'.")
+    alone = RUN["similarity"](scene([0, 0, 1, 1], secret([0, 8, 0, 8], domain=9, line=True)))
+    assert alone.claim.answer == "yes"
+
+
 SCENES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40)
 
 
@@ -268,6 +317,7 @@ def test_shares_and_figures_stay_in_bounds(rows: list[tuple[int, int, int]]) -> 
         assert finding.sentence.endswith(".")
         assert finding.figure is None or finding.figure >= 0
         assert all(1 <= number <= len(given_scene.sizes) for number in opened(finding))
+        assert finding.rows or finding.figure is not None or finding.claim.answer == "undecided"
 
 
 @settings(deadline=None)

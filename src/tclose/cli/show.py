@@ -338,8 +338,11 @@ def show_verification(verification: Verification) -> None:
             console.print(Text(f"Note: {steps.NO_IDENTITY}."))
         return
     console.print(Text("Do not trust this release:", "bold red"))
-    for problem in verification.problems:
+    for problem in verification.leading:
         console.print(Text(f"  - {problem}"))
+    if more := len(verification.problems) - len(verification.leading):
+        follow = "1 finding follows" if more == 1 else f"{more:,} findings follow"
+        console.print(f"{follow} from the change; --json lists all.")
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

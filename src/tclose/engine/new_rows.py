@@ -23,8 +23,9 @@ from tclose.table.coded import check_columns
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.matching import known_places
 from tclose.table.quasi import NumberColumn, QuasiColumn, QuasiDomain, SetColumn
+from tclose.table.spellings import with_one_number
 from tclose.table.tally import marked_missing
-from tclose.table.values import Values, values_of, with_one_zero
+from tclose.table.values import Values, values_of
 from tclose.types import Beat, Bools, Ints, still
 from tclose.words import legible
 
@@ -71,7 +72,7 @@ class NewRows:
         check_columns(table, released.asked)
         columns, usable = {}, np.ones(table.height, dtype=bool)
         for name in released.frame.columns:
-            column = with_one_zero(table[name], released.policy.missing)
+            column = with_one_number(table[name], released.policy.missing)
             if name in released.policy.sensitive:
                 column, known = _sensitive(column, released, name)
                 usable &= known

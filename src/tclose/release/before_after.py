@@ -13,8 +13,9 @@ import polars as pl
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.release.reconstruction import PublishedCells, Reconstruction, reconstructed
+from tclose.table.spellings import with_one_number
 from tclose.table.tally import Tally
-from tclose.table.values import ValueDomain, with_one_zero
+from tclose.table.values import ValueDomain
 
 RANGE = r"^[\[(](-?[0-9.]+), (-?[0-9.]+)[\])]$"
 
@@ -45,7 +46,9 @@ def before_and_after(
     """
     columns = dict.fromkeys([*policy.visible, *policy.sensitive])
     shared = [name for name in columns if name in table.columns and name in release.columns]
-    return [_change(with_one_zero(table[name], policy.missing), release[name], policy, apart or {}) for name in shared]
+    return [
+        _change(with_one_number(table[name], policy.missing), release[name], policy, apart or {}) for name in shared
+    ]
 
 
 def _change(table: pl.Series, published: pl.Series, policy: Policy, apart: Mapping[str, pl.Series]) -> ColumnChange:

@@ -17,7 +17,8 @@ from tclose.release.class_losses import losses_of, together
 from tclose.table.classes import Classes, classes_of
 from tclose.table.looks import shown_cells
 from tclose.table.quasi import LabelColumn, QuasiColumn, read_quasi
-from tclose.table.values import Values, values_of, with_one_zero
+from tclose.table.spellings import with_one_number
+from tclose.table.values import Values, values_of
 from tclose.types import Bools, Floats
 
 MOST = 500  # classes that each order lists
@@ -112,7 +113,7 @@ def _classes(release: pl.DataFrame, policy: Policy) -> tuple[Classes, pl.DataFra
 
 
 def _quasi(table: pl.DataFrame, policy: Policy) -> dict[str, QuasiColumn]:
-    cells = {name: with_one_zero(table[name], policy.missing) for name in policy.quasi}
+    cells = {name: with_one_number(table[name], policy.missing) for name in policy.quasi}
     return {name: read_quasi(cells[name], spec, policy.missing) for name, spec in policy.quasi.items()}
 
 
@@ -141,7 +142,9 @@ def _rows_that_fit(table: pl.DataFrame, quasi: Mapping[str, QuasiColumn], shown:
     """Count the rows whose every visible value lies in what one class publishes."""
     fits = np.ones(table.height, dtype=bool)
     for name in policy.visible:
-        column = quasi[name] if name in quasi else values_of(with_one_zero(table[name], policy.missing), policy.missing)
+        column = (
+            quasi[name] if name in quasi else values_of(with_one_number(table[name], policy.missing), policy.missing)
+        )
         reader = Reader(ValueCell, KnownValues.of(column.domain)) if isinstance(column, Values) else reader_of(column)
         ways = meanings(reader, _texts(shown[name]), name=name, missing=policy.missing)[0]
         fits &= _covers(ways, _different(column))[column.codes]

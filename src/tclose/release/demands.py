@@ -30,9 +30,14 @@ class Demands:
 
     def __post_init__(self) -> None:
         """Refuse what can never be met, or would say nothing."""
-        keys = len(set(self.signers))
-        if self.required is not None and not 1 <= self.required <= keys:
-            needed = f"{counted(self.required, 'key')} must have signed"
+        keys, required = len(set(self.signers)), self.required
+        whole = isinstance(required, int) and not isinstance(required, bool)
+        if required is not None and not (whole and required >= 1):
+            raise InputError(
+                "how many of the signers are required is a whole number of at least 1: leave it out to require all"
+            )
+        if required is not None and required > keys:
+            needed = f"{counted(required, 'key')} must have signed"
             given = f"only {counted(keys, 'different key')} given" if keys else "no key is given"
             raise InputError(f"{needed}, and {given}: add --signer PUB")
         if self.original is not None and self.record is None:

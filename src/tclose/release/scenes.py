@@ -118,13 +118,15 @@ def _secrets(table: CodedTable, cells: Mapping[str, Ints]) -> tuple[Secret, ...]
 def secret_of(column: SensitiveColumn, cells: Ints, codes: Ints, *, linked: bool) -> Secret:
     """Return a sensitive attribute with the cells of some rows and their codes in the domain that is judged."""
     tree, domain = column.hierarchy, len(column.labels)
-    geometry = distance_of(column).geometry(domain)
+    distance = distance_of(column)
+    geometry = distance.geometry(domain)
     line = geometry.line if isinstance(geometry, LineWithLeaf) else geometry
     return Secret(
         name=column.name,
         cells=cells,
         codes=codes,
         domain=domain,
+        distance=distance,
         levels=() if tree is None else tree.levels,
         nodes=() if tree is None else tree.labels,
         positions=line.rounded.positions.astype(np.float64) if isinstance(line, Line) else None,

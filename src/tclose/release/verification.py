@@ -48,6 +48,12 @@ class Verification:
     signatures: SignatureFindings | None = None  # where keys were given, or the certificate came with signatures
     opened: tuple[str, ...] = ()  # commitments that were compared with the steward's record
     presence: Claim | None = None  # how likely anyone of the population is in the table, where the certificate says so
+    following: tuple[str, ...] = ()  # problems that need no other reason than that a file was changed
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """The problems that do not follow from another one."""
+        return tuple(problem for problem in self.problems if problem not in self.following)
 
     @property
     def holds(self) -> bool:

@@ -17,7 +17,7 @@ from tclose.release.layouts import LAYOUTS, layout_of
 from tclose.release.layouts.base import GUARANTEE
 from tclose.release.layouts.one_table import ENTRY
 from tclose.release.pseudonymity import claim_problems as pseudonym_problems
-from tclose.release.published_files import FilesOf
+from tclose.release.published_files import CHANGED, FilesOf
 from tclose.release.verification import Verification, Verified
 from tclose.table import CodedTable
 from tclose.types import Claim, Progress, silent, stretch
@@ -90,9 +90,12 @@ def verify_with(
     files = find(promised) if find else files_of(release, promised, Path(certificate), in_memory=judge is None)
     judged = (judge or layout.verify)(promised, files, stretch(progress, 0.1, 1.0)) if files.whole else None
     verified = judged or Verified([], None)
-    problems += [*files.problems(), *verified.problems]
+    of_files, judging = files.problems(), [*verified.problems]
     presence, wrong = _presence(promised, population, verified.table)
-    problems += wrong
+    judging += wrong
+    problems += [*of_files, *judging]
+    leading = [problem for problem in of_files if problem in files.absent or problem.endswith(CHANGED)]
+    following = tuple(p for p in (*of_files, *judging) if p not in leading) if any(files.changed.values()) else ()
     one_table, origin = promised.layout in ONE_TABLE, promised.origin
     known: dict[str, Any] = {"population": population is not None, "any_name": one_table and not files.folder}
     unverifiable = not_verifiable(promised, loaded.unknown_keys, opened=examined.opened, **known)
@@ -100,7 +103,9 @@ def verify_with(
     tables = 1 if one_table else len(names)
     protected = not layout.exact_quasi
     found = Verification(tuple(problems), verified.result, names, protected, unverifiable, origin, tables)
-    return replace(found, signatures=examined.signatures, opened=examined.opened, presence=presence)
+    return replace(
+        found, signatures=examined.signatures, opened=examined.opened, presence=presence, following=following
+    )
 
 
 def _presence(promised: Certificate, population: Any, published: CodedTable | None) -> tuple[Claim | None, list[str]]:

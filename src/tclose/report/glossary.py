@@ -23,7 +23,8 @@ TERMS = {
     "and of the distribution of the table as the heaps that are wanted: the distance is the least work, mass times "
     "distance, that turns one into the other.",
     "Detail lost (GCP)": "How much less exactly the quasi-identifiers are published, on average, from 0 (unchanged) to "
-    "1 (nothing is left). Lower is better. A share kept of 70 % is a loss of 0.3.",
+    "1 (nothing is left). It is measured against the ranges of the published rows; a withheld row counts as 1. Lower "
+    "is better. A share kept of 70 % is a loss of 0.3.",
     "Withheld row": "A row that is not in the release at all.",
     "Certificate": "A file that says what was proved. Anyone can check it against the release, without the "
     "original table, with: tclose verify.",

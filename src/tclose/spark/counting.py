@@ -20,9 +20,9 @@ from tclose.privacy.counted import needs_all_classes
 from tclose.spark.executors import Batches, on_executor
 from tclose.spark.jobs import rows_of
 from tclose.spark.parcels import ANSWERS_IN_SPARK, FACTS, PartFacts, WhatIsCounted, on_bucket
-from tclose.table.buckets import Answer, BucketedRows, Groups, Zeros
+from tclose.table.buckets import Answer, BucketedRows, Groups, Notes
 from tclose.table.coded import warn_of_repeats
-from tclose.table.grouped import with_zeros
+from tclose.table.grouped import with_notes
 from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.table.tally import comparable
 from tclose.types import Beat, Ints
@@ -37,7 +37,7 @@ class ClusterRows(BucketedRows):
         self.grouping, self._several = what.groupings[place], what.buckets > 1
         found = [part.counted[place] for part in facts]
         self.rows, self.withheld = sum(rows for rows, _, _ in found), sum(withheld for _, withheld, _ in found)
-        self.zeros = reduce(with_zeros, (zeros for _, _, zeros in found), Zeros())
+        self.notes = reduce(with_notes, (notes for _, _, notes in found), Notes())
         self._parcels, self._beat = parcels.filter(F.col("counting") == place).select("extra", "payload"), beat
 
     def __getstate__(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class ClusterRows(BucketedRows):
 
     def each(self, work: Callable[[Groups], Answer]) -> Iterator[Answer]:
         """Do some work on every bucket, on the executors, and yield the answers."""
-        job = partial(on_bucket, grouping=self.grouping, zeros=self.zeros, work=work)
+        job = partial(on_bucket, grouping=self.grouping, spellings=self.spellings, work=work)
         for row in rows_of(_answers(self._parcels, job), self._beat):
             yield pickle.loads(row.answer)
 

@@ -67,7 +67,7 @@ def _adopt(learning: Learning, cluster: CountedOnCluster, part_rows: int) -> Non
         counted.each(itself),
         rows=counted.rows,
         withheld=counted.withheld,
-        zeros=counted.zeros,
+        notes=counted.notes,
     )
     seen = {name: set().union(*(part.seen[name] for part in about)) for name in about[0].seen}
     drawn = cluster.answers(SAMPLE, partial(sample_below, bound=sample_bound(part_rows, halvings)))

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tclose.errors import InputError
 from tclose.spark.executors import Batches
-from tclose.table.buckets import Extra, Grouping, Groups, Zeros
+from tclose.table.buckets import Extra, Grouping, Groups, Notes, RespellingOf
 from tclose.table.grouped import BUDGET, GroupedRows, added_up, bucket_numbers, cell_groups
 from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.table.spill import NoSpace
@@ -65,7 +65,7 @@ class PartFacts:
     start: int  # the number of its first row
     read: int  # rows
     counted: Sequence[
-        tuple[int, int, Zeros]
+        tuple[int, int, Notes]
     ]  # for each grouping: rows, rows withheld, and what its columns of text are
     refused: Sequence[tuple[str, pl.DataFrame]]  # columns with cells that cannot be compared
     file: ReadFile | None  # that the part is, where it is one
@@ -104,7 +104,7 @@ class PartCounting:
         self, file: ReadFile | None = None, about: Mapping[int, object] = MappingProxyType({})
     ) -> Iterator[pa.RecordBatch]:
         """Yield everything that was counted, and what else is known `about` these rows, by countings of their own."""
-        counted = [(groups.rows, groups.withheld, groups.zeros) for groups in self._counted]
+        counted = [(groups.rows, groups.withheld, groups.notes) for groups in self._counted]
         facts = PartFacts(self._start or 0, self._read, counted, self._refused, file)
         yield _parcel(0, FACTS, 0, pickle.dumps(facts))
         for counting, known in about.items():
@@ -128,7 +128,7 @@ def counted_rows(batches: Batches, what: WhatIsCounted, row: str) -> Batches:
 
 
 def on_bucket(
-    batches: Batches, grouping: Grouping, zeros: Zeros, work: Callable[[Groups], Any]
+    batches: Batches, grouping: Grouping, spellings: RespellingOf, work: Callable[[Groups], Any]
 ) -> Iterator[pa.RecordBatch]:
     """Put the parcels of a bucket together, and answer with the result of some work on it; an empty one has none."""
     frames: dict[Extra, list[pl.DataFrame]] = defaultdict(list)
@@ -136,7 +136,7 @@ def on_bucket(
         for number, payload in zip(batch.column("extra").to_pylist(), batch.column("payload"), strict=True):
             frames[grouping.extras[number]].append(unpacked(payload.as_buffer()))
     if frames:
-        groups = {extra: added_up(found, grouping.keys_of(extra), zeros) for extra, found in frames.items()}
+        groups = {extra: added_up(found, grouping.keys_of(extra), spellings) for extra, found in frames.items()}
         yield answered(work(groups))
 
 

@@ -15,12 +15,14 @@ import numpy as np
 import polars as pl
 
 from tclose.table.sources.trial_process import ROWS
+from tclose.table.spellings import Respelling, spellings_of
 from tclose.table.tally import Tally, marked_missing
 from tclose.types import Bools
 
 Extra = tuple[str, ...]  # the columns that rows are counted by, beside those that form classes
 Groups = Mapping[Extra, pl.DataFrame]
-Zeros = dict[str, tuple[bool, bool]]  # by key of a column of text: has it a -0; is all of it numbers
+Notes = dict[str, tuple[bool, bool]]  # by key of a column of text: may numbers have two spellings; is all numbers
+RespellingOf = Mapping[str, Respelling]  # by key of a column of text whose numbers have several
 EVERY = "every"  # the key of all rows, where no columns form classes
 Answer = TypeVar("Answer")
 
@@ -66,12 +68,25 @@ class BucketedRows(ABC):
     grouping: Grouping
     rows: int
     withheld: int
-    zeros: Zeros
+    notes: Notes
+    _spellings: RespellingOf | None = None  # not known before all rows are counted
 
     @property
-    def folded(self) -> list[str]:
-        """The columns of text in which -0 is 0."""
-        return [name for name in self.grouping.columns if self.zeros.get(self.grouping.key(name)) == (True, True)]
+    def spellings(self) -> RespellingOf:
+        """The one spelling of each number, by key of a column of text that spells some in several ways."""
+        if self._spellings is None:
+            self._spellings = {}  # so that groups come as they were counted
+            names = [name for name in self.grouping.columns if self.notes.get(self.grouping.key(name)) == (True, True)]
+            cells = self.tallies(names) if names else {}
+            found = {self.grouping.key(name): spellings_of(tally.cells) for name, tally in cells.items()}
+            self._spellings = {key: spellings for key, spellings in found.items() if not spellings.is_empty()}
+        return self._spellings
+
+    @property
+    def folded(self) -> dict[str, Respelling]:
+        """The same by the names of the columns."""
+        names = {self.grouping.key(name): name for name in self.grouping.columns}
+        return {names[key]: spellings for key, spellings in self.spellings.items()}
 
     @property
     def left_out(self) -> pl.DataFrame | None:

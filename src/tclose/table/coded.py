@@ -22,8 +22,9 @@ from tclose.table.joint import JointColumn, joint_columns
 from tclose.table.matching import places_in
 from tclose.table.quasi import QuasiColumn
 from tclose.table.sensitive import MISSING, SensitiveColumn
+from tclose.table.spellings import with_one_number
 from tclose.table.tally import marked_missing
-from tclose.table.values import ValueDomain, Values, pairs_of_like_texts, values_of, with_one_zero
+from tclose.table.values import ValueDomain, Values, pairs_of_like_texts, values_of
 from tclose.types import Ints
 from tclose.words import counted
 
@@ -139,7 +140,7 @@ def encode(
 ) -> CodedTable:
     """Turn a frame into codes, as the policy says; sensitive cells that stand `apart` are not read from the frame."""
     check_columns(frame, policy, ignore_others=ignore_others)
-    frame = _with_one_zero(frame, policy)
+    frame = _with_one_number(frame, policy)
     warn_of_leaks(frame, policy)
     rows = None if apart else rows_with_values(frame, policy)
     if rows is None:
@@ -164,11 +165,11 @@ def warn_of_like_values(columns: Mapping[str, SensitiveColumn]) -> None:
             )
 
 
-def _with_one_zero(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
-    """Return the table with 0.0 in the place of -0.0: in no column are they two values."""
+def _with_one_number(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """Return the table with one spelling of every number: 0.0 and -0.0, 9 and 9.0 are in no column two values."""
     named = {name for name, _ in policy.columns()}
     columns = ((column.name, column) for column in frame.iter_columns())
-    return pl.DataFrame({name: with_one_zero(c, policy.missing) if name in named else c for name, c in columns})
+    return pl.DataFrame({name: with_one_number(c, policy.missing) if name in named else c for name, c in columns})
 
 
 def encode_quietly(

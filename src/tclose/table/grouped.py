@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.table.buckets import EVERY, Answer, BucketedRows, Extra, Grouping, Groups, Zeros, lacking
+from tclose.table.buckets import EVERY, Answer, BucketedRows, Extra, Grouping, Groups, Notes, RespellingOf, lacking
 from tclose.table.classes import check_cells
 from tclose.table.sources.trial_process import FIRST, ROWS
+from tclose.table.spellings import all_numbers, may_be_spelled_twice, respelled, with_alike_numbers, with_one_float_zero
 from tclose.table.spill import SpillFile
 from tclose.table.tally import comparable
-from tclose.table.values import all_numbers, has_minus_zero, with_one_float_zero, without_minus
 from tclose.types import Beat, Bools, Ints, still
 
 BUDGET = 128 << 20  # bytes of groups in memory; if adding up leaves more than half, they go to the temporary file
@@ -39,16 +39,16 @@ class GroupedRows(BucketedRows):
         self._waiting = 0  # groups of batches since then
         self._size = 0  # bytes of all groups in memory
         self._spilled = SpillFile()
-        self.zeros = {}
+        self.notes = {}
         self._left_out: list[pl.DataFrame] = []  # the visible cells of classes that are no longer counted
 
     @classmethod
     def of_buckets(
-        cls, grouping: Grouping, buckets: Iterable[Groups], *, rows: int, withheld: int, zeros: Zeros
+        cls, grouping: Grouping, buckets: Iterable[Groups], *, rows: int, withheld: int, notes: Notes
     ) -> GroupedRows:
         """Put buckets together that were counted elsewhere, of so many rows."""
         made = cls(grouping, budget=None)
-        made.rows, made.withheld, made.zeros = rows, withheld, zeros
+        made.rows, made.withheld, made.notes = rows, withheld, notes
         for groups in buckets:
             for extra, frame in groups.items():
                 made._pending[extra].append(frame)
@@ -69,7 +69,8 @@ class GroupedRows(BucketedRows):
         first = batch[FIRST].cast(pl.Int64) + (self.read if start is None else start)
         every = {} if self.grouping.visible else {EVERY: np.zeros(batch.height, dtype=np.int8)}
         groups = pl.DataFrame({**cells, **every, ROWS: batch[ROWS].cast(pl.Int64), FIRST: first})
-        self._note_zeros(groups, texts)
+        self._note_spellings(groups, texts)
+        self._spellings = None
         self._check(groups, self.grouping.suppressed)
         kept = self._with_one_unknown(groups.filter(pl.Series(self._kept(groups))))
         self._check(kept, self.grouping.compared)
@@ -116,13 +117,13 @@ class GroupedRows(BucketedRows):
         """Yield the groups of all rows; the rows of a class are never in two buckets."""
         self._add_up()
         if not self._spilled:
-            yield {extra: self._one_zero(frames, extra) for extra, frames in self._pending.items()}
+            yield {extra: self._one_spelling(frames, extra) for extra, frames in self._pending.items()}
             return
         for bucket in range(BUCKETS):
             self._beat()
             found = {extra: self._spilled.frames((extra, bucket)) for extra in self.grouping.extras}
             if found[()]:
-                yield {extra: self._one_zero(frames, extra) for extra, frames in found.items()}
+                yield {extra: self._one_spelling(frames, extra) for extra, frames in found.items()}
 
     def each(self, work: Callable[[Groups], Answer]) -> Iterator[Answer]:
         """Do some work on every bucket, one after the other."""
@@ -131,7 +132,7 @@ class GroupedRows(BucketedRows):
     def parcels(self) -> Iterator[tuple[Extra, pl.DataFrame]]:
         """Yield all groups as they were counted, to be put together with those of other parts of a table.
 
-        Whether -0 is 0 is known only then, so both are groups.
+        Whether 9.0 is 9 is known only then, so both are groups.
         """
         self._add_up()
         for extra, frames in self._pending.items():
@@ -178,16 +179,16 @@ class GroupedRows(BucketedRows):
         unknown = pl.Series(lacking(groups[key], self.grouping.missing))
         return groups.with_columns(pl.when(unknown).then(None).otherwise(pl.col(key)).alias(key))
 
-    def _note_zeros(self, groups: pl.DataFrame, texts: Sequence[str]) -> None:
-        """Find out whether -0 is 0, which holds where all cells of a column of text are numbers."""
+    def _note_spellings(self, groups: pl.DataFrame, texts: Sequence[str]) -> None:
+        """Find out whether 9.0 may be 9, which holds where all cells of a column of text are numbers."""
         for key in texts:
-            minus, numeric = self.zeros.get(key, (False, True))
+            needless, numeric = self.notes.get(key, (False, True))
             if numeric:
                 numeric = all_numbers(groups[key], self.grouping.missing)
-                self.zeros[key] = (minus or has_minus_zero(groups[key]), numeric)
+                self.notes[key] = (needless or may_be_spelled_twice(groups[key]), numeric)
 
-    def _one_zero(self, frames: Sequence[pl.DataFrame], extra: Extra) -> pl.DataFrame:
-        return added_up(frames, self.grouping.keys_of(extra), self.zeros, self._left_out)
+    def _one_spelling(self, frames: Sequence[pl.DataFrame], extra: Extra) -> pl.DataFrame:
+        return added_up(frames, self.grouping.keys_of(extra), self.spellings, self._left_out)
 
     def _add_up(self) -> None:
         """Add up what the batches have counted; write it to the temporary file where it is too much."""
@@ -235,22 +236,25 @@ def summed(groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def added_up(
-    frames: Sequence[pl.DataFrame], keys: Sequence[str], zeros: Zeros, left_out: Sequence[pl.DataFrame] = ()
+    frames: Sequence[pl.DataFrame],
+    keys: Sequence[str],
+    spellings: RespellingOf,
+    left_out: Sequence[pl.DataFrame] = (),
 ) -> pl.DataFrame:
-    """Put groups together, with one spelling of zero where all cells of a column of text are numbers.
+    """Put groups together, with one spelling of every number where all cells of a column of text are numbers.
 
     Classes that are `left_out`, given by their visible keys, are not counted.
     """
-    folded = [key for key in keys if zeros.get(key) == (True, True)]
+    folded = [key for key in keys if key in spellings]
     groups = pl.concat(frames) if len(frames) > 1 else frames[0]
     for key in folded:
-        groups = groups.with_columns(without_minus(groups[key]))
+        groups = groups.with_columns(respelled(groups[key], spellings[key]))
     for classes in left_out:
         groups = groups.join(classes, on=classes.columns, how="anti", nulls_equal=True)
     return summed(groups, keys) if folded or len(frames) > 1 else groups
 
 
-def with_zeros(one: Zeros, other: Zeros) -> dict[str, tuple[bool, bool]]:
+def with_notes(one: Notes, other: Notes) -> Notes:
     """Return what holds of columns of text of which two parts are known."""
     none = (False, True)
     pairs = {key: (one.get(key, none), other.get(key, none)) for key in {**one, **other}}
@@ -261,7 +265,7 @@ def alike(cells: pl.Series) -> pl.Series:
     """Return cells in which those that may turn out to be equal are equal."""
     if cells.dtype.is_float():
         return cells.fill_nan(None)
-    return without_minus(cells) if cells.dtype == pl.String else cells
+    return with_alike_numbers(cells) if cells.dtype == pl.String else cells
 
 
 def bucket_numbers(groups: pl.DataFrame, keys: Sequence[str], buckets: int) -> Ints:

@@ -25,8 +25,9 @@ from tclose.table.joint import JointColumn
 from tclose.table.quasi import QuasiDomain
 from tclose.table.sensitive import SensitiveColumn
 from tclose.table.sources.trial_process import FIRST, ROWS
+from tclose.table.spellings import Respelling, respelled, with_one_float_zero
 from tclose.table.tally import Tally
-from tclose.table.values import ValueDomain, Values, with_one_float_zero, without_minus
+from tclose.table.values import ValueDomain, Values
 from tclose.types import Bools
 
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
@@ -101,7 +102,7 @@ class LearnedTable:
     joint: Mapping[str, JointColumn]  # without codes
     hierarchies: Mapping[str, Hierarchy]
     spellings: Mapping[str, str | None]  # of "no value", where the table has one other than the empty text
-    folded: tuple[str, ...]  # columns of text in which -0 is 0
+    folded: Mapping[str, Respelling]  # of columns of text whose numbers have several spellings
     left_out: pl.DataFrame | None  # the kept cells whose rows are withheld
     rows: int  # to be published
     withheld: int
@@ -129,7 +130,7 @@ class LearnedTable:
             joint={name: replace(column, made={}) for name, column in counted.joint.items()},
             hierarchies=counted.hierarchies,
             spellings=spellings.original,
-            folded=tuple(groups.folded),
+            folded=groups.folded,
             left_out=left_out,
             rows=groups.rows,
             withheld=groups.withheld,
@@ -147,10 +148,10 @@ class LearnedTable:
         return rows if kept.all() else rows.filter(pl.Series(kept))
 
     def _compared(self, column: pl.Series) -> pl.Series:
-        """Return a column with one zero."""
+        """Return a column with one spelling of every number."""
         if column.dtype.is_float():
             return with_one_float_zero(column)
-        return without_minus(column) if column.name in self.folded else column
+        return respelled(column, self.folded[column.name]) if column.name in self.folded else column
 
     def _not_left_out(self, rows: pl.DataFrame) -> Bools:
         assert self.left_out is not None

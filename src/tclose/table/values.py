@@ -24,7 +24,6 @@ from tclose.types import Ints
 Kind = Literal["number", "date", "boolean", "text", "mixed"]
 
 MOMENT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]{1,6})?)?)?$"
-MINUS_ZERO = r"^-0(?:\.0+)?(?:[eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,7 @@ class ValueDomain(ValueList):
         present = np.flatnonzero(~marked_missing(texts, missing))
         cells, (texts, limit) = tally.cells[present], placed(texts[present], below)
         kind, units, scale = _read(cells, texts)
-        rank, order = _ranked(texts, units)
+        rank, order = ranked(texts, units)
         code_of_cell = np.full(len(tally.cells), -1, dtype=np.int64)
         code_of_cell[present] = rank
         return cls(
@@ -154,42 +153,6 @@ def pairs_of_like_texts(texts: Sequence[str]) -> int:
     return int((alike * (alike - 1) // 2).sum())
 
 
-def with_one_zero(column: pl.Series, missing: Sequence[str]) -> pl.Series:
-    """Return a column in which -0.0 is 0.0, and where all cells are numbers, -0 is 0: they are one value."""
-    if column.dtype.is_float():
-        return with_one_float_zero(column)
-    if column.dtype != pl.String or not has_minus_zero(column) or not all_numbers(column, missing):
-        return column
-    return without_minus(column)
-
-
-def with_one_float_zero(column: pl.Series) -> pl.Series:
-    """Return a column of floats in which -0.0 is 0.0."""
-    cells = column.alias("")  # polars takes names such as ^x$ for patterns
-    zero = pl.lit(0.0, dtype=column.dtype)  # to add 0.0 does not help: polars leaves such sums out
-    return pl.select(pl.when(cells == 0).then(zero).otherwise(cells)).to_series().alias(column.name)
-
-
-def has_minus_zero(column: pl.Series) -> bool:
-    """Tell whether a column of text spells a zero with a minus."""
-    cells = column.alias("")
-    return bool(cells.str.starts_with("-0").any()) and bool(cells.str.contains(MINUS_ZERO).any())
-
-
-def all_numbers(column: pl.Series, missing: Sequence[str]) -> bool:
-    """Tell whether every cell of a column of text is a number, those that mean "missing" aside."""
-    distinct = column.alias("").unique().drop_nulls()
-    present = distinct.filter(~pl.Series(marked_missing(distinct, missing)))
-    return bool(numbers.are_numbers(present).all())
-
-
-def without_minus(column: pl.Series) -> pl.Series:
-    """Return a column of text in which -0 is 0."""
-    cells = column.alias("")
-    negative = cells.str.contains(MINUS_ZERO).fill_null(False)
-    return pl.select(pl.when(negative).then(cells.str.slice(1)).otherwise(cells)).to_series().alias(column.name)
-
-
 def values_of(
     column: pl.Series, missing: Sequence[str], rows: Ints | None = None, *, below: Below | None = None
 ) -> Values:
@@ -241,7 +204,7 @@ def _moments(texts: pl.Series) -> pl.Series:
     return moments.to_physical()
 
 
-def _ranked(texts: pl.Series, units: NDArray[Any] | None) -> tuple[Ints, Ints]:
+def ranked(texts: pl.Series, units: NDArray[Any] | None) -> tuple[Ints, Ints]:
     """Return each value's code and, for each code, the place of the value that spells it."""
     if units is None:
         order = texts.arg_sort().to_numpy().astype(np.int64)

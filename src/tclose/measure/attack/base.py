@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Counts
+from tclose.distance import Counts, Distance, Equal
 from tclose.measure.linkage import Links
 from tclose.measure.linked_persons import RowsOfPersons
 from tclose.measure.presence import Membership
-from tclose.types import Beat, Bools, Ints, still
+from tclose.types import Beat, Bools, Claim, Ints, still
 from tclose.words import columns
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Secret:
     costs: NDArray[np.float64] | None = None  # between values, where a matrix gives them
     linked: bool = True  # whether rows show the values; else the values of a class stand in its rows in any order
     groups: RowGroups | None = None  # that show the values; None where these are the rows of the scene
+    distance: Distance = field(default_factory=Equal)  # between codes, as the policy has it
 
     @property
     def reference(self) -> Ints:
@@ -174,6 +175,7 @@ class Finding:
     sentence: str
     classes: tuple[ExposedClass, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)  # further figures
+    needs: str = ""  # what was not looked at, or why nothing could be
 
     def saying(self, sentence: str) -> Finding:
         """Return the same finding with its sentence."""
@@ -183,6 +185,13 @@ class Finding:
     def share(self) -> float:
         """The share of rows affected."""
         return self.rows / self.of if self.of else 0.0
+
+    @property
+    def claim(self) -> Claim:
+        """Whether the table withstands the attack: undecided where no row is affected, but not all was looked at."""
+        if self.rows or not self.needs:
+            return Claim(answer="no" if self.rows else "yes", says=self.sentence)
+        return Claim(answer="undecided", says=self.sentence, needs=self.needs)
 
 
 @dataclass(frozen=True)
@@ -206,9 +215,9 @@ class Attack:
         return self.title.removesuffix(" attack")
 
 
-def not_applicable(scene: Scene, why: str) -> Finding:
-    """Return the finding of an attack that does not apply to a table."""
-    return Finding(None, 0, scene.rows, why)
+def not_applicable(scene: Scene, why: str, *, needs: str = "") -> Finding:
+    """Return the finding of an attack that could not be made, and what it needs; else the reason says it."""
+    return Finding(None, 0, scene.rows, why, needs=needs or why)
 
 
 LINKED = (

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tclose.distance import Counts
 from tclose.measure.attack.base import LINKED, NO_SECRET, Attack, Finding, Scene, Secret, not_applicable
-from tclose.types import Bools, Floats, Ints
+from tclose.types import Bools, Ints
 from tclose.words import columns, counted, rows_of
 
 
@@ -101,28 +102,12 @@ def _before(keys: Ints, known: Ints) -> tuple[Ints, Ints]:
 
 
 def largest_distance(new: NewRows, secret: Secret) -> float:
-    """Return the largest distance of any group from the whole second release; 0 where a matrix compares the values."""
-    if secret.costs is not None:
-        return 0.0
+    """Return the largest distance of any group from the whole second release, as the policy compares values."""
     code_of = np.zeros(int(secret.cells.max()) + 1, dtype=np.int64)
     code_of[secret.cells] = secret.codes
-    overall, ends = secret.reference / len(secret.codes), np.append(new.starts[1:], len(new.cells))
-    farthest = 0.0
-    for start, end in zip(new.starts.tolist(), ends.tolist(), strict=True):
-        counts = np.bincount(code_of[new.cells[start:end]], new.counts[start:end], minlength=secret.domain)
-        farthest = max(farthest, _distance(counts / counts.sum() - overall, secret))
-    return farthest
-
-
-def _distance(difference: Floats, secret: Secret) -> float:
-    """Return the earth mover's distance of two distributions, from their difference."""
-    if secret.positions is not None and len(secret.positions) == len(difference):
-        span = float(secret.positions[-1] - secret.positions[0]) or 1.0
-        return float((np.abs(np.cumsum(difference)[:-1]) * np.diff(secret.positions)).sum() / span)
-    if secret.levels:
-        below = [np.abs(np.bincount(level, difference)).sum() for level in secret.levels[:-1]]
-        return float(np.sum(below) / (2 * max(len(below), 1)))
-    return float(np.abs(difference).sum() / 2)
+    labels = np.repeat(np.arange(len(new.starts)), np.diff(new.starts, append=len(new.cells)))
+    counts = Counts.from_entries(labels, code_of[new.cells], new.counts.astype(np.int64), secret.domain)
+    return float(secret.distance.emd(counts, secret.reference).largest()[0])
 
 
 ATTACK = Attack(

@@ -53,7 +53,8 @@ def run(scene: Scene) -> Finding:
     if worst.pairs < LEAST_PAIRS:
         return not_applicable(scene, TOO_FEW)
     figure = round(max(figures.gain for figures in found.figures), DIGITS)
-    return Finding(figure, found.sure, found.rows, _sentence(found, worst, scene.rows), details=_details(found))
+    sentence, needs = _sentence(found, worst, scene.rows), "" if found.rows == scene.rows else "a look at all rows"
+    return Finding(figure, found.sure, found.rows, sentence, details=_details(found), needs=needs)
 
 
 def _sentence(found: Inference, worst: AttributeFigures, rows: int) -> str:

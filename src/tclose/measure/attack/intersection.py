@@ -19,6 +19,7 @@ from tclose.words import columns, number, rows_of
 
 Presence = NDArray[np.float32]
 VALUES = 1024  # of an attribute, looked at together
+NOBODY = "Nobody fits both releases, so nothing could be intersected. This attack needs two releases of the same table."
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +47,12 @@ def run(scene: Scene) -> Finding:
         alone = np.minimum(left.first, left.second)
         in_both = left.both > 0  # a withheld row may be in neither
         fewer = (weights * alone / np.maximum(left.both, 1))[in_both]
-        narrowed.append(float(fewer.sum() / weights[in_both].sum()) if in_both.any() else 1.0)
+        narrowed += [float(fewer.sum() / weights[in_both].sum())] if in_both.any() else []
         revealed = in_both & (left.both == 1) & (alone > 1)
         names += [secret.name] if revealed.any() else []
         certain |= revealed
+    if not narrowed:
+        return not_applicable(scene, NOBODY)
     rows, everybody, factor = int(weights[certain].sum()), int(weights.sum()), max(narrowed)
     if not rows and factor == 1:
         return Finding(

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from tclose.measure import risk
-from tclose.measure.attack.base import Attack, Finding, Scene
+from tclose.measure.attack.base import Attack, Finding, Scene, not_applicable
 from tclose.words import percent, rows_of
+
+NOBODY = (
+    "No person of the register fits any class, so nothing could be linked. This attack needs a register of people of "
+    "the table, spelled as the table is."
+)
 
 
 def run_prosecutor(scene: Scene) -> Finding:
@@ -23,12 +28,12 @@ def run_prosecutor(scene: Scene) -> Finding:
 
 def run_journalist(scene: Scene) -> Finding:
     """Look for any person of the register."""
+    if not scene.people.any():
+        return not_applicable(scene, NOBODY)
     crowds = risk.crowds(scene.sizes, scene.people)
     small = (crowds > 0) & (crowds < scene.crowd)
     chance = risk.journalist(scene.sizes, scene.people)
     finding = Finding(chance, int(scene.sizes[small].sum()), scene.rows, "")
-    if not chance:
-        return finding.saying("No person of the register fits any class.")
     fewest = int(crowds[crowds > 0].min())
     crowd = "fits 1 person and is alone in its class" if fewest == 1 else f"hides among {fewest:,} rows or people"
     return finding.saying(f"The most exposed row {crowd}: a link is right with a chance of {percent(chance)}.")
@@ -36,6 +41,8 @@ def run_journalist(scene: Scene) -> Finding:
 
 def run_marketer(scene: Scene) -> Finding:
     """Link as many rows as possible."""
+    if not scene.people.any():
+        return not_applicable(scene, NOBODY)
     share, whole = risk.marketer(scene.sizes, scene.people), scene.rows
     right = round(share * whole)
     sentence = f"If every row is linked to a person of the register who fits, about {rows_of(right, whole)} are right."
@@ -44,6 +51,8 @@ def run_marketer(scene: Scene) -> Finding:
 
 def run_uniqueness(scene: Scene) -> Finding:
     """Count rows that are alone in their class and fit exactly one person."""
+    if not scene.people.any():
+        return not_applicable(scene, NOBODY)
     rows, whole = int(risk.unique(scene.sizes, scene.people).sum()), scene.rows
     sentence = f"{rows_of(rows, whole)} are alone in their class and fit exactly one person of the register."
     return Finding(rows / whole, rows, whole, sentence)

@@ -85,7 +85,7 @@ class AttackResult:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     said = {"figure": finding.figure, "rows": finding.rows, "share": finding.share, "sentence": finding.sentence}
-    return {**said, "details": dict(finding.details)}
+    return {**said, "details": dict(finding.details), **finding.claim.to_dict()}
 
 
 def _exposed_class(exposed: ExposedClass) -> dict[str, Any]:

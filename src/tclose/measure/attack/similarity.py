@@ -8,6 +8,7 @@ What holds for the whole table is no news about a class.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,10 @@ from tclose.measure.attack.base import (
     not_applicable,
 )
 from tclose.types import Bools, Ints
-from tclose.words import class_numbers, counted, rows_of
+from tclose.words import class_numbers, columns, counted, rows_of
 
 QUARTER = 4
+NOTION = "a hierarchy, an order or a matrix for every sensitive attribute"
 
 
 def run(scene: Scene) -> Finding:
@@ -35,17 +37,27 @@ def run(scene: Scene) -> Finding:
     exposures = [_exposure(scene, secret) for secret in scene.secrets if _comparable(secret)]
     if not exposures:
         return not_applicable(
-            scene, "No sensitive attribute has a hierarchy, an order or costs, so no two values are alike."
+            scene,
+            "No sensitive attribute has a hierarchy, an order or costs, so no two values are alike.",
+            needs=NOTION,
         )
     numbers = (np.flatnonzero(exposed_for_any(exposures)) + 1).tolist()
     finding = finding_of(scene, len(numbers), exposures)
     if not numbers:
-        return finding.saying("In no class are all values alike, unless they are alike in the whole table.")
+        return _nothing_alike(finding, [secret.name for secret in scene.secrets if not _comparable(secret)])
     affected, where = rows_of(finding.rows, finding.of), counted(len(numbers), "class")
     attributes = names_of(exposures)
     return finding.saying(
         f"{affected} are in {where} whose values of {attributes} are alike: {class_numbers(numbers)}."
     )
+
+
+def _nothing_alike(finding: Finding, left_out: Sequence[str]) -> Finding:
+    """Say that nothing is alike, and which attributes were not looked at."""
+    nothing = "In no class are all values alike, unless they are alike in the whole table."
+    if not left_out:
+        return finding.saying(nothing)
+    return replace(finding, sentence=f"{nothing} Not looked at, without an order: {columns(left_out)}.", needs=NOTION)
 
 
 def _comparable(secret: Secret) -> bool:
@@ -61,7 +73,7 @@ def _alike(counts: Counts, secret: Secret) -> tuple[Bools, Sequence[str]]:
     if secret.levels:
         return _under_one_node(counts, secret)
     if secret.costs is not None:
-        return _near(counts, secret.costs), ["all near each other"] * len(counts)
+        return _near(counts, secret.costs, np.unique(secret.codes)), ["all near each other"] * len(counts)
     assert secret.positions is not None
     return _on_a_line(counts, secret.positions, np.unique(secret.codes))
 
@@ -96,9 +108,10 @@ def _on_a_line(counts: Counts, positions: NDArray[np.float64], shown: Ints) -> t
     return np.where(with_missing, (counts.distinct == 1) & (len(shown) > 1), near), lessons.tolist()
 
 
-def _near(counts: Counts, costs: NDArray[np.float64]) -> Bools:
+def _near(counts: Counts, costs: NDArray[np.float64], shown: Ints) -> Bools:
+    """Look for values that are far apart; where all values of the table are near each other, that is no news."""
     far = (QUARTER * costs > costs.max()).astype(np.float32)
-    if not far.any():
+    if not far[np.ix_(shown, shown)].any():
         return np.zeros(len(counts), dtype=bool)
     shows = np.zeros((len(counts), counts.domain_size), dtype=np.float32)
     shows[counts.per_entry(np.arange(len(counts))), counts.codes] = 1

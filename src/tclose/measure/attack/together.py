@@ -10,7 +10,7 @@ that has one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -153,8 +153,10 @@ def run(scene: Scene) -> Finding:
     sentence = worst.sentence()
     if finding.rows:
         sentence += f"; {rows_of(finding.rows, finding.of)} are in classes that only pairs show"
-    left_out = f" Only the first {MOST_PAIRS} of {len(every)} pairs were tried." if len(every) > MOST_PAIRS else ""
-    return finding.saying(f"{sentence}.{left_out}")
+    if len(every) <= MOST_PAIRS:
+        return finding.saying(f"{sentence}.")
+    left_out = f"Only the first {MOST_PAIRS} of {len(every)} pairs were tried."
+    return replace(finding, sentence=f"{sentence}. {left_out}", needs=left_out)
 
 
 ATTACK = Attack(
