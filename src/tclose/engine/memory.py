@@ -33,6 +33,7 @@ from tclose.release.exposed import columns_of_own_values
 from tclose.release.layouts import About, Layout, check_both, laid_out, layout_of
 from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import created, tool
+from tclose.release.original_facts import original_facts
 from tclose.release.presence import Population, check_presence, presence_findings
 from tclose.release.pseudonymity import checked_pseudonyms
 from tclose.release.published import ReleaseInput
@@ -278,7 +279,9 @@ def prepare(
         pseudonyms=pseudonyms,
     )
     notes = Notes.of(given.table, settings)
-    return PreparedRelease(layout, about, policy, kind, random_seed, leaks, notes=notes)
+    exact_quasi = layout_of(method).exact_quasi
+    originals = tuple(original_facts(given.table, each, policy, exact_quasi=exact_quasi) for each in layout.tables)
+    return PreparedRelease(layout, about, policy, kind, random_seed, leaks, notes=notes, originals=originals)
 
 
 def population_of(table: CodedTable, policy: Policy, method: str | None = None) -> Population | None:
