@@ -16,7 +16,7 @@ from tclose.measure.line_counts import LineCounts, ShownColumn, Way
 from tclose.measure.recognition import Recognised
 from tclose.measure.unprotected import ReadOff
 from tclose.types import Answer, Claim
-from tclose.words import legible, percent, rows_of, some_columns
+from tclose.words import counted, legible, percent, rows_of, some_columns
 
 Name = Literal["class_alone", "stands_out", "one_more_fact", "unprotected"]
 TITLES: Mapping[Name, str] = {
@@ -24,6 +24,11 @@ TITLES: Mapping[Name, str] = {
     "stands_out": "Stands out",
     "one_more_fact": "One more fact",
     "unprotected": "Unprotected columns",
+}
+VERDICTS: Mapping[Answer, str] = {
+    "yes": "within the cut-off",
+    "no": "beyond the cut-off",
+    "undecided": "not decided",
 }
 KINDS: Mapping[Name, str] = {  # what `kind` said before; deprecated
     "class_alone": "same_value",
@@ -118,6 +123,16 @@ class Figure:
         """What the line is called."""
         return TITLES[self.name]
 
+    @property
+    def verdict(self) -> str:
+        """The answer, for people."""
+        return VERDICTS[self.answer]
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """The cures, for people."""
+        return tuple(f"{cure.setting} ({counted(cure.rows_after, 'row')} after it)" for cure in self.cures)
+
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints; the last four keys are deprecated."""
         suspicion = {} if self.suspicion is None else {"suspicion": [each.to_dict() for each in self.suspicion]}
@@ -177,7 +192,7 @@ def of_all_tables(tables: Sequence[Sequence[Figure]]) -> tuple[Figure, ...]:
     for line in zip(*tables, strict=True):
         number = max(range(len(line)), key=lambda place: line[place].severity)
         figure = line[number]
-        claim = replace(figure.claim, says=f"In table {number + 1} of {len(line)}: {figure.claim.says}")
+        claim = replace(figure.claim, says=f"In table {number + 1}, {figure.claim.says}")
         worst.append(replace(figure, claim=claim, table=number + 1))
     return tuple(worst)
 
@@ -211,7 +226,7 @@ def _class_alone(counts: LineCounts, facts: TableFacts) -> Figure:
     gain = found[0].gain if found else Fraction(0)
     within = gain < MOST_GAIN and given.rows < MOST_GIVEN_AWAY * facts.rows
     away = f"{_for_rows(given.rows, facts.rows)} some value is as good as given away, at least half-way to certainty"
-    says = f"{_suspected(found)}{away}; in random classes of these sizes, {_share(chance)}."
+    says = f"{_suspected(found)}{away}; in random classes of these sizes, {percent(chance)}."
     return Figure(
         name="class_alone",
         claim=Claim(answer="yes" if within else "no", says=says),
@@ -382,10 +397,6 @@ def _nothing(name: Name, facts: TableFacts, says: str) -> Figure:
 
 def _for_rows(rows: int, of: int) -> str:
     return f"For {rows_of(rows, of)}" if rows else "For no row"
-
-
-def _share(share: float) -> str:
-    return "none" if share < 0.0005 else percent(share)
 
 
 def _most_first(way: Way) -> dict[str, int]:

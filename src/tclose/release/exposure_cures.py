@@ -25,7 +25,7 @@ from tclose.table import SensitiveColumn
 from tclose.table.bins import bin_of, edges_of
 from tclose.table.values import ValueDomain
 from tclose.types import Bools, Ints
-from tclose.words import number, some_columns
+from tclose.words import columns, number
 
 QUANTILES = 20  # bins that a column of own numbers is published in
 LARGEST_DOMAIN = 3_000  # values: of more, no t is worked out
@@ -69,7 +69,8 @@ def _smaller_t(policy: Policy, sensitive: Mapping[str, SensitiveColumn]) -> Iter
             return
         asked[name] = below
     if asked:
-        yield Cure(" and ".join(f"t = {number(t)} for {some_columns([name])}" for name, t in asked.items()), 0)
+        levels = {t: [name for name, level in asked.items() if level == t] for t in sorted(set(asked.values()))}
+        yield Cure(" and ".join(f"t = {number(t)} for {columns(names)}" for t, names in levels.items()), 0)
 
 
 def _below(least: Fraction) -> Fraction | None:
@@ -166,13 +167,13 @@ def _coarser(
     dropped = [name for name in cells if name not in numbers]
     if policy.suppress and (numbers or ends):
         return  # other rows would be withheld
-    settings = [f"{BINNED} for {some_columns(numbers)}"] if numbers else []
-    settings += [f"{some_columns(dropped)} in identifiers"] if dropped else []
+    settings = [f"{BINNED} for {columns(numbers)}"] if numbers else []
+    settings += [f"{columns(dropped)} in identifiers"] if dropped else []
     for name in ends:
         step = None if original is None else original.steps.get(name)
         if step is None:
             return
-        settings.append(f"step = {number(step)} for {some_columns([name])}")
+        settings.append(f"step = {number(step)} for {columns([name])}")
     if counts.few:
         if original is None or original.person is None:
             return
@@ -186,13 +187,13 @@ def _coarser(
 def _quasi(counts: LineCounts, policy: Policy, recognised: Mapping[str, Recognised]) -> Iterator[Cure]:
     """Yield that known codes become quasi-identifiers: then they are part of the class."""
     known = [name for name, each in recognised.items() if each.how == "surely"]
-    yield Cure(f"{some_columns(known)} as {'a quasi-identifier' if len(known) == 1 else 'quasi-identifiers'}", 0)
+    yield Cure(f"{columns(known)} as {'a quasi-identifier' if len(known) == 1 else 'quasi-identifiers'}", 0)
     if set(known) < set(policy.sensitive):
-        yield Cure(f"{some_columns(known)} in identifiers", 0)
+        yield Cure(f"{columns(known)} in identifiers", 0)
 
 
 def _sensitive(policy: Policy, original: OriginalFacts | None) -> Iterator[Cure]:
     """Yield that columns of unknown meaning become sensitive: then closeness protects them."""
     unknown = () if original is None else original.unprotected
     if unknown and set(unknown) < {*policy.quasi, *policy.keep}:
-        yield Cure(f"{some_columns(unknown)} as sensitive, with a t", 0)
+        yield Cure(f"{columns(unknown)} as sensitive, with a t", 0)

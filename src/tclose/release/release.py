@@ -359,6 +359,7 @@ class Release:
             attacks=attacks,
             lost=self.lost,
             public=public,
+            originals=self.prepared.originals,
             profile=filled,
             progress=stretch(told, 0.5, 1.0),
         )
