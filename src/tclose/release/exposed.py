@@ -26,7 +26,7 @@ from tclose.release.original_facts import OriginalFacts
 from tclose.release.scenes import numbered_cells
 from tclose.table import CodedTable
 from tclose.table.quasi import NumberColumn, QuasiColumn, SetColumn
-from tclose.table.values import Kind
+from tclose.table.values import Kind, Values
 from tclose.types import Ints
 from tclose.words import own_values, some_columns
 
@@ -140,14 +140,14 @@ def recognised_codes(table: CodedTable, policy: Policy) -> dict[str, Recognised]
         return {}
     rows = np.unique(np.linspace(0, len(table) - 1, min(MOST_ROWS, len(table))).astype(np.int64))
     names = (name for name in _published_names(table, policy) if name not in policy.both)
-    found = recognised([_cells_of(table, name, rows) for name in names], wanted)
+    found = recognised([published_cells(table.values(name), rows) for name in names], wanted)
     return {name: each for name, each in found.items() if each.how != "no"}
 
 
-def _cells_of(table: CodedTable, name: str, rows: Ints) -> PublishedCells:
-    values = table.values(name)
+def published_cells(values: Values, rows: Ints) -> PublishedCells:
+    """Return some cells of a column that is published as it is."""
     worth, codes = worth_of(values.domain), values.codes[rows]
-    return PublishedCells(name, codes, None if worth is None else np.append(worth, np.nan)[codes])
+    return PublishedCells(values.name, codes, None if worth is None else np.append(worth, np.nan)[codes])
 
 
 def _unseen(table: CodedTable, policy: Policy, original: OriginalFacts | None, persons: Ints | None) -> tuple[str, ...]:

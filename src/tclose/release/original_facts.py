@@ -24,6 +24,7 @@ from tclose.table.classes import Classes, classes_of
 from tclose.table.coded import persons_of
 from tclose.table.profile import profiles
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn, SetColumn, extremes_of
+from tclose.table.values import ValueDomain
 from tclose.types import Bools, Floats, Ints
 
 Fits = Callable[[Ints], Bools]  # rows of the original × classes: which class publishes a cell that fits each row
@@ -131,12 +132,17 @@ def _own_ends(original: CodedTable, classes: Classes, labels: Ints) -> list[tupl
 def _step(original: CodedTable, name: str) -> Fraction | None:
     """Return the smallest round step with which few rows have an own number, whatever the classes; None without one."""
     column = original.quasi[name]
-    assert isinstance(column, NumberColumn)
-    if column.values.kind != "number" or column.spec.step is not None:
+    return step_for(
+        column, lambda numbers: rows_with_own_values(np.append(numbers, -1)[column.codes], original.persons)
+    )
+
+
+def step_for(column: QuasiColumn, own_rows: Callable[[Ints], int]) -> Fraction | None:
+    """Return the same, given how many rows have an own number where values become such numbers."""
+    if not isinstance(column, NumberColumn) or column.values.kind != "number" or column.spec.step is not None:
         return None
     for width in _round_steps(column):
-        stepped = replace(column, spec=replace(column.spec, step=width))
-        if not rows_with_own_values(np.append(cells_of_values(stepped), -1)[column.codes], original.persons):
+        if not own_rows(cells_of_values(replace(column, spec=replace(column.spec, step=width)))):
             return width
     return None
 
@@ -177,8 +183,13 @@ def _few_persons(original: CodedTable, labels: Ints, policy: Policy) -> tuple[st
 
 def unprotected_columns(original: CodedTable, policy: Policy) -> tuple[str, ...]:
     """Return the quasi-identifiers whose meaning is unknown, by their names and kinds."""
-    names = (name for name in original.quasi if name not in policy.both)
-    return tuple(name for name in names if not is_known_by_others(name, original.values(name).kind))
+    return unprotected_names({name: original.domain(name) for name in original.quasi}, policy)
+
+
+def unprotected_names(domains: Mapping[str, ValueDomain], policy: Policy) -> tuple[str, ...]:
+    """Return the same, given the values of all quasi-identifiers."""
+    names = (name for name in policy.quasi if name not in policy.both)
+    return tuple(name for name in names if not is_known_by_others(name, domains[name].kind))
 
 
 def _read_off(original: CodedTable, classes: Classes, unknown: tuple[str, ...]) -> dict[str, ReadOff]:
