@@ -23,6 +23,7 @@ import numpy as np
 from tclose.measure.line_counts import Recognition
 from tclose.policy.draft.names import words
 from tclose.types import Bools, Floats, Ints
+from tclose.words import some_columns
 
 MOST_ROWS = 20_000  # that are looked at
 LEAST_ROWS = 100
@@ -67,7 +68,7 @@ class Recognised:
     @property
     def why(self) -> str:
         """The signs, for people."""
-        return " and ".join(self.signs)
+        return "; ".join(self.signs)
 
 
 NOT = Recognised("no")
@@ -116,9 +117,9 @@ def _signs(name: str, looks: Sequence[_Look], different: int) -> tuple[str, ...]
     if NAME.search(words(name)):
         found.append(_NAMED)
     if best is not None and jumps >= JUMPS and _IN_TWO not in found:
-        found.append(f"'{best.name}' jumps from number to number")
+        found.append(f"{some_columns([best.name])} jumps from number to number")
     if decided := [look.name for look in looks if look.decided]:
-        found.append(f"each number has one value of '{decided[0]}'")
+        found.append(f"each number has one value of {some_columns([decided[0]])}")
     return tuple(found)
 
 

@@ -339,8 +339,8 @@ def _known(sure: Way, names: Sequence[str], facts: TableFacts) -> str:
     others = f"; so does {some_columns([each for each in names if each != name])}" if len(names) > 1 else ""
     why = facts.recognised[name].why
     return (
-        f"'{legible(name)}' looks like the code of a place, a group or a person ({why}){others}. Anyone who knows a "
-        f"person's class and this code finds the row of {rows_of(sure.rows, facts.rows)}."
+        f"{some_columns([name])} looks like the code of a place, a group or a person ({why}){others}. Anyone who knows "
+        f"a person's class and this code finds the row of {rows_of(sure.rows, facts.rows)}."
     )
 
 
@@ -376,8 +376,8 @@ def _unprotected(counts: LineCounts, facts: TableFacts) -> Figure:
     within = figure.read < MOST_READ_OFF * figure.sampled or not figure.read
     people = "persons" if facts.counted == "persons" else "rows"
     says = (
-        f"Nothing limits what '{legible(worst)}' shows: of {figure.sampled:,} {people} with an uncommon value of it, "
-        f"{figure.read:,} ({percent(figure.read / figure.sampled)}) can be read off by anyone who knows their other "
+        f"Nothing limits what {some_columns([worst])} shows: of {figure.sampled:,} {people} with an uncommon value of "
+        f"it, {figure.read:,} ({percent(figure.read / figure.sampled)}) can be read off by anyone who knows their other "
         f"quasi-identifiers; without the release, {percent(figure.expected)} would be guessed."
     )
     return Figure(

@@ -70,7 +70,7 @@ def _smaller_t(policy: Policy, sensitive: Mapping[str, SensitiveColumn]) -> Iter
         asked[name] = below
     if asked:
         levels = {t: [name for name, level in asked.items() if level == t] for t in sorted(set(asked.values()))}
-        yield Cure(" and ".join(f"t = {number(t)} for {columns(names)}" for t, names in levels.items()), 0)
+        yield Cure("; ".join(f"t = {number(t)} for {columns(names)}" for t, names in levels.items()), 0)
 
 
 def _below(least: Fraction) -> Fraction | None:
@@ -178,7 +178,7 @@ def _coarser(
         if original is None or original.person is None:
             return
         settings.append(f'person = "{original.person}"')
-    yield Cure(" and ".join(settings), counts.stands_when_cured)
+    yield Cure("; ".join(settings), counts.stands_when_cured)
 
 
 # Other roles
