@@ -39,7 +39,8 @@ class ShownColumn:
     linked: bool = True  # whether rows show the cells; else the cells of a class stand in its rows in any order
     sensitive: bool = True  # else it is published as it is, and only makes rows stand out
     recognised: Recognition = "no"  # whether a neighbour may know it: a code of a place, a group or a person
-    own_when_cured: Bools | None = None  # of each cell: whether it would still be a row's own after the cure
+    quantiles: int | None = None  # bins that its cure makes; none where it has no own cells, or no bins
+    own_when_cured: Bools | None = None  # of each cell: whether it would still be a row's own in these bins
 
     @property
     def own(self) -> Bools:

@@ -243,7 +243,8 @@ def _suspected(found: Sequence[Suspicion]) -> str:
         return ""
     worst = found[0]
     more = worst.group > worst.chance * Fraction(11, 10)
-    chance = f"random classes of these sizes {percent(float(worst.chance))}" if more else "no more than chance gives"
+    by_chance = f"random classes of these sizes {percent(float(worst.chance))}"
+    chance = by_chance if more else "and random classes of these sizes would say as much"
     return (
         f"A class makes people suspect '{legible(worst.value)}' ({legible(worst.column)}) of those who have it with "
         f"{percent(float(worst.group))} on average; the table alone says {percent(float(worst.table))}, {chance}. "
@@ -375,10 +376,11 @@ def _unprotected(counts: LineCounts, facts: TableFacts) -> Figure:
     figure = found[worst]
     within = figure.read < MOST_READ_OFF * figure.sampled or not figure.read
     people = "persons" if facts.counted == "persons" else "rows"
+    read = f"{figure.read:,} ({percent(figure.read / figure.sampled)})"
     says = (
-        f"Nothing limits what {some_columns([worst])} shows: of {figure.sampled:,} {people} with an uncommon value of "
-        f"it, {figure.read:,} ({percent(figure.read / figure.sampled)}) can be read off by anyone who knows their other "
-        f"quasi-identifiers; without the release, {percent(figure.expected)} would be guessed."
+        f"Nothing limits what {some_columns([worst])} shows: of {figure.sampled:,} {people} with an uncommon value "
+        f"of it, {read} can be read off by anyone who knows their other quasi-identifiers; without the release, "
+        f"{percent(figure.expected)} would be guessed."
     )
     return Figure(
         name="unprotected",

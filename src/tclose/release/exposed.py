@@ -79,20 +79,19 @@ def _figures(
     counts = line_counts(shown)
     if original is not None and original.exact is not None:
         counts = counts.beside(original.exact)
-    cell_of = {column.name: column.cells for column in columns}
     facts = TableFacts(
         rows=len(table),
         units=shown.units,
         columns=columns,
         labels=lambda name, cell: (*table.values(name).texts, "(missing)")[cell],
         k=policy.k,
-        counted="rows" if policy.person is None else "persons",
+        counted="rows" if persons is None else "persons",
         sensitive=bool(policy.sensitive),
         recognised=codes,
         unseen=_unseen(table, policy, original, persons),
         read_off=None if original is None else original.read_off,
         people_unknown=policy.person is not None and persons is None,
-        cures=cures_of(counts, policy, table.sensitive, cell_of, codes, original),
+        cures=cures_of(counts, policy, table.sensitive, columns, codes, original),
     )
     return figures_of(counts, facts)
 
@@ -125,8 +124,9 @@ def _shown(
         recognised=codes[name].how if name in codes else "no",
     )
     if cells == "number" and policy.sensitive[name].domain is None and column.own[values].any():
-        return replace(column, own_when_cured=own_when_binned(table.domain(name), persons, values))
-    return column if cells != "number" else replace(column, cells="other" if column.own[values].any() else cells)
+        quantiles, own = own_when_binned(table.domain(name), persons, values)
+        return replace(column, quantiles=quantiles, own_when_cured=own)
+    return column
 
 
 def _padded(counts: Ints, length: int) -> Ints:

@@ -14,7 +14,7 @@ import numpy as np
 from tclose.distance import Line
 from tclose.distance.geometry import Metric, Tree
 from tclose.measure.exposure import shared_by
-from tclose.measure.line_counts import LineCounts
+from tclose.measure.line_counts import LineCounts, ShownColumn
 from tclose.measure.recognition import Recognised
 from tclose.measure.remaining import Cure, Name
 from tclose.policy import Bins, Policy
@@ -27,24 +27,23 @@ from tclose.table.values import ValueDomain
 from tclose.types import Bools, Ints
 from tclose.words import columns, number
 
-QUANTILES = 20  # bins that a column of own numbers is published in
+QUANTILES = (20, 10, 5)  # bins that a column of own numbers is published in: as many as leave no own bin
 LARGEST_DOMAIN = 3_000  # values: of more, no t is worked out
 PLACES = (2, 3, 4)  # decimal places of a t that is proposed
-BINNED = f'bins = {{ quantiles = {QUANTILES} }} and publish = "bin"'
 
 
 def cures_of(
     counts: LineCounts,
     policy: Policy,
     sensitive: Mapping[str, SensitiveColumn],
-    cell_of: Mapping[str, str],
+    shown: Sequence[ShownColumn],
     recognised: Mapping[str, Recognised],
     original: OriginalFacts | None,
 ) -> dict[Name, Sequence[Cure]]:
-    """Return the cures of each line; `cell_of` says of each column what its cells are."""
+    """Return the cures of each line."""
     return {
         "class_alone": list(_smaller_t(policy, sensitive)) if counts.given_away.rows else [],
-        "stands_out": list(_coarser(counts, policy, cell_of, original)) if counts.stands else [],
+        "stands_out": list(_coarser(counts, policy, shown, original)) if counts.stands else [],
         "one_more_fact": list(_quasi(counts, policy, recognised)) if counts.alone.rows else [],
         "unprotected": list(_sensitive(policy, original)),
     }
@@ -144,30 +143,45 @@ def _cost_of(costs: Sequence[Fraction], reference: Ints, wanted: int, total: int
 # Coarser cells
 
 
-def own_when_binned(domain: ValueDomain, persons: Ints | None, codes: Ints) -> Bools:
-    """Tell of each cell of a column, the missing one last, whether its bin would still be a row's own."""
+def own_when_binned(domain: ValueDomain, persons: Ints | None, codes: Ints) -> tuple[int, Bools]:
+    """Return into how many bins a column is put, and of each cell, whether its bin is still a row's own.
+
+    The missing cell comes last; it is so if at most two rows, or persons, have it.
+    """
+    own = np.zeros(0, dtype=bool)
+    for quantiles in QUANTILES:
+        own = _own_in_bins(domain, quantiles, persons, codes)
+        if not own.any():
+            break
+    return quantiles, own
+
+
+def _own_in_bins(domain: ValueDomain, quantiles: int, persons: Ints | None, codes: Ints) -> Bools:
     assert domain.units is not None
-    bins = Bins("quantiles", QUANTILES)
-    edges = edges_of(bins, domain.units, domain.scale, domain.counts)
-    bin_of_cell = bin_of(edges, domain.units, domain.scale, learned=True)
-    bin_of_cell = np.append(bin_of_cell, int(bin_of_cell.max()) + 1)
+    edges = edges_of(Bins("quantiles", quantiles), domain.units, domain.scale, domain.counts)
+    bins = bin_of(edges, domain.units, domain.scale, learned=True)
+    bins = np.append(bins, int(bins.max()) + 1)
     if persons is None:
-        shared = np.bincount(bin_of_cell, np.append(domain.counts, domain.missing))
+        shared = np.bincount(bins, np.append(domain.counts, domain.missing)).astype(np.int64)
     else:
-        shared = shared_by(bin_of_cell[codes], persons)
-    return np.asarray(np.append(shared, 0)[np.minimum(bin_of_cell, len(shared))] <= OWN_ROWS)
+        shared = np.append(shared_by(bins[codes], persons), 0)
+    found = np.append(shared, 0)[np.minimum(bins, len(shared))]
+    return np.asarray((found > 0) & (found <= OWN_ROWS))
 
 
 def _coarser(
-    counts: LineCounts, policy: Policy, cell_of: Mapping[str, str], original: OriginalFacts | None
+    counts: LineCounts, policy: Policy, shown: Sequence[ShownColumn], original: OriginalFacts | None
 ) -> Iterator[Cure]:
     """Yield the settings that together end every way in which rows stand out."""
     cells, ends = list(counts.cells.columns), list(counts.ends.columns)
-    numbers = [name for name in cells if cell_of.get(name) == "number"]
-    dropped = [name for name in cells if name not in numbers]
-    if policy.suppress and (numbers or ends):
+    bins: dict[int, list[str]] = {}
+    for column in shown:
+        if column.name in cells and column.quantiles is not None:
+            bins.setdefault(column.quantiles, []).append(column.name)
+    dropped = [column.name for column in shown if column.name in cells and column.quantiles is None]
+    if policy.suppress and (bins or ends):
         return  # other rows would be withheld
-    settings = [f"{BINNED} for {columns(numbers)}"] if numbers else []
+    settings = [f'bins = {{ quantiles = {m} }} and publish = "bin" for {columns(names)}' for m, names in bins.items()]
     settings += [f"{columns(dropped)} in identifiers"] if dropped else []
     for name in ends:
         step = None if original is None else original.steps.get(name)

@@ -100,9 +100,8 @@ def about_columns(learned: Learned, attributes: Mapping[str, PublishedAttribute]
             recognised=codes[name].how if name in codes else "no",
         )
         if cells == "number" and spec.domain is None and policy.person is None and each.own[values.rows > 0].any():
-            each = replace(each, own_when_cured=own_when_binned(domain, None, _NO_ROWS))
-        elif cells == "number" and each.own[values.rows > 0].any():
-            each = replace(each, cells="other")
+            quantiles, own = own_when_binned(domain, None, _NO_ROWS)
+            each = replace(each, quantiles=quantiles, own_when_cured=own)
         shown[name] = each
     ends = tuple(own_numbers_of(table))
     return AboutColumns(attributes, shown, table.rows, max(policy.k, 2), ends)
@@ -153,7 +152,7 @@ def figures_in_parts(counts: LineCounts, learned: Learned, about: AboutColumns) 
             counts,
             policy,
             table.sensitive,
-            {name: column.cells for name, column in about.shown.items()},
+            list(about.shown.values()),
             codes,
             OriginalFacts(steps=steps),
         ),
