@@ -102,6 +102,7 @@ class Figure:
     cures: tuple[Cure, ...] = ()
     suspicion: tuple[Suspicion, ...] | None = None  # of the class alone only
     table: int | None = None  # which of several tables, counted from 1
+    multiple: float = 0.0  # the figure, as a multiple of its cut-off: from 1 on, it is beyond
 
     @property
     def share(self) -> float | None:
@@ -143,6 +144,7 @@ class Figure:
             "of": self.of,
             "share": self.share,
             "baseline": self.baseline,
+            "of_cut_off": round(self.multiple, 6),
             "cures": [cure.to_dict() for cure in self.cures],
             **suspicion,
             **({} if self.table is None else {"table": self.table}),
@@ -224,17 +226,18 @@ def _class_alone(counts: LineCounts, facts: TableFacts) -> Figure:
     holders = [column.holders for column in facts.columns if column.sensitive]
     chance = given_away_by_chance(counts.sizes, holders, facts.units)
     gain = found[0].gain if found else Fraction(0)
-    within = gain < MOST_GAIN and given.rows < MOST_GIVEN_AWAY * facts.rows
+    multiple = max(gain / MOST_GAIN, _multiple(given.rows, facts.rows, MOST_GIVEN_AWAY))
     away = f"{_for_rows(given.rows, facts.rows)} some value is as good as given away, at least half-way to certainty"
     says = f"{_suspected(found)}{away}; in random classes of these sizes, {percent(chance)}."
     return Figure(
         name="class_alone",
-        claim=Claim(answer="yes" if within else "no", says=says),
+        claim=Claim(answer=_within(multiple), says=says),
         rows=given.rows,
         of=facts.rows,
         baseline=round(chance, 6),
         columns=_most_first(given),
         suspicion=found[:MOST_SUSPICIONS],
+        multiple=float(multiple),
     )
 
 
@@ -255,9 +258,11 @@ def _suspected(found: Sequence[Suspicion]) -> str:
 
 
 def _stands_out(counts: LineCounts, facts: TableFacts) -> Figure:
-    beyond = counts.few >= MOST_IN_FEW * facts.rows and counts.few > 0
-    beyond |= counts.own >= MOST_OWN * facts.rows and counts.own > 0
-    answer: Answer = "no" if beyond else "undecided" if facts.unseen else "yes"
+    multiple = max(
+        _multiple(counts.few, facts.rows, MOST_IN_FEW),
+        _multiple(counts.own, facts.rows, MOST_OWN),
+    )
+    answer = _within(multiple, open_question=bool(facts.unseen))
     asked = "; ".join(facts.unseen) if answer == "undecided" else ""
     return Figure(
         name="stands_out",
@@ -266,6 +271,7 @@ def _stands_out(counts: LineCounts, facts: TableFacts) -> Figure:
         of=facts.rows,
         baseline=0.0,
         columns=_most_first(counts.cells + counts.ends),
+        multiple=float(multiple),
     )
 
 
@@ -303,11 +309,11 @@ def _one_more_fact(counts: LineCounts, facts: TableFacts) -> Figure:
     sure, doubtful = counts.alone, counts.alone_in_doubt
     sure_names = [name for name, each in facts.recognised.items() if each.how == "surely"]
     asked = [name for name, each in facts.recognised.items() if each.how == "possibly"]
-    beyond = sure.rows >= MOST_ALONE * facts.rows and sure.rows > 0
+    multiple = _multiple(sure.rows, facts.rows, MOST_ALONE)
     # A column in doubt matters only where it would take the figure beyond the cut-off.
-    open_question = bool(asked) and sure.rows + doubtful.rows >= MOST_ALONE * facts.rows
+    matters = bool(asked) and sure.rows + doubtful.rows >= MOST_ALONE * facts.rows
     whose = facts.people_unknown and bool(sure_names or asked)
-    answer: Answer = "no" if beyond else "undecided" if open_question or whose or facts.unlooked else "yes"
+    answer = _within(multiple, open_question=matters or whose or bool(facts.unlooked))
     needs = facts.unlooked or _what_decides(asked)
     rows: int | None = sure.rows
     if answer == "undecided" and not sure.rows:
@@ -324,6 +330,7 @@ def _one_more_fact(counts: LineCounts, facts: TableFacts) -> Figure:
         of=facts.rows,
         baseline=_found_alone(facts, sure_names),
         columns=_most_first(sure if sure.rows else doubtful),
+        multiple=float(multiple),
     )
 
 
@@ -374,7 +381,7 @@ def _unprotected(counts: LineCounts, facts: TableFacts) -> Figure:
         return _nothing("unprotected", facts, says)
     worst = max(found, key=lambda name: (found[name].read / found[name].sampled, found[name].sampled))
     figure = found[worst]
-    within = figure.read < MOST_READ_OFF * figure.sampled or not figure.read
+    multiple = _multiple(figure.read, figure.sampled, MOST_READ_OFF)
     people = "persons" if facts.counted == "persons" else "rows"
     read = f"{figure.read:,} ({percent(figure.read / figure.sampled)})"
     says = (
@@ -384,12 +391,22 @@ def _unprotected(counts: LineCounts, facts: TableFacts) -> Figure:
     )
     return Figure(
         name="unprotected",
-        claim=Claim(answer="yes" if within else "no", says=says),
+        claim=Claim(answer=_within(multiple), says=says),
         rows=figure.read,
         of=figure.sampled,
         baseline=round(figure.expected, 6),
         columns={name: each.read for name, each in found.items() if each.read},
+        multiple=float(multiple),
     )
+
+
+def _multiple(rows: int, of: int, most: Fraction) -> Fraction:
+    return Fraction(rows, max(of, 1)) / most
+
+
+def _within(multiple: Fraction, *, open_question: bool = False) -> Answer:
+    """Answer by the figure as a multiple of its cut-off; where more can be exposed, only a figure beyond it decides."""
+    return "no" if multiple >= 1 else "undecided" if open_question else "yes"
 
 
 def _nothing(name: Name, facts: TableFacts, says: str) -> Figure:

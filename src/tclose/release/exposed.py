@@ -66,7 +66,7 @@ def _figures(
     if policy.person is None:
         persons = None
     codes = recognised_codes(table, policy)
-    columns = [_shown(table, policy, name, persons, codes, linked=linked) for name in _published_names(table, policy)]
+    columns = shown_columns(table, policy, persons, codes)
     shown = ShownTable(
         labels=table.classes.labels_by_row(),
         columns=columns,
@@ -94,6 +94,17 @@ def _figures(
         cures=cures_of(counts, policy, table.sensitive, columns, codes, original),
     )
     return figures_of(counts, facts)
+
+
+def shown_columns(
+    table: CodedTable,
+    policy: Policy,
+    persons: Ints | None = None,
+    codes: Mapping[str, Recognised] | None = None,
+) -> list[ShownColumn]:
+    """Return the columns that a table publishes value by value, as the lines count them."""
+    linked, known = bool(policy.pseudonym), codes or {}
+    return [_shown(table, policy, name, persons, known, linked=linked) for name in _published_names(table, policy)]
 
 
 def _published_names(table: CodedTable, policy: Policy) -> list[str]:
