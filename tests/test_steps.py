@@ -286,7 +286,7 @@ def test_cancelled_while_a_t_is_estimated_nothing_is_written(folder: Path) -> No
 def test_a_publication_says_what_remains_exposed(folder: Path) -> None:
     publication = steps.anonymize(folder / "t.csv", folder / "p.toml", out=folder / "r.csv", method=METHOD)
     assert publication.exposed == publication.release.exposed
-    assert publication.to_dict()["exposed"] == [finding.to_dict() for finding in publication.exposed.findings]
+    assert publication.to_dict()["exposed"] == [each.to_dict() for each in publication.exposed.figures]
     assert publication.lost == publication.release.lost == ()
     assert publication.warnings == ()
 

@@ -196,6 +196,11 @@ def some_columns(names: Sequence[str], conjunction: str = "and") -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {conjunction} {quoted[-1]}"
 
 
+NOTHING_LIMITS = (
+    "The policy names no sensitive column: nothing limits what is learned about a person beyond who the person is."
+)
+
+
 def exposure_sentence(
     kind: str, rows: int, whole: int, names: Sequence[str], *, crowd: int, counted_as: str, table: int | None = None
 ) -> str:

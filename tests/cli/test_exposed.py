@@ -84,11 +84,12 @@ def test_what_remains_exposed_comes_before_the_verdict(tclose: Run) -> None:
         for part in (
             "Released r.csv: 40 rows published",
             "What remains exposed:",
-            "40 rows (100 %) show a value of 'id' or 'pay' that fewer than 5 rows share",
-            "Cure: bins and publish = \"bin\" for 'pay'; common values in place of the rare ones of 'id'.",
-            "40 rows (100 %) are given away by one known value",
-            "10 rows (25.0 %) are in classes that show one value of 'ill': anyone who knows the class learns it.",
-            "Cure: l = 2 for 'ill', or a smaller t.",
+            "Class alone (beyond the cut-off): A class makes people suspect 'flu' (ill) of those who have it with",
+            "For 10 rows (25.0 %) some value is as good as given away",
+            "Stands out (beyond the cut-off): 40 rows (100 %) show a value of 'id' or 'pay' that at most two rows show",
+            "Cure: bins = { quantiles = 10 } and publish = \"bin\" for 'pay'; 'id' in identifiers; step = 5 for",
+            "One more fact (within the cut-off): No published column looks like the code of a place",
+            "Unprotected columns (within the cut-off): ",
             "The release meets every requirement of its policy.",
             "How far the worst class is from the whole table",
         )
@@ -98,20 +99,23 @@ def test_what_remains_exposed_comes_before_the_verdict(tclose: Run) -> None:
 
 def test_the_json_has_everything(tclose: Run) -> None:
     answer = json.loads(tclose(*ASKED, "--json").out)
-    assert [(finding["kind"], finding["rows"]) for finding in answer["exposed"]] == [
-        ("rare_value", 40),
-        ("known_value", 40),
-        ("same_value", 10),
+    alone, stands, fact, unprotected = answer["exposed"]
+    assert [each["name"] for each in answer["exposed"]] == [
+        *("class_alone", "stands_out", "one_more_fact", "unprotected")
     ]
-    assert answer["exposed"][2] == {
-        "kind": "same_value",
-        "rows": 10,
-        "share": 0.25,
-        "attributes": {"ill": 10},
-        "sentence": "10 rows (25.0 %) are in classes that show one value of 'ill': anyone who knows the class learns "
-        "it.",
-        "cure": "l = 2 for 'ill', or a smaller t",
+    assert (alone["answer"], alone["rows"], alone["share"]) == ("no", 10, 0.25)
+    assert {key: alone["suspicion"][0][key] for key in ("column", "value", "table")} == {
+        "column": "ill",
+        "value": "flu",
+        "table": 0.25,
     }
+    assert alone["suspicion"][0]["class"] == 1.0
+    assert (stands["answer"], stands["rows"], stands["baseline"]) == ("no", 40, 0.0)
+    assert all(cure["rows_after"] < figure["rows"] for figure in answer["exposed"] for cure in figure["cures"])
+    assert (fact["answer"], unprotected["answer"]) == ("yes", "yes")
+    for figure in answer["exposed"]:  # deprecated keys
+        assert figure["sentence"] == figure["says"]
+        assert {"kind", "attributes", "cure"} <= figure.keys()
     assert [warning.split("'")[1] for warning in answer["warnings"]] == ["id", "pay"]
     assert answer["lost"] == []
 
@@ -120,9 +124,23 @@ def test_where_nothing_is_exposed_it_says_what_was_looked_at(tclose: Run) -> Non
     outcome = tclose("anonymize", "t.csv", "--policy", "safe.toml", "--out", "r.csv", "--method", "mondrian")
     assert (outcome.status, outcome.err) == (0, "")
     said = words(outcome.out)
-    assert "What remains exposed: - Nothing was found: no class shows one sensitive value only, and at least 5" in said
+    assert "Class alone (within the cut-off): For no row some value is as good as given away" in said
+    assert "Stands out (within the cut-off): 2 rows (5.0 %) show a number of their own as the end of a range" in said
     answer = json.loads(tclose("anonymize", "t.csv", "--policy", "safe.toml", "--out", "r2.csv", "--json").out)
-    assert (answer["exposed"], answer["lost"], answer["warnings"]) == ([], [], [])
+    assert [each["answer"] for each in answer["exposed"]] == ["yes", "no", "yes", "yes"]  # weave makes more classes
+    assert (answer["lost"], answer["warnings"]) == ([], [])
+
+
+NOTHING_LIMITS = "nothing limits what is learned about a person beyond who the person is"
+
+
+def test_a_policy_without_a_sensitive_column_is_never_bare(tclose: Run, folder: Path) -> None:
+    (folder / "k.toml").write_text('k = 5\nothers = "drop"\n[quasi.age]\n')
+    made = tclose("anonymize", "t.csv", "--policy", "k.toml", "--out", "r.csv", "--certificate", "c.json")
+    assert NOTHING_LIMITS in words(made.out)
+    assert NOTHING_LIMITS in words(tclose("verify", "r.csv", "--certificate", "c.json").out)
+    assert NOTHING_LIMITS in words(tclose("check", "r.csv", "--policy", "k.toml").out)
+    assert NOTHING_LIMITS not in words(tclose(*ASKED).out)
 
 
 # A release that lost everything

@@ -16,6 +16,7 @@ from tclose.engine import choosing
 from tclose.engine.in_parts import learning
 from tclose.engine.in_parts.buckets import by_bucket, finished_bucket
 from tclose.engine.in_parts.learning import Learned, Learning
+from tclose.engine.in_parts.lines import about_columns
 from tclose.engine.in_parts.planning import PartPlan, PieceCounts, whole_of_part
 from tclose.engine.in_parts.refusing import refusal
 from tclose.engine.in_parts.shared_values import attributes_of
@@ -94,11 +95,11 @@ def test_a_class_of_several_parts_is_one_class() -> None:
         for number, (frame, own) in enumerate(zip(frames, parts, strict=True))
     ]
     twice = [*split, split[0]]  # as if two parts had the same classes
-    about = attributes_of(learned)
+    about = about_columns(learned, attributes_of(learned))
     found: list[pl.DataFrame] = []
     for bucket in range(3):
         own = [piece for part in twice for number, piece in by_bucket(part, columns, 3) if number == bucket]
-        finished = finished_bucket(own, columns, about, 3)
+        finished = finished_bucket(own, columns, about)
         classes = finished.frame.group_by("age", "zip").len()
         assert sorted(classes["len"]) == sorted(finished.sizes.tolist())
         found.append(finished.frame)
@@ -176,7 +177,8 @@ def test_measures_are_those_of_memory(tmp_path: Path) -> None:
     disk, memory = both["disk"].certificate, both["memory"].certificate
     assert disk.measures == memory.measures
     assert (disk.loss, disk.claims, disk.settings) == (memory.loss, memory.claims, memory.settings)
-    assert both["disk"].exposed == both["memory"].exposed
+    disk_lines, memory_lines = (both[engine].exposed.figures for engine in ("disk", "memory"))
+    assert [each.to_dict() for each in disk_lines] == [each.to_dict() for each in memory_lines]
     assert Fraction(disk.measures["gcp"]) > 0
 
 

@@ -17,6 +17,7 @@ import pytest
 from tclose import InputError, Policy, detail, explain
 from tclose.measure.kept import DETAIL_MEASURES
 from tclose.measure.lost import LevelEstimate
+from tclose.measure.remaining import Figure
 from tclose.measure.utility import MEASURES
 from tclose.privacy import requirement
 from tclose.report import detail as detail_section
@@ -41,18 +42,27 @@ def test_the_text_of_the_page(ordinary: Any, tmp_path: Path, text_of: Text) -> N
     assert text == SNAPSHOT.read_text(encoding="utf-8")
 
 
+def said(figure: Figure) -> str:
+    """Return the line of a figure on a page."""
+    needs = [f"To decide it: {figure.claim.needs}."] if figure.claim.needs else []
+    parts = [
+        f"{figure.title}, {figure.verdict}. {figure.claim.says}",
+        *needs,
+        *(f"Cure: {c}." for c in figure.remedies),
+    ]
+    return " ".join(parts)
+
+
 def test_what_remains_exposed_comes_first_and_then_the_verdict(ordinary: Any, tmp_path: Path, text_of: Text) -> None:
     lines = text_of(ordinary.page(tmp_path / "r.html")).splitlines()
     place = lines.index("tclose · release report")
-    findings = ordinary.release.exposed.findings
-    assert len(findings) == 2
+    figures = ordinary.release.exposed.figures
     assert lines[place + 1] == "What remains exposed"
-    assert lines[place + 2 : place + 4] == [f"{finding.sentence} Cure: {finding.cure}." for finding in findings]
-    assert findings[0].rows > findings[1].rows
+    assert lines[place + 2 : place + 6] == [said(each) for each in figures]
     verdict = lines.index("This release meets every requirement of its policy.")
     worse = [f"{result.attack.title.capitalize()}: " for result in ordinary.attacks.worse_than_k_anonymous]
     assert worse
-    for title, line in zip(worse, lines[place + 5 : verdict], strict=True):
+    for title, line in zip(worse, lines[place + 7 : verdict], strict=True):
         assert line.startswith(title)
 
 
@@ -61,9 +71,12 @@ def test_a_public_page_says_what_remains_exposed_but_compares_with_no_other_tabl
 ) -> None:
     lines = text_of(ordinary.page(tmp_path / "r.html", public=True)).splitlines()
     place = lines.index("What remains exposed")
-    findings = ordinary.release.exposed.findings
-    assert lines[place + 1 : place + 3] == [f"{finding.sentence} Cure: {finding.cure}." for finding in findings]
-    assert lines[place + 3] == "This release meets every requirement of its policy."
+    alone, stands = ordinary.release.exposed.figures[:2]
+    assert lines[place + 1] == said(alone)
+    assert lines[place + 2].startswith("Stands out, not decided. ")
+    assert "To decide it: the original table" in lines[place + 2]
+    assert stands.answer != "undecided"
+    assert lines[place + 5] == "This release meets every requirement of its policy."
 
 
 def test_a_public_page_counts_rows_where_the_steward_counts_persons(
@@ -73,8 +86,9 @@ def test_a_public_page_counts_rows_where_the_steward_counts_persons(
     policy = Policy(identifiers=["id"], person="id", quasi=["age"], sensitive={"pay": {"t": 1}}, k=2)
     example = make_example(pl.DataFrame(rows), policy)
     inside, outside = (text_of(example.page(tmp_path / "r.html", public=public)) for public in (False, True))
-    assert "6 rows (60.0 %) show a value of 'pay' that fewer than 2 persons share" in inside
-    assert "persons share" not in outside
+    assert "6 rows (60.0 %) show a value of 'pay' that at most two persons show" in inside
+    assert "Stands out, not decided" in outside
+    assert "at most two persons" not in outside
 
 
 def test_a_page_of_a_release_that_lost_everything(make_example: Any, tmp_path: Path, text_of: Text) -> None:

@@ -20,7 +20,8 @@ SETTINGS = {"sensitive": {"pay": {}, "ill": {}}}
 
 
 @pytest.mark.parametrize(
-    ("kind", "field"), [("same_value", "l"), ("rare_value", "bins"), ("known_value", "bins"), ("row_count", "column")]
+    ("kind", "field"),
+    [("same_value", "t"), ("rare_value", "bins"), ("known_value", "column"), ("unprotected", "column")],
 )
 def test_exposed_rows_lead_to_their_column(kind: str, field: str) -> None:
     found = {"kind": kind, "attributes": {"ill": 7, "gone": 2}}

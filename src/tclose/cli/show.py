@@ -13,6 +13,7 @@ from tclose import steps
 from tclose.cli.terminal import Console, Table, Text, echo_error, echo_lines, stacked
 from tclose.errors import SourceWarning, TcloseError
 from tclose.words import (
+    NOTHING_LIMITS,
     NT_MEANING,
     counted,
     direction,
@@ -95,6 +96,8 @@ def _verdict(result: CheckResult) -> Iterator[Text]:
     requirements = counted(len(result.models), "requirement")
     if result.satisfied:
         yield Text(f"The table meets its {requirements}.", "bold green")
+        if not result.attributes:
+            yield Text(NOTHING_LIMITS, "bold yellow")
         return
     failing = [finding for finding in result.models if not finding.satisfied]
     yield Text(f"The table fails {len(failing)} of its {requirements}.", "bold red")
@@ -165,6 +168,8 @@ def show_release(publication: Publication) -> None:
     for note in publication.notes_on_policy:
         console.print(Text(f"Note: {plain(note)}."))
     console.print(Text(VERDICT, "bold green"))
+    if not certificate.claims.attributes:
+        console.print(Text(NOTHING_LIMITS, "bold yellow"))
     console.print()
     _show_closeness(console, publication)
     console.print()
@@ -198,15 +203,16 @@ def show_method_of_presence(method: str) -> None:
 
 
 def _show_exposed(console: Console, publication: Publication) -> None:
-    """Print what remains exposed, most rows first, each with the setting that would cure it."""
-    exposed = publication.exposed
+    """Print the four lines of what remains exposed, each with the settings that lower it."""
     console.print(Text("What remains exposed:", "bold"))
     table = Table.grid(padding=(0, 1))
-    for finding in exposed.findings:
-        table.add_row(" -", Text(plain(finding.sentence), "yellow"))
-        table.add_row("", Text(f"Cure: {plain(finding.cure)}."))
-    if not exposed.findings:
-        table.add_row(" -", Text(exposed.nothing))
+    for figure in publication.exposed.figures:
+        style = "" if figure.answer == "yes" else "yellow"
+        table.add_row(" -", Text(f"{figure.title} ({figure.verdict}): {plain(figure.claim.says)}", style))
+        if figure.claim.needs:
+            table.add_row("", Text(f"To decide it: {plain(figure.claim.needs)}."))
+        for cure in figure.remedies if figure.answer != "yes" else ():
+            table.add_row("", Text(f"Cure: {plain(cure)}."))
     console.print(table)
     console.print()
 
@@ -334,6 +340,8 @@ def show_verification(verification: Verification) -> None:
         besides = "; whether it keeps presence is not decided" if open_presence else ""
         verdict = f"The release is the one that was certified, and it meets its policy{besides}."
         console.print(Text(verdict, "bold green"))
+        if verification.result is not None and not verification.result.attributes:
+            console.print(Text(NOTHING_LIMITS, "bold yellow"))
         if not verification.identity_protected:
             console.print(Text(f"Note: {steps.NO_IDENTITY}."))
         return

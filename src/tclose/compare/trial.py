@@ -83,7 +83,7 @@ class Trial:
     smallest_class: int | None = None
     measures: Mapping[str, float | None] = field(default_factory=dict)  # of what the release costs, by name
     loss: float | None = None  # by the policy's loss and weights: methods are ranked by it
-    exposed: int | None = None  # rows that remain exposed in one way, of the way that exposes most
+    exposed: int | None = None  # rows that remain exposed, of the line that counts most of them
     query_error: float | None = None
     query_errors: list[dict[str, float]] = field(default_factory=list)
     detail: Mapping[str, float | None] = field(default_factory=dict)  # kept for analysts, by measure, if asked for
@@ -220,8 +220,8 @@ class _Released:
         return sum(table.chosen_loss for table in tables) / len(tables)
 
     def exposed(self, policy: Policy) -> int:
-        """Return how many rows remain exposed in the way that exposes most."""
-        return max((found.rows for found in exposed_rows(self.judged, policy).findings), default=0)
+        """Return how many rows remain exposed in the line that counts most of them."""
+        return exposed_rows(self.judged, policy, self.release.prepared.originals).rows
 
     def query_error(self, table: Any, seed: int) -> QueryError | None:
         """Return how wrong the counts are that a reader of the release would give."""

@@ -23,6 +23,7 @@ from tclose.engine.disk import counted
 from tclose.engine.in_parts.buckets import FinishedBucket, buckets_for, by_bucket, finished_bucket
 from tclose.engine.in_parts.finishing import ReleaseInParts, Totals, judging_policy
 from tclose.engine.in_parts.learning import Learned, Learning
+from tclose.engine.in_parts.lines import about_columns
 from tclose.engine.in_parts.planning import PartPlan, PieceCounts, whole_of_part
 from tclose.engine.in_parts.refusing import check_in_parts
 from tclose.engine.in_parts.shared_values import attributes_of, warned_leaks
@@ -185,7 +186,7 @@ class _Run:
                     whole=whole_of_part(plan, own),
                     progress=stretch(told, low, high, f"splitting part {number + 1:,} of {len(parts):,}", only=True),
                 )
-                by = json.dumps([self.seed, number, effort, whole_of_part(plan, own)], default=str).encode()
+                by = json.dumps([self.seed, number, effort, whole_of_part(plan, own), "ends"], default=str).encode()
                 made = self.work.split(rows, learned.table.fingerprint + by, make)
                 for bucket, part in by_bucket(made, columns, count):
                     buckets.append(("classes", bucket), part.classes)
@@ -220,13 +221,13 @@ class _Run:
         persons: SpillFile,
     ) -> Totals:
         """Write the buckets, one after the other."""
-        totals, about, crowd = Totals(learned), attributes_of(learned), max(self.policy.k, 2)
+        totals, about = Totals(learned), about_columns(learned, attributes_of(learned))
         for bucket in range(count):
             self.told(SPLIT + (WRITTEN - SPLIT) * bucket / count, "writing")
             frames = (buckets.frames((what, bucket)) for what in ("classes", "rows"))
             parts = [SplitPart(*pair) for pair in zip(*frames, strict=True)]
             if parts:
-                finished = finished_bucket(parts, columns, about, crowd)
+                finished = finished_bucket(parts, columns, about)
                 totals.add(finished)
                 files.write(finished.frame)
                 _keep_persons(persons, finished)

@@ -35,6 +35,7 @@ from tclose.release.exposed import columns_of_own_values
 from tclose.release.layouts import About, Layout, check_both, laid_out, layout_of
 from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import created, tool
+from tclose.release.original_facts import original_facts
 from tclose.release.population import Population, in_population, population_of
 from tclose.release.presence import check_possible, presence_claim, presence_findings
 from tclose.release.pseudonymity import checked_pseudonyms
@@ -290,7 +291,9 @@ def prepare(
         cells=dict.fromkeys(policy.quasi, "values") if layout_of(method).exact_quasi else cell_forms(policy),
     )
     notes = Notes.of(given.table, settings)
-    return PreparedRelease(layout, about, policy, kind, random_seed, leaks, notes=notes)
+    exact_quasi = layout_of(method).exact_quasi
+    originals = tuple(original_facts(given.table, each, policy, exact_quasi=exact_quasi) for each in layout.tables)
+    return PreparedRelease(layout, about, policy, kind, random_seed, leaks, notes=notes, originals=originals)
 
 
 def _laid_out(given: ReleaseInput, method: str, settings: Mapping[str, Any]) -> tuple[ReleaseInput, Layout]:

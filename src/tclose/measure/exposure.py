@@ -14,14 +14,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tclose.measure.line_counts import Cells
 from tclose.measure.linked_persons import RowsOfPersons, linked_cure, linked_sentence
+from tclose.measure.remaining import Figure
 from tclose.policy.draft.profile import OWN_ROWS
 from tclose.policy.draft.roles import MANY_ROWS
-from tclose.types import Bools, Ints
+from tclose.types import Answer, Bools, Ints, together
 from tclose.words import exposure_cure, exposure_sentence, nothing_exposed
 
 Kind = Literal["same_value", "rare_value", "known_value", "row_count"]
-Cells = Literal["number", "bin", "other"]  # decides which setting makes the values coarser
 
 NOTHING_LINKED = (
     "Nothing was found: neither one class, nor a class with one known value or with the number of a person's rows, "
@@ -129,6 +130,17 @@ class Exposed:
     counted: Literal["rows", "persons"]
     apart: bool = False  # whether no row shows the values of some attribute
     linked: bool = False  # whether pseudonyms link the rows of a person
+    figures: tuple[Figure, ...] = ()  # the four lines
+
+    @property
+    def answer(self) -> Answer:
+        """Whether all that remains exposed stays within the cut-offs."""
+        return together(figure.answer for figure in self.figures)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the line that counts most of them, among the lines that count published rows."""
+        return max((each.rows or 0 for each in self.figures if each.name != "unprotected"), default=0)
 
     @property
     def nothing(self) -> str:

@@ -90,7 +90,7 @@ class Publication:
             **self.certificate.content,
             "digest": self.certificate.digest,
             **({} if self.envelope_file is None else {"envelope": str(self.envelope_file)}),
-            "exposed": [exposed.to_dict() for exposed in self.exposed.findings],
+            "exposed": [figure.to_dict() for figure in self.exposed.figures],
             "lost": [loss.to_dict() for loss in self.lost],
             "warnings": list(self.warnings),
             **({"descriptions": list(map(str, self.descriptions))} if self.descriptions else {}),

@@ -31,6 +31,7 @@ from tclose.release.layouts.projections import marks_of
 from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
 from tclose.release.naming import file_name
+from tclose.release.original_facts import OriginalFacts
 from tclose.release.population import in_population
 from tclose.release.record import confirm_replay
 from tclose.release.record_notes import Notes, record_bytes
@@ -63,6 +64,7 @@ class PreparedRelease:
     bound: LowerBound | None = None  # on the detail lost, if asked for
     labels: Labels | None = None  # that came with the table, of columns whose cells are published as they are
     notes: Notes = field(default_factory=Notes)  # for the record, if one is written
+    originals: tuple[OriginalFacts, ...] = ()  # what only the original tells of each table
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -150,7 +152,7 @@ class PreparedRelease:
         confirm_replay(self.seed, [file.sha256 for file in names], self.about.version)
         certificate = self.layout.certificate(self.about, release.results, names)
         certificate = with_sizes(certificate, [each.table.classes.sizes for each in judged], self.policy.k)
-        exposed = exposed_rows(judged, self.policy)
+        exposed = exposed_rows(judged, self.policy, self.originals)
         spelled: ReleaseFormat = "text" if columns is None else "columns"
         certified = replace(certificate, guard=NEWEST if guard_formulas else 0, release_format=spelled)
         return WrittenRelease(release, certified, judged, exposed)
@@ -253,7 +255,7 @@ class Release:
     @cached_property
     def exposed(self) -> Exposed:
         """What remains exposed although the release holds its policy, most rows first."""
-        return exposed_rows(self.judged, self.policy)
+        return exposed_rows(self.judged, self.policy, self.prepared.originals)
 
     @property
     def bound(self) -> LowerBound | None:
@@ -358,6 +360,7 @@ class Release:
             attacks=attacks,
             lost=self.lost,
             public=public,
+            originals=self.prepared.originals,
             profile=filled,
             progress=stretch(told, 0.5, 1.0),
         )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tclose.measure.attack import K_ANONYMOUS, RELEASE, AttackResult, Attacks
 from tclose.measure.exposure import Exposed
 from tclose.measure.lost import LostDetail
+from tclose.measure.remaining import Figure
 from tclose.report.markup import Html, element
 from tclose.report.page import tag
 from tclose.words import worse_attack
@@ -15,9 +16,8 @@ TITLE = "What remains exposed"
 
 
 def exposed_part(exposed: Exposed, attacks: Attacks | None) -> list[Html]:
-    """List what remains exposed, most rows first; with attacks, those on which the release does worse than k."""
-    items = [_item(finding.sentence, finding.cure) for finding in exposed.findings]
-    items = items or [element("li", exposed.nothing, class_="none")]
+    """List the four lines of what remains exposed; with attacks, those on which the release does worse than k."""
+    items = [_line(figure) for figure in exposed.figures]
     parts = [element("h1", TITLE), element("ul", *items, class_="exposed")]
     worse = () if attacks is None else attacks.worse_than_k_anonymous
     if attacks is not None and worse:
@@ -26,6 +26,16 @@ def exposed_part(exposed: Exposed, attacks: Attacks | None) -> list[Html]:
         parts.append(element("p", tag(), " ", lead, *more))
         parts.append(element("ul", *(_worse(result, attacks.k) for result in worse), class_="exposed"))
     return parts
+
+
+def _line(figure: Figure) -> Html:
+    """Return one line: its name, its answer, its sentence, and what decides or cures it."""
+    parts: list[str] = [element("strong", f"{figure.title}, {figure.verdict}. "), f"{figure.claim.says} "]
+    if figure.claim.needs:
+        needs = element("strong", "To decide it: "), f"{figure.claim.needs}."
+        parts.append(element("span", *needs, class_="cure"))
+    parts += (element("span", element("strong", "Cure: "), f"{cure}.", class_="cure") for cure in figure.remedies)
+    return element("li", *parts, class_="none" if figure.answer == "yes" else None)
 
 
 def _item(sentence: str, cure: str) -> Html:

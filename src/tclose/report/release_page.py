@@ -16,6 +16,7 @@ from tclose.release.beside import Beside
 from tclose.release.certificate import MOST_FILES, Certificate
 from tclose.release.claims import Claims, ModelClaim
 from tclose.release.exposed import exposed_rows
+from tclose.release.original_facts import OriginalFacts
 from tclose.release.published import PublishedTable
 from tclose.report import charts
 from tclose.report.attacks import attack_section
@@ -30,7 +31,7 @@ from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, li
 from tclose.report.profiles import FilledProfile
 from tclose.report.profiles import section as profile_part
 from tclose.types import Progress, silent, stretch
-from tclose.words import counted, level, nt_closeness, number, percent, required
+from tclose.words import NOTHING_LIMITS, counted, level, nt_closeness, number, percent, required
 
 PHASE = "drawing the page"
 MOST_LISTED = 3  # attributes, one by one, in the lead
@@ -59,6 +60,7 @@ def release_page(
     attacks: Attacks | None,
     lost: Sequence[LostDetail] = (),
     public: bool,
+    originals: Sequence[OriginalFacts] = (),
     profile: FilledProfile | None = None,
     progress: Progress = silent,
 ) -> str:
@@ -81,7 +83,7 @@ def release_page(
             kept=() if compared is None else detail_figures(compared, stretch(progress, 0.3, 0.8)),
         ),
         attacks=attacks,
-        exposed=exposed_rows(judged, policy, knows_persons=not public),
+        exposed=exposed_rows(judged, policy, () if public else originals, knows_persons=not public),
         lost=lost,
         identifiers=() if public else policy.identifiers,
         public=public,
@@ -243,7 +245,8 @@ class ReleasePage:
 def verdict(certificate: Certificate) -> str:
     """Say in a sentence whether the release meets its policy."""
     if certificate.claims.satisfied:
-        return "This release meets every requirement of its policy."
+        limits = "" if certificate.claims.attributes else f" {NOTHING_LIMITS}"
+        return f"This release meets every requirement of its policy.{limits}"
     return "This release does not meet its policy."
 
 

@@ -82,10 +82,12 @@ class CountedOnCluster:
         chosen = self.parcels.filter(F.col("counting") == counting).select("payload")
         return [pickle.loads(row.answer) for row in rows_of(_answers(chosen, work), self.beat)]
 
-    def warn_of_repeats(self, identifiers: Iterable[str]) -> None:
-        """Warn about identifiers that repeat; they were counted after the table itself, in this order."""
-        for name, groups in zip(identifiers, self.counted[1:], strict=True):
-            warn_of_repeats(name, groups.repeated())
+    def warn_of_repeats(self, identifiers: Iterable[str]) -> tuple[str, ...]:
+        """Warn about identifiers that repeat, and return them; they were counted after the table, in this order."""
+        repeated = {name: groups.repeated() for name, groups in zip(identifiers, self.counted[1:], strict=True)}
+        for name, rows in repeated.items():
+            warn_of_repeats(name, rows)
+        return tuple(name for name, rows in repeated.items() if rows)
 
     def _row_numbers(self, firsts: Ints) -> Ints:
         """Return where rows stand in the table, from 0, though numbers leave gaps between parts."""

@@ -47,7 +47,7 @@ def learn(df: DataFrame, policy: Policy, seed: int, part_rows: int | None, told:
     parcels = numbered(selected(df, what.columns)).mapInArrow(on_executor(job), PARCELS_IN_SPARK)
     with counted_on_cluster(parcels, what, told.beat) as cluster:
         cluster.check_cells()
-        cluster.warn_of_repeats(repeats)
+        learning.repeating = cluster.warn_of_repeats(repeats)
         _adopt(learning, cluster, part_rows or PART_ROWS)
     learned = learning.finished()
     check_groups(learned.counted.domain, policy)

@@ -24,6 +24,7 @@ from tclose.engine.disk import Counting
 from tclose.engine.in_parts.buckets import buckets_for
 from tclose.engine.in_parts.finishing import Totals, judging_policy
 from tclose.engine.in_parts.learning import Learned
+from tclose.engine.in_parts.lines import about_columns
 from tclose.engine.in_parts.planning import PartPlan, PieceCounts
 from tclose.engine.in_parts.refusing import check_in_parts
 from tclose.engine.in_parts.shared_values import attributes_of, warned_leaks
@@ -161,8 +162,7 @@ class _Run:
         job = partial(
             finished_buckets,
             columns=PublishedColumns.of(learned.table),
-            about=attributes_of(learned),
-            crowd=max(self.policy.k, 2),
+            about=about_columns(learned, attributes_of(learned)),
         )
         count = buckets_for(learned.table.rows, self.part_rows)
         dealt = split.filter(F.col("kind") == ROWS).repartition(count * TASKS_PER_PART, "place")

@@ -20,10 +20,10 @@ import pyarrow as pa
 
 from tclose.engine.in_parts.buckets import FinishedBucket, by_bucket, finished_bucket
 from tclose.engine.in_parts.learning import sample_bound
+from tclose.engine.in_parts.lines import AboutColumns
 from tclose.engine.in_parts.planning import PartPlan, PieceCounts, whole_of_part
 from tclose.engine.in_parts.splitting import PublishedColumns, SplitPart, split_part
 from tclose.errors import InputError, TcloseError
-from tclose.measure.exposure import PublishedAttribute
 from tclose.partition.parts import random_of_numbers, random_of_rows
 from tclose.policy import Policy
 from tclose.release.files import sha256
@@ -172,9 +172,7 @@ def _split_part(part: int, rows: pl.DataFrame, splitting: Splitting) -> Iterator
         yield parcel(bucket, ROWS, part, pickle.dumps((packed(found.classes), packed(found.rows))))
 
 
-def finished_buckets(
-    batches: Batches, columns: PublishedColumns, about: Mapping[str, PublishedAttribute], crowd: int
-) -> Iterator[pa.RecordBatch]:
+def finished_buckets(batches: Batches, columns: PublishedColumns, about: AboutColumns) -> Iterator[pa.RecordBatch]:
     """Put the classes of each bucket together, and write its rows as the bytes of a Parquet file."""
     parts: dict[int, list[tuple[int, SplitPart]]] = defaultdict(list)
     for bucket, part, payload in _parcels(batches, "place", "first"):
@@ -182,7 +180,7 @@ def finished_buckets(
         parts[bucket].append((part, SplitPart(_read(classes), _read(rows))))
     for bucket in sorted(parts):
         found = [part for _, part in sorted(parts.pop(bucket), key=lambda each: each[0])]
-        finished = finished_bucket(found, columns, about, crowd)
+        finished = finished_bucket(found, columns, about)
         content = _written(finished.frame)
         persons = None if finished.persons is None else packed(finished.persons.alias("").to_frame())
         yield parcel(bucket, ROWS, finished.frame.height, pickle.dumps((content, persons)))

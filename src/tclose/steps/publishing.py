@@ -248,6 +248,7 @@ def _page(
         attacks=attacks,
         lost=lost,
         public=public,
+        originals=release.prepared.originals,
         profile=filled[0] if filled else None,
         progress=stretch(progress, PAGE_ATTACKED, 1.0),
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-FIELD_OF_KIND = {"same_value": "l", "rare_value": "bins", "known_value": "bins"}
+FIELD_OF_KIND = {"same_value": "t", "rare_value": "bins"}  # of "known_value" and others: the column's role
 FIELD_OF_CURE = (("l = ", "l"), ("bins", "bins"), ("smaller t", "t"))  # the first that a cure begins with or names
 MOST_LINKS = 6
 QUOTED = re.compile(r"'([^']+)'")
@@ -21,7 +21,9 @@ class Cure(NamedTuple):
 
 
 def of_exposure(found: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Cure]:
-    """Return where to cure rows that remain exposed."""
+    """Return where to cure rows that remain exposed; nothing where no setting is known to help."""
+    if not found.get("cures", True):
+        return []
     return _fields(list(found["attributes"]), FIELD_OF_KIND.get(found["kind"], "column"), settings)
 
 

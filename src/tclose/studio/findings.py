@@ -29,4 +29,6 @@ def verification(verdict: steps.Verification) -> dict[str, Any]:
     """Return what verification found, in sentences."""
     problems, unknown = map(sentence, verdict.problems), map(sentence, verdict.not_verifiable_in_words)
     models = [] if verdict.result is None else requirements(verdict.result)
-    return {**verdict.to_dict(), "models": models, "problems": list(problems), "not_verifiable": list(unknown)}
+    limits = verdict.result is None or bool(verdict.result.attributes)
+    said = {"models": models, "problems": list(problems), "not_verifiable": list(unknown), "limits": limits}
+    return {**verdict.to_dict(), **said}

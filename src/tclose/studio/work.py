@@ -154,6 +154,7 @@ def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None
             "fingerprint": fingerprint,
             "effort": effort,
             "nothing": published.exposed.nothing,
+            "exposed_rows": published.exposed.rows,
         }
         write_whole(place / "policy.toml", (project.folder / "policy.toml").read_text())
         write_whole(place / "result.json", json.dumps(told))

@@ -6,14 +6,16 @@ So where a row stands says nothing but what it publishes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
+from tclose.engine.in_parts.lines import AboutColumns, lines_of_bucket
 from tclose.engine.in_parts.splitting import CLASS, PERSON, SIZE, PublishedColumns, SplitPart
-from tclose.measure.exposure import ExposedCounts, PublishedAttribute, PublishedClasses, exposed_counts
+from tclose.measure.exposure import ExposedCounts, PublishedClasses, exposed_counts
+from tclose.measure.line_counts import LineCounts
 from tclose.recode.frame import ordered
 from tclose.table.classes import Classes, classes_of
 from tclose.table.grouped import bucket_numbers
@@ -54,12 +56,11 @@ class FinishedBucket:
     lost: Floats  # Σ size · NCP, per quasi-identifier
     sums: Floats  # classes × numeric quasi-identifiers: the sum of the places of their rows
     exposed: ExposedCounts
+    lines: LineCounts
     persons: pl.Series | None  # whom the rows belong to, where persons are counted
 
 
-def finished_bucket(
-    parts: Sequence[SplitPart], columns: PublishedColumns, about: Mapping[str, PublishedAttribute], crowd: int
-) -> FinishedBucket:
+def finished_bucket(parts: Sequence[SplitPart], columns: PublishedColumns, about: AboutColumns) -> FinishedBucket:
     """Bring the classes of all parts together; those that publish the same are one class.
 
     `about` says of each sensitive column how many rows of the whole table share its values.
@@ -81,7 +82,8 @@ def finished_bucket(
         sums=np.stack([np.bincount(label_of_class, classes[name].to_numpy()) for name in columns.sums], axis=1)
         if columns.sums
         else np.zeros((len(sizes), 0)),
-        exposed=exposed_counts(_seen(rows, labels, columns, about, crowd, persons)),
+        exposed=exposed_counts(_seen(rows, labels, columns, about, persons)),
+        lines=lines_of_bucket(rows, dict(zip(columns.sensitive, columns.cells, strict=True)), labels, about, persons),
         persons=None if persons is None else persons.gather(order),
     )
 
@@ -99,14 +101,13 @@ def _seen(
     rows: pl.DataFrame,
     labels: Ints,
     columns: PublishedColumns,
-    about: Mapping[str, PublishedAttribute],
-    crowd: int,
+    about: AboutColumns,
     persons: pl.Series | None,
 ) -> PublishedClasses:
     classes = Classes.from_labels(labels)
     attributes = [
-        PublishedAttribute(name, rows[key].to_numpy().astype(np.int64), about[name].cells, True, about[name].shared)
+        replace(about.attributes[name], values=rows[key].to_numpy().astype(np.int64))
         for key, name in zip(columns.cells, columns.sensitive, strict=True)
     ]
     numbers = None if persons is None else np.zeros(0, dtype=np.int64)  # only that persons are counted matters here
-    return PublishedClasses(classes.rows, classes.starts, attributes, crowd, numbers)
+    return PublishedClasses(classes.rows, classes.starts, attributes, about.crowd, numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
@@ -13,11 +13,13 @@ import numpy as np
 
 from tclose.engine.in_parts.buckets import FinishedBucket
 from tclose.engine.in_parts.learning import Learned
+from tclose.engine.in_parts.lines import about_columns, figures_in_parts
 from tclose.engine.in_parts.shared_values import attributes_of
 from tclose.errors import InternalError
 from tclose.measure.base import DIGITS
 from tclose.measure.chosen_loss import summed_loss
 from tclose.measure.exposure import Exposed, ExposedCounts, PublishedClasses, exposed_in_parts
+from tclose.measure.line_counts import LineCounts
 from tclose.measure.lost import LostDetail
 from tclose.measure.utility import Spread, SummedPartition, class_sizes, measured, z_scores
 from tclose.partition import DEFAULT_METHOD
@@ -61,6 +63,7 @@ class Totals:
     lost: Floats | float = 0.0
     between: Floats | float = 0.0  # per numeric quasi-identifier
     exposed: ExposedCounts = field(default_factory=lambda: ExposedCounts({}))
+    lines: LineCounts = field(default_factory=LineCounts)
 
     def add(self, bucket: FinishedBucket) -> None:
         """Add one more bucket."""
@@ -68,6 +71,7 @@ class Totals:
         self.sizes.append(bucket.sizes)
         self.lost = self.lost + bucket.lost
         self.exposed = self.exposed + bucket.exposed
+        self.lines = self.lines + bucket.lines
         slopes, starts = (np.array([line[place] for line in self._lines]) for place in range(2))
         sums = bucket.sums * slopes + bucket.sizes[:, None] * starts
         self.between = self.between + (sums**2 / bucket.sizes[:, None]).sum(axis=0)
@@ -129,11 +133,13 @@ class Totals:
 
     def _exposed(self) -> Exposed:
         """Return what remains exposed in the whole release."""
-        attributes = list(attributes_of(self.learned).values())
+        about = about_columns(self.learned, attributes_of(self.learned))
+        attributes = list(about.attributes.values())
         policy = self.learned.table.policy
         persons = None if policy.person is None else _NO_ROWS
         seen = PublishedClasses(_NO_ROWS, _NO_ROWS, attributes, max(policy.k, 2), persons)
-        return exposed_in_parts([self.exposed], seen, self.rows)
+        found = exposed_in_parts([self.exposed], seen, self.rows)
+        return replace(found, figures=figures_in_parts(self.lines, self.learned, about))
 
     def _certificate(
         self, result: CheckResult, files: Sequence[WrittenFile], begun: str, name: str | None

@@ -42,6 +42,7 @@ class Learned:
     sample: pl.DataFrame  # rows to be published, as they were read
     part_rows: int
     sampled: int  # rows of the sample for each part
+    repeating: tuple[str, ...] = ()  # identifiers that repeat, where rows are counted
 
 
 def sampled_of(part_rows: int) -> int:
@@ -67,6 +68,7 @@ class Learning:
         self._seed, self._part_rows = seed, part_rows or PART_ROWS
         self._sampled = sampled_of(self._part_rows)
         self._halvings = 0  # of the share of rows that are sampled
+        self.repeating: tuple[str, ...] = ()  # identifiers, once `warn` has looked at them
         self._sample: list[tuple[pl.DataFrame, RandomNumbers]] = []
 
     def check(self, columns: pl.DataFrame) -> None:
@@ -115,8 +117,10 @@ class Learning:
 
     def warn(self) -> None:
         """Warn about identifiers that repeat."""
-        for name, identifiers in self.identifiers.items():
-            warn_of_repeats(name, identifiers.repeated())
+        repeated = {name: identifiers.repeated() for name, identifiers in self.identifiers.items()}
+        self.repeating = tuple(name for name, rows in repeated.items() if rows)
+        for name, rows in repeated.items():
+            warn_of_repeats(name, rows)
 
     def close(self) -> None:
         """Give back the space on disk."""
@@ -139,4 +143,5 @@ class Learning:
             sample=table.publishable(sample) if sample.height else sample,
             part_rows=self._part_rows << self._halvings,
             sampled=self._sampled,
+            repeating=self.repeating,
         )

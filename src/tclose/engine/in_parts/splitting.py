@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from tclose.engine.in_parts.lines import ends_of_part
 from tclose.errors import Infeasible
 from tclose.partition import DEFAULT_METHOD, METHODS
 from tclose.partition.shared.whole import Whole
@@ -144,9 +145,10 @@ def _as_part(published: pl.DataFrame, classes: Classes, table: CodedTable, learn
         for key, name in zip(columns.cells, columns.sensitive, strict=True)
     }
     person = {} if learned.policy.person is None else {PERSON: table.frame[learned.policy.person]}
+    ends = ends_of_part(table, classes, learned)
     return SplitPart(
         pl.DataFrame({**shown, SIZE: classes.sizes, **losses, **sums}),
-        pl.DataFrame({CLASS: labels.astype(np.int32), **others, **cells, **person}),
+        pl.DataFrame({CLASS: labels.astype(np.int32), **others, **cells, **ends, **person}),
     )
 
 

@@ -218,6 +218,19 @@ def _identified_by_numbers(column: Profile) -> str | None:
     return None
 
 
+def is_known_by_others(name: str, kind: str) -> bool:
+    """Tell whether others may know a column, by its name or kind: age, sex, a date, a place, education, a group.
+
+    Of any other quasi-identifier the draft says that its meaning is unknown.
+    """
+    spelled = names.words(name)
+    if kind == "date" or names.POSTCODE.search(spelled):
+        return True
+    if names.SENSITIVE.search(spelled) and not names.COUNT.search(spelled):
+        return False
+    return any(each.search(spelled) for each in (names.QUASI, names.NUMBER_OF_GROUP, names.NUMBERING, names.BIRTH))
+
+
 def fitness_as_person(column: Profile) -> int:
     """Tell how well an identifier can serve as `person`: 0 if it does not repeat, or numbers something else."""
     name = names.words(column.name)

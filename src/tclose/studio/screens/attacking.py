@@ -1,4 +1,4 @@
-"""Attack: what remains exposed in a candidate, most rows first, each with the setting that cures it."""
+"""Attack: what remains exposed in a candidate, line by line, each with the setting that lowers it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,422 @@
+"""The four lines of what remains exposed: each a claim with its figure, what is known without it, and its cures.
+
+The question of every line is: *does what remains exposed stay within the cut-off?* So "yes" is good, as in every claim
+of tclose. The cut-offs are those of decision 135; they were frozen before any new table was looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from tclose.measure.chance import given_away_by_chance, suspicion_by_chance
+from tclose.measure.line_counts import LineCounts, ShownColumn, Way
+from tclose.measure.recognition import Recognised
+from tclose.measure.unprotected import ReadOff
+from tclose.types import Answer, Claim
+from tclose.words import counted, legible, percent, rows_of, some_columns
+
+Name = Literal["class_alone", "stands_out", "one_more_fact", "unprotected"]
+TITLES: Mapping[Name, str] = {
+    "class_alone": "Class alone",
+    "stands_out": "Stands out",
+    "one_more_fact": "One more fact",
+    "unprotected": "Unprotected columns",
+}
+VERDICTS: Mapping[Answer, str] = {
+    "yes": "within the cut-off",
+    "no": "beyond the cut-off",
+    "undecided": "not decided",
+}
+KINDS: Mapping[Name, str] = {  # what `kind` said before; deprecated
+    "class_alone": "same_value",
+    "stands_out": "rare_value",
+    "one_more_fact": "known_value",
+    "unprotected": "unprotected",
+}
+
+# The cut-offs of decision 135, as shares of rows; the gain is the share of the way from p to certainty.
+MOST_GAIN = Fraction(15, 100)  # of the suspicion of an uncommon label, on average over those who have it
+MOST_GIVEN_AWAY = Fraction(5, 100)  # rows whose value the class makes at least half-way certain
+MOST_OWN = Fraction(10, 100)  # rows with a cell of their own, or an own number that ends a range
+MOST_IN_FEW = Fraction(2, 100)  # rows in classes of fewer than k persons
+MOST_ALONE = Fraction(20, 100)  # rows that are alone with a fact that neighbours know
+MOST_READ_OFF = Fraction(20, 100)  # uncommon values of an unprotected column; not in the research's score
+
+MOST_SUSPICIONS = 10  # that are listed
+GUARANTEE = (
+    "The guarantee assumes that nobody knows a person's sensitive values; a known one usually singles the row out."
+)
+
+
+@dataclass(frozen=True)
+class Cure:
+    """A setting, and how many rows its line counts after it: computed before it is printed."""
+
+    setting: str
+    rows_after: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON has."""
+        return {"setting": self.setting, "rows_after": self.rows_after}
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """How much the class makes people suspect an uncommon value of those who have it."""
+
+    column: str
+    value: str
+    table: Fraction  # the value's share of the table: p
+    group: Fraction  # its mean share in the classes of those who have it: B
+    chance: Fraction  # the same, in random classes of the same sizes
+
+    @property
+    def gain(self) -> Fraction:
+        """The share of the way from what the table says to certainty."""
+        return (self.group - self.table) / (1 - self.table)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON has."""
+        return {
+            "column": self.column,
+            "value": self.value,
+            "table": float(self.table),
+            "class": float(self.group),
+            "chance": float(self.chance),
+        }
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of what remains exposed."""
+
+    name: Name
+    claim: Claim
+    rows: int | None  # None where it could not be counted
+    of: int  # rows that were looked at
+    baseline: float | None  # the share without the release, or by chance
+    columns: Mapping[str, int] = field(default_factory=dict)  # rows through each column, most first
+    cures: tuple[Cure, ...] = ()
+    suspicion: tuple[Suspicion, ...] | None = None  # of the class alone only
+    table: int | None = None  # which of several tables, counted from 1
+    multiple: float = 0.0  # the figure, as a multiple of its cut-off: from 1 on, it is beyond
+
+    @property
+    def share(self) -> float | None:
+        """The share of the rows that were looked at."""
+        return None if self.rows is None else self.rows / self.of if self.of else 0.0
+
+    @property
+    def answer(self) -> Answer:
+        """Whether what remains exposed stays within the cut-off."""
+        return self.claim.answer
+
+    @property
+    def severity(self) -> tuple[int, float]:
+        """How bad it is, to choose among several tables."""
+        return ("yes", "undecided", "no").index(self.answer), self.share or 0.0
+
+    @property
+    def title(self) -> str:
+        """What the line is called."""
+        return TITLES[self.name]
+
+    @property
+    def verdict(self) -> str:
+        """The answer, for people."""
+        return VERDICTS[self.answer]
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """The cures, for people."""
+        return tuple(f"{cure.setting} ({counted(cure.rows_after, 'row')} after it)" for cure in self.cures)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints; the last four keys are deprecated."""
+        suspicion = {} if self.suspicion is None else {"suspicion": [each.to_dict() for each in self.suspicion]}
+        return {
+            "name": self.name,
+            **self.claim.to_dict(),
+            "rows": self.rows,
+            "of": self.of,
+            "share": self.share,
+            "baseline": self.baseline,
+            "of_cut_off": round(self.multiple, 6),
+            "cures": [cure.to_dict() for cure in self.cures],
+            **suspicion,
+            **({} if self.table is None else {"table": self.table}),
+            "kind": KINDS[self.name],
+            "attributes": dict(self.columns),
+            "sentence": self.claim.says,
+            "cure": "; or ".join(cure.setting for cure in self.cures),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class TableFacts:
+    """What the lines need to know of a published table besides its counts."""
+
+    rows: int
+    units: int
+    columns: Sequence[ShownColumn]  # without their rows
+    labels: Callable[[str, int], str]  # the text of a published cell
+    k: int
+    counted: Literal["rows", "persons"] = "rows"
+    sensitive: bool = True  # whether the policy names a sensitive attribute
+    recognised: Mapping[str, Recognised] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()  # what could not be looked at for "stands out", as sentences say what it needs
+    unlooked: str = ""  # why columns were not looked at for "one more fact"
+    read_off: Mapping[str, ReadOff] | None = None  # of unprotected columns; None where it could not be computed
+    cures: Mapping[Name, Sequence[Cure]] = field(default_factory=dict)
+    people_unknown: bool = False  # whether the policy counts persons, whom a reader cannot tell apart
+
+
+def figures_of(counts: LineCounts, facts: TableFacts) -> tuple[Figure, ...]:
+    """Return the four lines of one table."""
+    lines = (_class_alone, _stands_out, _one_more_fact, _unprotected)
+    found = (line(counts, facts) for line in lines)
+    return tuple(replace(each, cures=_smaller(each, facts.cures.get(each.name, ()))) for each in found)
+
+
+def _smaller(figure: Figure, cures: Iterable[Cure]) -> tuple[Cure, ...]:
+    """Keep the cures after which fewer rows are counted."""
+    return tuple(cure for cure in cures if figure.rows is not None and cure.rows_after < figure.rows)
+
+
+def of_all_tables(tables: Sequence[Sequence[Figure]]) -> tuple[Figure, ...]:
+    """Return each line of the table where it is worst; readers cannot join the rows of several tables."""
+    if len(tables) == 1:
+        return tuple(tables[0])
+    worst = []
+    for line in zip(*tables, strict=True):
+        number = max(range(len(line)), key=lambda place: line[place].severity)
+        figure = line[number]
+        claim = replace(figure.claim, says=f"In table {number + 1}, {figure.claim.says}")
+        worst.append(replace(figure, claim=claim, table=number + 1))
+    return tuple(worst)
+
+
+# 1: what the class alone tells
+
+
+def suspicions(counts: LineCounts, facts: TableFacts) -> tuple[Suspicion, ...]:
+    """Return how much classes make people suspect each uncommon label, the largest gain first."""
+    found = [
+        Suspicion(
+            column=column.name,
+            value=facts.labels(column.name, cell),
+            table=Fraction(held, facts.units),
+            group=sum((Fraction(total, size) for size, total in squares.items()), Fraction(0)) / held,
+            chance=suspicion_by_chance(counts.sizes, held, facts.units),
+        )
+        for column in facts.columns
+        for cell, squares in counts.squares.get(column.name, {}).items()
+        if (held := int(column.holders[cell]))
+    ]
+    return tuple(sorted(found, key=lambda each: (-each.gain, each.column, each.value)))
+
+
+def _class_alone(counts: LineCounts, facts: TableFacts) -> Figure:
+    if not facts.sensitive:
+        return _nothing("class_alone", facts, "The policy names no sensitive column, so no class tells one.")
+    found, given = suspicions(counts, facts), counts.given_away
+    holders = [column.holders for column in facts.columns if column.sensitive]
+    chance = given_away_by_chance(counts.sizes, holders, facts.units)
+    gain = found[0].gain if found else Fraction(0)
+    multiple = max(gain / MOST_GAIN, _multiple(given.rows, facts.rows, MOST_GIVEN_AWAY))
+    away = f"{_for_rows(given.rows, facts.rows)} some value is as good as given away, at least half-way to certainty"
+    says = f"{_suspected(found)}{away}; in random classes of these sizes, {percent(chance)}."
+    return Figure(
+        name="class_alone",
+        claim=Claim(answer=_within(multiple), says=says),
+        rows=given.rows,
+        of=facts.rows,
+        baseline=round(chance, 6),
+        columns=_most_first(given),
+        suspicion=found[:MOST_SUSPICIONS],
+        multiple=float(multiple),
+    )
+
+
+def _suspected(found: Sequence[Suspicion]) -> str:
+    if not found:
+        return ""
+    worst = found[0]
+    more = worst.group > worst.chance * Fraction(11, 10)
+    by_chance = f"random classes of these sizes {percent(float(worst.chance))}"
+    chance = by_chance if more else "and random classes of these sizes would say as much"
+    return (
+        f"A class makes people suspect '{legible(worst.value)}' ({legible(worst.column)}) of those who have it with "
+        f"{percent(float(worst.group))} on average; the table alone says {percent(float(worst.table))}, {chance}. "
+    )
+
+
+# 2: rows that stand out without any class
+
+
+def _stands_out(counts: LineCounts, facts: TableFacts) -> Figure:
+    multiple = max(
+        _multiple(counts.few, facts.rows, MOST_IN_FEW),
+        _multiple(counts.own, facts.rows, MOST_OWN),
+    )
+    answer = _within(multiple, open_question=bool(facts.unseen))
+    asked = "; ".join(facts.unseen) if answer == "undecided" else ""
+    return Figure(
+        name="stands_out",
+        claim=Claim(answer=answer, says=_standing(counts, facts), needs=asked),
+        rows=None if answer == "undecided" and not counts.stands else counts.stands,
+        of=facts.rows,
+        baseline=0.0,
+        columns=_most_first(counts.cells + counts.ends),
+        multiple=float(multiple),
+    )
+
+
+def _standing(counts: LineCounts, facts: TableFacts) -> str:
+    if not counts.stands:
+        seen = "among what can be seen here, " if facts.unseen else ""
+        return f"No row stands out: {seen}at least three {facts.counted} share every value that a row shows."
+    parts = []
+    if counts.cells.rows:
+        where = some_columns(list(_most_first(counts.cells)), "or")
+        parts.append(
+            f"{rows_of(counts.cells.rows, facts.rows)} {_show(counts.cells.rows)} a value of {where} that at most two "
+            f"{facts.counted} show: anyone who knows the value finds the row"
+        )
+    if counts.ends.rows:
+        where = some_columns(list(_most_first(counts.ends)), "or")
+        parts.append(
+            f"{rows_of(counts.ends.rows, facts.rows)} {_show(counts.ends.rows)} a number of their own as the end of a "
+            f"range of {where}: anyone who knows it finds the class and knows that the person is in it"
+        )
+    if counts.few:
+        be = "is" if counts.few == 1 else "are"
+        parts.append(f"{rows_of(counts.few, facts.rows)} {be} in classes of fewer than {facts.k:,} persons")
+    return f"{'; '.join(parts)}."
+
+
+def _show(rows: int) -> str:
+    return "shows" if rows == 1 else "show"
+
+
+# 3: one more fact
+
+
+def _one_more_fact(counts: LineCounts, facts: TableFacts) -> Figure:
+    sure, doubtful = counts.alone, counts.alone_in_doubt
+    sure_names = [name for name, each in facts.recognised.items() if each.how == "surely"]
+    asked = [name for name, each in facts.recognised.items() if each.how == "possibly"]
+    multiple = _multiple(sure.rows, facts.rows, MOST_ALONE)
+    # A column in doubt matters only where it would take the figure beyond the cut-off.
+    matters = bool(asked) and sure.rows + doubtful.rows >= MOST_ALONE * facts.rows
+    whose = facts.people_unknown and bool(sure_names or asked)
+    answer = _within(multiple, open_question=matters or whose or bool(facts.unlooked))
+    needs = facts.unlooked or _what_decides(asked)
+    rows: int | None = sure.rows
+    if answer == "undecided" and not sure.rows:
+        rows = None
+    says = (
+        _known(sure, sure_names, facts)
+        or _in_doubt(doubtful, asked, facts)
+        or (f"No published column looks like the code of a place, a group or a person. {GUARANTEE}")
+    )
+    return Figure(
+        name="one_more_fact",
+        claim=Claim(answer=answer, says=says, needs=needs if answer == "undecided" else ""),
+        rows=rows,
+        of=facts.rows,
+        baseline=_found_alone(facts, sure_names),
+        columns=_most_first(sure if sure.rows else doubtful),
+        multiple=float(multiple),
+    )
+
+
+def _what_decides(asked: Sequence[str]) -> str:
+    if not asked:
+        return "the original table, which says whose rows these are"
+    return f"whether neighbours may know {some_columns(asked)}: if so, make it a quasi-identifier or drop it"
+
+
+def _known(sure: Way, names: Sequence[str], facts: TableFacts) -> str:
+    if not names:
+        return ""
+    name = next(iter(_most_first(sure)), names[0])
+    others = f"; so does {some_columns([each for each in names if each != name])}" if len(names) > 1 else ""
+    why = facts.recognised[name].why
+    return (
+        f"{some_columns([name])} looks like the code of a place, a group or a person ({why}){others}. Anyone who knows "
+        f"a person's class and this code finds the row of {rows_of(sure.rows, facts.rows)}."
+    )
+
+
+def _in_doubt(doubtful: Way, names: Sequence[str], facts: TableFacts) -> str:
+    if not names:
+        return ""
+    return (
+        f"{some_columns(names)} may be the code of a place, a group or a person (by name only). Anyone who knows it, "
+        f"and a person's class, finds the row of {rows_of(doubtful.rows, facts.rows)}."
+    )
+
+
+def _found_alone(facts: TableFacts, names: Sequence[str]) -> float:
+    """Return the largest share of rows that the code finds without the class."""
+    shares = [int((each.sharing == 1).sum()) / max(facts.rows, 1) for each in facts.columns if each.name in names]
+    return max(shares, default=0.0)
+
+
+# 4: columns that closeness does not protect
+
+
+def _unprotected(counts: LineCounts, facts: TableFacts) -> Figure:
+    if facts.read_off is None:
+        needs = "the original table in the engine memory: it takes 400 rows with all their quasi-identifiers"
+        says = "Whether quasi-identifiers can be read off from the others was not looked at."
+        return Figure("unprotected", Claim(answer="undecided", says=says, needs=needs), None, facts.rows, None)
+    found = {name: each for name, each in facts.read_off.items() if each.sampled}
+    if not found:
+        says = "Every quasi-identifier with uncommon values is of a kind that others may know, or none has any."
+        return _nothing("unprotected", facts, says)
+    worst = max(found, key=lambda name: (found[name].read / found[name].sampled, found[name].sampled))
+    figure = found[worst]
+    multiple = _multiple(figure.read, figure.sampled, MOST_READ_OFF)
+    people = "persons" if facts.counted == "persons" else "rows"
+    read = f"{figure.read:,} ({percent(figure.read / figure.sampled)})"
+    says = (
+        f"Nothing limits what {some_columns([worst])} shows: of {figure.sampled:,} {people} with an uncommon value "
+        f"of it, {read} can be read off by anyone who knows their other quasi-identifiers; without the release, "
+        f"{percent(figure.expected)} would be guessed."
+    )
+    return Figure(
+        name="unprotected",
+        claim=Claim(answer=_within(multiple), says=says),
+        rows=figure.read,
+        of=figure.sampled,
+        baseline=round(figure.expected, 6),
+        columns={name: each.read for name, each in found.items() if each.read},
+        multiple=float(multiple),
+    )
+
+
+def _multiple(rows: int, of: int, most: Fraction) -> Fraction:
+    return Fraction(rows, max(of, 1)) / most
+
+
+def _within(multiple: Fraction, *, open_question: bool = False) -> Answer:
+    """Answer by the figure as a multiple of its cut-off; where more can be exposed, only a figure beyond it decides."""
+    return "no" if multiple >= 1 else "undecided" if open_question else "yes"
+
+
+def _nothing(name: Name, facts: TableFacts, says: str) -> Figure:
+    suspicion = () if name == "class_alone" else None
+    return Figure(name, Claim(answer="yes", says=says), 0, facts.rows, 0.0, suspicion=suspicion)
+
+
+def _for_rows(rows: int, of: int) -> str:
+    return f"For {rows_of(rows, of)}" if rows else "For no row"
+
+
+def _most_first(way: Way) -> dict[str, int]:
+    return dict(sorted(way.columns.items(), key=lambda each: -each[1]))
