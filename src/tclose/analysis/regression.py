@@ -35,7 +35,8 @@ ASSUMPTIONS = {
     "any": "Nothing is assumed about which values belong together within a class.",
     "fit": (
         "This assumes that pairs within classes follow one linear law, the same in every class. Where the slope differs"
-        " between groups, or along x, an interval may miss the coefficient of the raw table."
+        " between groups or along x, and where classes are large (as those of mondrian), an interval may miss the"
+        " coefficient of the raw table."
     ),
     "same": (
         "This assumes that each coefficient has the sign within classes that the classes show. A column that goes with"
