@@ -28,8 +28,9 @@ def test_notebooks_run(path: Path) -> None:
         assert cell.get("outputs", []) == []  # nobody's machine stands in it
         if cell["cell_type"] == "code":
             exec(compile("".join(cell["source"]), f"{path.name} {cell['id']}", "exec"), names)
-    assert names["covered"].all()
-    assert (names["wider"] <= 4).all()
+    for fit in names["fits"].values():
+        assert ((fit.lower <= names["coefficients"]) & (names["coefficients"] <= fit.upper)).all()
+    assert (names["wider"] <= 4).all()  # of the direction `fit`
 
 
 def test_the_page_for_analysts_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,16 +227,16 @@ class LoadedRelease:
         x: Sequence[str],
         *,
         level: float = 0.95,
-        direction: Direction = "same",
+        direction: Direction = "any",
         draws: int = 20,
         seed: int = 0,
     ) -> Regression:
         """Fit a linear regression of a sensitive or kept column on other columns, with intervals that are honest.
 
-        Within a class, a release hides which value of `x` belongs to which `y`. So each interval reaches from the
-        coefficient of unrelated pairs to that of sorted ones, and the uncertainty of a sample is added. With the
-        direction `same`, pairs are sorted in the direction that the classes show, where they show one clearly; with
-        `any`, in both directions (docs/analysts.md).
+        Within a class, a release hides which value of `x` belongs to which `y`. With the direction `any`, each interval
+        holds the coefficient for any pairs. `fit` and `same` give narrower intervals, which rest on an assumption that
+        the release cannot show to hold: the result's `assumes` names it (docs/analysts.md). The result's `claims` say
+        whether the release tells the sign of each coefficient.
         """
         if isinstance(x, str):
             raise InputError("x is a list of columns")
@@ -244,7 +244,10 @@ class LoadedRelease:
         if not isinstance(target, ExactColumn):
             raise InputError(f"y must be published exactly, and '{y}' is not")
         chosen = {name: self._column(name) for name in x}
-        return fitted(target, chosen, self._labels, level=level, direction=direction, draws=draws, seed=seed)
+        return fitted(
+            target, chosen, self._labels,
+            level=level, direction=direction, draws=draws, seed=seed, withheld=self.withheld,
+        )  # fmt: skip
 
     @property
     def _labels(self) -> Ints:

@@ -2,13 +2,16 @@
 
 A release says which values of x and which values of y a class has, not which belong together. Under t-closeness the
 classes also have nearly the same y. So the classes alone show too weak an association: what is missing happens within
-them. Two cases enclose it. Pairs within a class may be unrelated, or y may be sorted by x. With X drawn within the
-published ranges, coefficient j is Σ gᵢⱼ·yᵢ, where gⱼ is row j of (XᵀX)⁻¹Xᵀ, and both cases are exact: the mean y of the
-class for every row, or y sorted by gⱼ within each class, which is the largest sum by the rearrangement inequality.
+them, and nothing in the release says how much, or in which direction. Three answers, `any` by default:
 
-An interval reaches from one case to the other, and the usual uncertainty of a sample and that between the draws (Rubin,
-1987) is added on both sides, as for a parameter that is identified up to a range (Imbens and Manski, 2004). Where the
-sign of a coefficient is clear from the classes, only sorting in that direction counts, unless `any` is asked for.
+- `any` lets y belong to any row of its class, and x lie anywhere in its range. The interval reaches from the smallest
+  coefficient to the largest.
+- `fit` assumes that pairs within classes follow one linear law, the same in every class, with an unknown amount of
+  noise. The interval reaches over all amounts: from unrelated pairs to pairs without noise.
+- `same` assumes that a coefficient whose sign the classes show clearly has that sign within classes, too.
+
+The usual uncertainty of a sample and that between draws of x (Rubin, 1987) is added on both sides, as for a parameter
+that is identified up to a range (Imbens and Manski, 2004). Decision 133 has the reasons and figures.
 """
 
 from __future__ import annotations
@@ -22,28 +25,47 @@ import numpy as np
 import polars as pl
 
 from tclose.analysis.columns import ExactColumn, ListColumn, PublishedColumn, RangeColumn
-from tclose.analysis.drawing import Draw
+from tclose.analysis.designs import INTERCEPT, Design
+from tclose.analysis.pairing import NOISE, Fit, Pairs, bounds, extremes, laws, orders
 from tclose.errors import InputError
-from tclose.types import Floats, Ints
+from tclose.types import Bools, Claim, Floats, Ints
 
-Direction = Literal["same", "any"]
-INTERCEPT = "intercept"
+Direction = Literal["any", "fit", "same"]
+ASSUMPTIONS = {
+    "any": "Nothing is assumed about which values belong together within a class.",
+    "fit": (
+        "This assumes that pairs within classes follow one linear law, the same in every class. Where the slope differs"
+        " between groups or along x, and where classes are large (as those of mondrian), an interval may miss the"
+        " coefficient of the raw table."
+    ),
+    "same": (
+        "This assumes that each coefficient has the sign within classes that the classes show. A column that goes with"
+        " both x and y (a confounder) breaks this, and an interval may then miss the coefficient of the raw table."
+    ),
+}
+STEWARD = "the same regression on the raw table: ask the steward for it"
+STARTS = 3  # draws of x from which the bounds of `any` are sought
 
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """The coefficients of a linear regression: estimates in the middle of what is possible, and intervals."""
+    """The coefficients of a linear regression: intervals, and estimates in their middle.
+
+    A coefficient that the release leaves open without any limit has an infinite interval, and NaN for its estimate.
+    """
 
     terms: tuple[str, ...]
     estimate: Floats
     lower: Floats
     upper: Floats
     unrelated: Floats  # the coefficients if x and y are unrelated within every class
-    least: Floats  # the smallest and the largest that any pairing within classes gives
+    least: Floats  # the smallest and the largest that are possible under the assumption
     largest: Floats
-    standard_error: Floats  # of a sample, and of the draws
+    standard_error: Floats  # of unrelated pairs: of a sample, and of the draws
     rows: int
     level: float
+    y: str
+    assumes: str  # what the intervals rest on, in sentences
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -51,26 +73,51 @@ class Regression:
         names = ("estimate", "lower", "upper", "unrelated", "least", "largest", "standard_error")
         return pl.DataFrame({"term": self.terms, **{name: getattr(self, name) for name in names}})
 
+    @property
+    def claims(self) -> dict[str, Claim]:
+        """Whether the release tells the sign of each slope, by term: yes, or undecided and what would decide it."""
+        intervals = zip(self.terms, self.lower, self.upper, strict=True)
+        return {term: self._claim(term, low, high) for term, low, high in intervals if term != INTERCEPT}
+
+    def _claim(self, term: str, low: float, high: float) -> Claim:
+        shown = f"the {self.level:.0%} interval is [{low:.4g}, {high:.4g}]"
+        if low <= 0 <= high:
+            says = f"The release leaves open whether the coefficient of {term} is positive or negative: {shown}."
+            return Claim(answer="undecided", says=says, needs=STEWARD)
+        sign = "positive" if low > 0 else "negative"
+        return Claim(answer="yes", says=f"The coefficient of {term} is {sign}: {shown}.")
+
     def __repr__(self) -> str:
-        """List the coefficients with their intervals."""
+        """List the coefficients with their intervals, what is open, and what is assumed."""
         rows = zip(self.terms, self.estimate, self.lower, self.upper, strict=True)
-        lines = (f"{term}: {estimate:.4g} [{low:.4g}, {high:.4g}]" for term, estimate, low, high in rows)
-        return f"linear regression on {self.rows:,} rows, {self.level:.0%} intervals\n" + "\n".join(lines)
+        lines = [f"{term}: {estimate:.4g} [{low:.4g}, {high:.4g}]" for term, estimate, low, high in rows]
+        if undecided := [term for term, claim in self.claims.items() if claim.answer == "undecided"]:
+            lines.append(f"Signs that the release leaves open: {', '.join(undecided)}. To decide them takes {STEWARD}.")
+        head = f"linear regression of {self.y} on {self.rows:,} rows, {self.level:.0%} intervals"
+        return "\n".join([head, *lines, self.assumes])
 
 
 @dataclass(frozen=True, eq=False)
-class _Case:
-    """The coefficients of one draw: of unrelated pairs, of all pairs sorted by the fit, and the extremes of each."""
+class _Region:
+    """How far coefficients reach, without and with the uncertainty of a sample and of the draws."""
 
-    unrelated: Floats
-    by_fit: Floats
     least: Floats
     largest: Floats
-    variance: Floats
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """One draw of the rows that lack no value."""
+
+    known: Bools
+    fit: Fit
+    pairs: Pairs
 
 
 def fitted(
-    y: ExactColumn,
+    y: ExactColumn | RangeColumn,
     x: Mapping[str, PublishedColumn],
     labels: Ints,
     *,
@@ -78,25 +125,33 @@ def fitted(
     direction: Direction,
     draws: int,
     seed: int,
+    withheld: int = 0,
 ) -> Regression:
     """Fit a regression; rows that lack a value are left out."""
     _check(y, x, level, direction, draws)
     rng = np.random.default_rng(seed)
-    terms = (INTERCEPT, *(term for column in x.values() for term in _terms(column)))
-    cases = [_case(y.numbers, _design(x, Draw(labels, rng)), labels, terms) for _ in range(draws)]
-    unrelated, by_fit, least, largest, variance = (
-        np.array([getattr(case, name) for case, _ in cases]) for name in _Case.__match_args__
+    design = Design.of(x, labels)
+    drawn = [_drawn(design, y, rng) for _ in range(draws)]
+    unrelated = np.array([each.fit.by_row @ each.pairs.means for each in drawn])
+    variance = np.mean(
+        [each.fit.variance(each.pairs.sorted_by(rng.random(each.known.sum()))) for each in drawn], axis=0
     )
-    error = np.sqrt(variance.mean(axis=0) + (1 + 1 / draws) * unrelated.var(axis=0, ddof=1))
+    error = _error(variance, unrelated)
     z = NormalDist().inv_cdf((1 + level) / 2)
-    middle, low, high = (each.mean(axis=0) for each in (unrelated, least, largest))
-    first, last = _region(middle, by_fit.mean(axis=0), low, high, z * error, direction)
+    region = {"any": _any, "fit": _fit, "same": _same}[direction](design, drawn, z, error, rng)
+    with np.errstate(invalid="ignore"):
+        middle = (region.lower + region.upper) / 2
+    middle[~np.isfinite(middle)] = np.nan
+    rows = int(drawn[0].known.sum())
     return Regression(
-        terms, (first + last) / 2, first - z * error, last + z * error, middle, low, high, error, cases[0][1], level
-    )
+        design.terms, middle, region.lower, region.upper, unrelated.mean(axis=0), region.least, region.largest,
+        error, rows, level, y.name, _assumptions(direction, [y, *x.values()], withheld),
+    )  # fmt: skip
 
 
-def _check(y: ExactColumn, x: Mapping[str, PublishedColumn], level: float, direction: str, draws: int) -> None:
+def _check(
+    y: ExactColumn | RangeColumn, x: Mapping[str, PublishedColumn], level: float, direction: str, draws: int
+) -> None:
     if not x:
         raise InputError("a regression needs at least one column x")
     if y.name in x:
@@ -104,91 +159,87 @@ def _check(y: ExactColumn, x: Mapping[str, PublishedColumn], level: float, direc
     if not 0 < level < 1:
         raise InputError("the level of an interval lies between 0 and 1")
     if direction not in get_args(Direction):
-        raise InputError("the direction is 'same' or 'any'")
+        raise InputError("the direction is 'any', 'fit' or 'same'")
     if draws < 2:
         raise InputError("a regression needs at least two draws")
 
 
-def _region(
-    unrelated: Floats, by_fit: Floats, least: Floats, largest: Floats, margin: Floats, direction: Direction
-) -> tuple[Floats, Floats]:
-    """Return from where to where the coefficients reach.
+def _drawn(design: Design, y: ExactColumn | RangeColumn, rng: np.random.Generator) -> _Drawn:
+    """Draw x, and y where it is published as bins."""
+    low, high = (y.numbers, y.numbers) if isinstance(y, ExactColumn) else (y.closed_low, y.closed_high)
+    numbers = low + rng.random(len(low)) * (high - low)
+    x = design.drawn(rng)
+    known = ~(np.isnan(numbers) | np.isnan(x).any(axis=1))
+    fit = Fit.of(x[known])
+    if fit is None:
+        names = ", ".join(design.terms[1:])
+        why = "they have too few rows, or one of them follows from the others within what is published"
+        raise InputError(f"no regression on {names}: {why}")
+    return _Drawn(known, fit, Pairs.of(numbers[known], low[known], high[known], design.labels[known]))
+
+
+def _error(variance: Floats, found: Floats) -> Floats:
+    """Return the standard error of a mean over draws (Rubin's rules)."""
+    return np.asarray(np.sqrt(variance + (1 + 1 / len(found)) * found.var(axis=0, ddof=1)))
+
+
+def _any(design: Design, drawn: list[_Drawn], z: float, error: Floats, rng: np.random.Generator) -> _Region:
+    """Reach as far as any pairs and any values of x within what is published."""
+    ends = [extremes(each.fit, each.pairs) for each in drawn]
+    ends += [bounds(design, each.known, each.fit, each.pairs) for each in drawn[:STARTS]]
+    least, largest = np.min([each[0] for each in ends], axis=0), np.max([each[1] for each in ends], axis=0)
+    return _Region(least, largest, least - z * error, largest + z * error)
+
+
+def _fit(design: Design, drawn: list[_Drawn], z: float, error: Floats, rng: np.random.Generator) -> _Region:
+    """Reach over all amounts of noise that pairs of one linear law may have, and all orders of the columns x."""
+    results = [[_law(x, each.pairs, rng) for x in orders(design, each.fit.x, each.pairs)] for each in drawn]
+    found, variance = np.moveaxis(np.array(results), 3, 0)  # by draw, order, noise and coefficient
+    middle, margin = found.mean(axis=0), z * _error(variance.mean(axis=0), found)
+    least, largest, lower, upper = (
+        end(values, axis=(0, 1))
+        for end, values in ((np.min, middle), (np.max, middle), (np.min, middle - margin), (np.max, middle + margin))
+    )
+    return _Region(*(np.where(np.isnan(ends), sign * np.inf, ends) for sign, ends in
+                     ((-1, least), (1, largest), (-1, lower), (1, upper))))  # fmt: skip
+
+
+def _law(x: Floats, pairs: Pairs, rng: np.random.Generator) -> list[tuple[Floats, Floats]]:
+    """Return coefficients and variances for all amounts of noise; NaN, if this order leaves them open."""
+    fit = Fit.of(x)
+    if fit is None:
+        nothing = np.full(x.shape[1], np.nan)
+        return [(nothing, nothing)] * (len(NOISE) + 1)
+    return list(laws(fit, pairs, rng))
+
+
+def _same(design: Design, drawn: list[_Drawn], z: float, error: Floats, rng: np.random.Generator) -> _Region:
+    """Reach from unrelated pairs to the extreme of the sign that classes show, if they show one clearly.
 
     The intercept moves against the slopes, as it does when all pairs are sorted by the fit.
     """
-    clear = np.abs(unrelated) > margin
-    upward = unrelated > 0
+    unrelated = np.mean([each.fit.by_row @ each.pairs.means for each in drawn], axis=0)
+    by_fit = np.mean([_sorted_by_fit(each) for each in drawn], axis=0)
+    least, largest = np.mean([extremes(each.fit, each.pairs) for each in drawn], axis=0)
+    clear, upward = np.abs(unrelated) > z * error, unrelated > 0
     clear[0], upward[0] = clear[1:].any(), by_fit[0] > unrelated[0]
-    if direction == "any":
-        clear[:] = False
-    return np.where(clear & upward, unrelated, least), np.where(clear & ~upward, unrelated, largest)
+    first, last = np.where(clear & upward, unrelated, least), np.where(clear & ~upward, unrelated, largest)
+    return _Region(least, largest, first - z * error, last + z * error)
 
 
-def _case(y: Floats, design: Floats, labels: Ints, terms: tuple[str, ...]) -> tuple[_Case, int]:
-    """Fit one draw."""
-    known = ~(np.isnan(y) | np.isnan(design).any(axis=1))
-    y, x = y[known], design[known]
-    labels = np.unique(labels[known], return_inverse=True)[1]
-    rows, width = x.shape
-    if rows <= width or np.linalg.matrix_rank(x) < width:
-        raise InputError(
-            f"{', '.join(terms[1:])}: the columns have too few rows, or one of them follows from the others"
-        )
-    inverse = np.linalg.inv(x.T @ x)
-    by_row = inverse @ x.T
-    means = (np.bincount(labels, y) / np.bincount(labels))[labels]
-    unrelated = by_row @ means
-    residuals = y - x @ (by_row @ y)
-    rising = y[np.lexsort((y, labels))]
-    by_fit = by_row @ _placed(rising, np.lexsort((x @ unrelated, labels)))
-    largest = np.array([g[np.lexsort((g, labels))] @ rising for g in by_row])
-    least = np.array([g[np.lexsort((-g, labels))] @ rising for g in by_row])
-    variance = np.diag(inverse) * (residuals @ residuals) / (rows - width)
-    return _Case(unrelated, by_fit, least, largest, variance), rows
+def _sorted_by_fit(drawn: _Drawn) -> Floats:
+    unrelated = drawn.fit.by_row @ drawn.pairs.means
+    return drawn.fit.by_row @ drawn.pairs.sorted_by(drawn.fit.x @ unrelated)
 
 
-def _placed(values: Floats, order: Ints) -> Floats:
-    placed = np.empty(len(values))
-    placed[order] = values
-    return placed
-
-
-def _terms(column: PublishedColumn) -> tuple[str, ...]:
-    """Return the names of a column's coefficients: one for a number, one for each value but the first of a set."""
-    if isinstance(column, RangeColumn) or (isinstance(column, ExactColumn) and column.is_number):
-        return (column.name,)
-    return tuple(f"{column.name}={value}" for value in _levels(column)[1:])
-
-
-def _levels(column: PublishedColumn) -> tuple[str, ...]:
-    if isinstance(column, ListColumn):
-        return column.values
-    if isinstance(column, ExactColumn):
-        return tuple(column.cells.cast(pl.String).drop_nulls().unique().sort())
-    raise InputError(f"column '{column.name}' holds class means, which a regression on rows cannot use")
-
-
-def _design(x: Mapping[str, PublishedColumn], draw: Draw) -> Floats:
-    """Return the columns of the regression, the constant first; ranges and sets are drawn."""
-    parts = [np.ones((len(draw.labels), 1))]
-    for column in x.values():
-        if isinstance(column, RangeColumn):
-            parts.append(draw.numbers(column)[:, None])
-        elif isinstance(column, ExactColumn) and column.is_number:
-            parts.append(column.numbers[:, None])
-        else:
-            parts.append(_indicators(column, draw))
-    return np.hstack(parts)
-
-
-def _indicators(column: PublishedColumn, draw: Draw) -> Floats:
-    levels = _levels(column)
-    if isinstance(column, ListColumn):
-        codes = draw.values(column)
-    else:
-        assert isinstance(column, ExactColumn)
-        texts = column.cells.cast(pl.String)
-        places = texts.replace_strict(list(levels), np.arange(len(levels)), default=-1, return_dtype=pl.Int64)
-        codes = places.fill_null(-1).to_numpy()
-    table = np.vstack([np.eye(len(levels)), np.full(len(levels), np.nan)])
-    return np.asarray(table[codes][:, 1:])
+def _assumptions(direction: Direction, columns: list[PublishedColumn], withheld: int) -> str:
+    """Return the sentences that name what the intervals rest on."""
+    parts = [ASSUMPTIONS[direction]]
+    ranges = [column for column in columns if isinstance(column, RangeColumn)]
+    if any(np.isinf(column.low).any() or np.isinf(column.high).any() for column in ranges):
+        parts.append("Values in a coded tail count as its end.")
+    if any(column.some_missing.any() for column in columns if isinstance(column, RangeColumn | ListColumn)):
+        parts.append("In a class in which some values are missing, half of the rows, drawn at random, are left out.")
+    if withheld:
+        parts.append(f"The {withheld:,} withheld rows of the table are left out.")
+    return " ".join(parts)
