@@ -209,8 +209,8 @@ def _most_telling(given: tuple[GivenAway, ...]) -> Iterator[str]:
     if given:
         most = max(given, key=lambda each: each.in_class - each.in_table)
         yield (
-            f"Most telling short of that: a value of {legible(most.name)} has {percent(most.in_class)} of the rows of a "
-            f"class and {percent(most.in_table)} of the rows of the table."
+            f"Most telling short of that: a value of {legible(most.name)} has {percent(most.in_class)} of the rows of "
+            f"a class and {percent(most.in_table)} of the rows of the table."
         )
 
 
