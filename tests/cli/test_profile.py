@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+
+from tclose.errors import ProfileWarning
 
 from .conftest import Outcome
 
@@ -80,6 +84,26 @@ def test_json_has_the_profile_and_the_page_the_sentences(call: Run, folder: Path
     assert "SENTENCE &lt;i&gt;of&lt;/i&gt; the steward" in page
     assert "Incomplete." in page
     assert "secret-" not in page
+
+
+def test_what_is_missing_is_said_before_anything_is_written(
+    call: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The warning comes once, while no file is there; it stops nothing."""
+    there: list[bool] = []
+    said = warnings.warn
+
+    def spied(message: Any, category: Any = None, *more: Any, **named: Any) -> None:
+        if category is ProfileWarning:
+            there.append((folder / "r.csv").exists())
+        said(message, category, *more, **named)
+
+    monkeypatch.setattr(warnings, "warn", spied)
+    done = call("--profile", "wp216")
+    assert done.status == 0, done.err
+    assert there == [False]
+    assert done.err.count("the profile wp216 is incomplete") == 1
+    assert (folder / "r.csv").exists()
 
 
 def test_sentences_leave_the_house_with_a_profile_only(call: Run, folder: Path) -> None:

@@ -159,3 +159,15 @@ def test_the_place_of_verification_is_no_project(steward: Browser) -> None:
     for screen in ("open", "columns", "try", "publish"):
         assert steward.ask("GET", f"/p/{key}/{screen}").status == 404
     assert "There is no table here" in said(steward.post(f"/p/{key}/open/again"))
+
+
+def test_a_profile_says_before_the_button_what_it_lacks(steward: Browser) -> None:
+    asked = "name=visits&format=csv&report=yes"
+    assert "[context]" not in steward.page(f"/p/{KEY}/publish/plan?{asked}&profile=")
+    planned = steward.page(f"/p/{KEY}/publish/plan?{asked}&profile=wp216&recipient=")
+    assert "The page will be incomplete: the profile wp216" in planned
+    assert "<code>[context] recipient</code>" in planned
+    assert "visits.csv" in planned, "it can be published nevertheless"
+    told = steward.page(f"/p/{KEY}/publish/plan?{asked}&profile=wp216&recipient=The+registry")
+    assert "<code>[context] recipient</code>" not in told
+    assert "<code>[context] controls</code>" in told

@@ -33,6 +33,7 @@ from tclose.steps.applying import Applied, apply
 from tclose.steps.beside import class_limits, class_list, class_reasons, column_changes, query_error
 from tclose.steps.choosing_t import allowed_by
 from tclose.steps.curves import CostCurve, cost_curve
+from tclose.steps.given import missing_in_profile
 from tclose.steps.hierarchies import column_values, hierarchy_rows, hierarchy_text, preview_classes
 from tclose.steps.judging import (
     ENGINES,
@@ -146,6 +147,7 @@ __all__ = [
     "look_inside",
     "method_options",
     "methods",
+    "missing_in_profile",
     "preview_classes",
     "pseudonym_key",
     "query_error",

@@ -114,8 +114,8 @@ class FilledProfile:
 
     @property
     def failed(self) -> tuple[Requirement, ...]:
-        """The requirements that are not met."""
-        return tuple(each for each in self.requirements if each.verdict == "not met")
+        """The requirements that are needed and not met."""
+        return tuple(each for each in self.requirements if each.needed and each.verdict == "not met")
 
     @property
     def about_raw(self) -> bool:

@@ -206,10 +206,11 @@ def _deduced(evidence: Evidence, sure: list[GivenAway]) -> Iterator[str]:
 
 
 def _most_telling(given: tuple[GivenAway, ...]) -> Iterator[str]:
-    for each in given:
+    if given:
+        most = max(given, key=lambda each: each.in_class - each.in_table)
         yield (
-            f"{legible(each.name)}: the largest rise of a share is from {percent(each.in_table)} in the table to "
-            f"{percent(each.in_class)} in a class."
+            f"Most telling short of that: a value of {legible(most.name)} has {percent(most.in_class)} of the rows of "
+            f"a class and {percent(most.in_table)} of the rows of the table."
         )
 
 

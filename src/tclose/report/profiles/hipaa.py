@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tclose.policy import Policy
 from tclose.report.profiles import risks
-from tclose.report.profiles.base import JUDGE_SENTENCE, VERDICTS, Profile, Requirement, Sentence, Verdict, sentence
+from tclose.report.profiles.base import (
+    JUDGE_SENTENCE,
+    VERDICTS,
+    Profile,
+    Requirement,
+    Sentence,
+    Step,
+    Verdict,
+    sentence,
+)
 from tclose.report.profiles.cells import PublishedColumn
 from tclose.report.profiles.common import alone, mitigation, review, roles, sign_off
 from tclose.report.profiles.evidence import Evidence, Said
@@ -112,6 +122,15 @@ def _spelled(columns: Sequence[tuple[str, str]]) -> str:
     return "; ".join(f"{', '.join(names)} ({why})" for why, names in by_reason.items())
 
 
+def _for_expert(step: Step) -> Step:
+    """Return a step whose requirements are needed only where an expert determines the risk."""
+
+    def needed_by_expert(evidence: Evidence) -> Iterator[Requirement]:
+        return (replace(each, needed=by_expert(evidence.policy)) for each in step(evidence))
+
+    return needed_by_expert
+
+
 STEPS = (
     Sentence(_columns),
     _identifiers,
@@ -129,11 +148,11 @@ STEPS = (
         clause=f"{RULE}(b)(1)",
         needed=by_expert,
     ),
-    risks.maximum(EXPERT, clause=CHANCE),
-    risks.average(EXPERT, clause=CHANCE),
-    risks.sample_based(EXPERT, clause=CHANCE),
-    alone(EXPERT, clause=CHANCE),
-    risks.uniqueness(EXPERT, clause=CHANCE),
+    _for_expert(risks.maximum(EXPERT, clause=CHANCE)),
+    _for_expert(risks.average(EXPERT, clause=CHANCE)),
+    _for_expert(risks.sample_based(EXPERT, clause=CHANCE)),
+    _for_expert(alone(EXPERT, clause=CHANCE)),
+    _for_expert(risks.uniqueness(EXPERT, clause=CHANCE)),
     sentence(
         "threshold",
         "Why the risk is very small for the anticipated recipient",
@@ -141,7 +160,7 @@ STEPS = (
         clause=f"{RULE}(b)(1)(i)",
         needed=by_expert,
     ),
-    mitigation(EXPERT, clause=f"{RULE}(b)(1)(ii)"),
+    _for_expert(mitigation(EXPERT, clause=f"{RULE}(b)(1)(ii)")),
     sentence("recipient", "Who gets the release", part=HOUSE),
     sentence("purpose", "What the release is for", part=HOUSE),
     roles(HOUSE),

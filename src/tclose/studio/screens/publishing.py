@@ -13,7 +13,9 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from tclose.errors import InputError
+from tclose import steps
+from tclose.errors import InputError, TcloseError
+from tclose.policy import Policy
 from tclose.policy.context import PROFILES
 from tclose.studio.home import named_file
 from tclose.studio.pages import back, page, project_page, texts_of
@@ -51,12 +53,26 @@ def show(request: Request, project: Project) -> Response:
 
 
 def plan(request: Request, project: Project) -> Response:
-    """Show which files a form, not sent yet, would write."""
+    """Show which files a form, not sent yet, would write, and what its profile would lack."""
+    given, wrong = request.query_params.get, ""
+    planned: dict[str, str] = {}
+    lacks: tuple[str, ...] = ()
     try:
-        planned, wrong = files_of(_asked(_keys(request), request.query_params.get)), ""
-    except InputError as error:
-        planned, wrong = {}, error.sentence
-    return page(request, "plan.html", planned=planned, wrong=wrong)
+        asked = _asked(_keys(request), given)
+        planned = files_of(asked)
+        lacks = _lacking(project, asked["profile"], given)
+    except TcloseError as error:
+        wrong = error.sentence
+    return page(request, "plan.html", planned=planned, wrong=wrong, profile=given("profile"), lacks=lacks)
+
+
+def _lacking(project: Project, profile: str, given: Callable[[str], str | None]) -> tuple[str, ...]:
+    """Return what a profile asks for and neither the policy nor the form says."""
+    if not profile:
+        return ()
+    written = {name: (given(name) or "").strip() for name in CONTEXT if given(name) is not None}
+    settings = {**project.settings, "context": {**project.settings.get("context", {}), **written}}
+    return steps.missing_in_profile(profile, Policy.from_dict(settings, folder=project.folder))
 
 
 def _keys(request: Request) -> SigningKeys:
