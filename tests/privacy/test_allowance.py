@@ -210,8 +210,8 @@ def test_a_rare_answer() -> None:
     assert allows.one_value_from == Fraction(19, 20)
     assert allows.nothing_given_away_below == Fraction(19, 40)
     assert allows.claim.says == (
-        "with t = 0.15, a value (5.0 % of the rows) can be 0 % to 20.0 % of a class; from t = 0.95 on, a class may show "
-        "one value only; below t = 0.475, no value is given away"
+        "with t = 0.15, a value (5.0 % of the rows) can be 0 % to 20.0 % of a class; from t = 0.95 on, a class may "
+        "show one value only; below t = 0.475, no value is given away"
     )
 
 

@@ -125,7 +125,7 @@ def fitted(
     direction: Direction,
     draws: int,
     seed: int,
-    withheld: int = 0,
+    withheld: int | None = 0,
 ) -> Regression:
     """Fit a regression; rows that lack a value are left out."""
     _check(y, x, level, direction, draws)
@@ -232,7 +232,7 @@ def _sorted_by_fit(drawn: _Drawn) -> Floats:
     return drawn.fit.by_row @ drawn.pairs.sorted_by(drawn.fit.x @ unrelated)
 
 
-def _assumptions(direction: Direction, columns: list[PublishedColumn], withheld: int) -> str:
+def _assumptions(direction: Direction, columns: list[PublishedColumn], withheld: int | None) -> str:
     """Return the sentences that name what the intervals rest on."""
     parts = [ASSUMPTIONS[direction]]
     ranges = [column for column in columns if isinstance(column, RangeColumn)]
@@ -240,6 +240,8 @@ def _assumptions(direction: Direction, columns: list[PublishedColumn], withheld:
         parts.append("Values in a coded tail count as its end.")
     if any(column.some_missing.any() for column in columns if isinstance(column, RangeColumn | ListColumn)):
         parts.append("In a class in which some values are missing, half of the rows, drawn at random, are left out.")
+    if withheld is None:
+        parts.append("Rows of the table that were withheld, if any, are left out: their number is not known.")
     if withheld:
         parts.append(f"The {withheld:,} withheld rows of the table are left out.")
     return " ".join(parts)
