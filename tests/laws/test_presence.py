@@ -123,13 +123,14 @@ class Case:
     def policy(self, folder: Path) -> tclose.Policy:
         rows = tuple((town, above, "*") for town, above in TOWNS.items())
         towns = {"hierarchy": {"rows": rows}}
-        self.population.write_csv(folder / "everyone.csv")
+        self.population.write_csv(folder / "everyone.csv", null_value="NA")  # blank lines of a CSV are no rows
         return tclose.Policy.from_dict(
             {
                 "quasi": {name: towns if kind == "town" else {} for name, kind in self.kinds.items()},
                 "sensitive": {"ill": {"t": self.asked["t"], "missing": "suppress"}},
                 "suppress": 0.3,
                 "k": self.asked["k"],
+                "missing": ["", "NA"],
                 "presence": {"population": "everyone.csv", **self.limits},
             },
             folder=folder,
