@@ -67,14 +67,15 @@ def fitting(person: Person, boxes: Sequence[tuple[str, ...]]) -> list[int]:
     ]
 
 
-def counted(people: Sequence[Person], boxes: Counter[tuple[str, ...]]) -> list[Fraction] | None:
-    """Return the chance of every person, or none where somebody does not fit exactly one box."""
+def counted(people: Sequence[Person], boxes: Counter[tuple[str, ...]], withheld: int = 0) -> list[Fraction] | None:
+    """Return the chance of every person, all withheld ones in its box; none where somebody does not fit exactly one."""
     named = list(boxes)
     where = [fitting(person, named) for person in people]
     if any(len(found) != 1 for found in where):
         return None
     persons = Counter(found[0] for found in where)
-    return [Fraction(boxes[named[found[0]]], persons[found[0]]) for found in where]
+    most = ((boxes[named[found[0]]] + withheld, persons[found[0]]) for found in where)
+    return [Fraction(min(members, fitting_it), fitting_it) for members, fitting_it in most]
 
 
 # --- small random populations ---
@@ -83,7 +84,7 @@ def counted(people: Sequence[Person], boxes: Counter[tuple[str, ...]]) -> list[F
 class Case:
     """A population of few persons, the members of a table, and what is asked for."""
 
-    def __init__(self, seed: int, most: int) -> None:
+    def __init__(self, seed: int, most: int, *, lacking: bool = False) -> None:
         chance = np.random.default_rng(seed)
         kinds = list(chance.choice(["number", "text", "town"], int(chance.integers(1, 4))))
         self.kinds = {f"q{number}": str(kind) for number, kind in enumerate(kinds)}
@@ -92,7 +93,9 @@ class Case:
         self.people = [tuple(self._cell(kind, chance, missing) for kind in kinds) for _ in range(size)]
         members = np.sort(chance.choice(size, int(chance.integers(2, size + 1)), replace=False)).tolist()
         self.members: list[int] = members
-        self.secrets = [str(value) for value in chance.choice(["x", "y"], len(members))]
+        self.secrets: list[str | None] = [str(value) for value in chance.choice(["x", "y"], len(members))]
+        if lacking and chance.random() < 0.4:  # withheld, since a sensitive value is missing
+            self.secrets[: len(members) // 4] = [None] * (len(members) // 4)
         mean = Fraction(len(members), size)
         self.limits = {
             "max": min(1.0, float(mean) + float(chance.choice([0.05, 0.3, 1]))),
@@ -120,20 +123,22 @@ class Case:
     def policy(self, folder: Path) -> tclose.Policy:
         rows = tuple((town, above, "*") for town, above in TOWNS.items())
         towns = {"hierarchy": {"rows": rows}}
-        self.population.write_csv(folder / "everyone.csv")
+        self.population.write_csv(folder / "everyone.csv", null_value="NA")  # blank lines of a CSV are no rows
         return tclose.Policy.from_dict(
             {
                 "quasi": {name: towns if kind == "town" else {} for name, kind in self.kinds.items()},
-                "sensitive": {"ill": {"t": self.asked["t"]}},
+                "sensitive": {"ill": {"t": self.asked["t"], "missing": "suppress"}},
+                "suppress": 0.3,
                 "k": self.asked["k"],
+                "missing": ["", "NA"],
                 "presence": {"population": "everyone.csv", **self.limits},
             },
             folder=folder,
         )
 
 
-def cases(count: int, most: int, seed: int = 0) -> Iterator[Case]:
-    yield from (Case(seed + number, most) for number in range(count))
+def cases(count: int, most: int, seed: int = 0, *, lacking: bool = False) -> Iterator[Case]:
+    yield from (Case(seed + number, most, lacking=lacking) for number in range(count))
 
 
 def released(case: Case, folder: Path) -> tclose.Release | None:
@@ -149,20 +154,23 @@ def released(case: Case, folder: Path) -> tclose.Release | None:
 
 
 def test_the_certified_chance_is_what_counting_gives(tmp_path: Path) -> None:
-    made = several = 0
-    for case in cases(50 * TIMES, most=40):
+    made = several = lacking = 0
+    for case in cases(50 * TIMES, most=40, lacking=True):
         release = released(case, tmp_path)
         if release is None:
             continue
         boxes = boxes_of(release.frame, list(case.kinds))
-        chances = counted(case.people, boxes)
+        withheld = case.secrets.count(None)
+        chances, upper = counted(case.people, boxes), counted(case.people, boxes, withheld)
         assert chances is not None, "somebody does not fit exactly one box"
+        assert upper is not None
         claim = release.certificate.presence
         assert claim is not None
-        assert (Fraction(claim.least), Fraction(claim.largest)) == (min(chances), max(chances))
+        assert (Fraction(claim.least), Fraction(claim.largest)) == (min(chances), max(upper))
         assert min(chances) >= Fraction(str(case.limits["min"]))
-        assert max(chances) <= Fraction(str(case.limits["max"]))
-        assert sum(chances) == len(case.members), "the mean chance is members / persons, whatever is published"
+        assert max(upper) <= Fraction(str(case.limits["max"]))
+        assert sum(chances) == len(case.members) - withheld, "the mean chance is members / persons"
+        lacking += withheld > 0
         for box in boxes:
             inside = [person for person in case.people if fitting(person, [box])]
             kinds = list(case.kinds.values())
@@ -170,6 +178,7 @@ def test_the_certified_chance_is_what_counting_gives(tmp_path: Path) -> None:
         made, several = made + 1, several + (len(boxes) > 1)
     assert made > 15 * TIMES
     assert several > 8 * TIMES
+    assert lacking > 3 * TIMES
 
 
 def test_check_agrees_with_counting_on_any_release(tmp_path: Path) -> None:

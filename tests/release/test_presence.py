@@ -146,6 +146,27 @@ def test_a_range_that_is_not_the_hull_may_tell(tmp_path: Path) -> None:
     assert answer(ranges(("[20, 59]", 20), ("[60, 99]", 20)), ages(tmp_path, max=0.6)).answer == "yes"
 
 
+@pytest.mark.parametrize(
+    ("colour", "size", "answer_is"),
+    [
+        ("{red, blue}", "[1, 2]", "yes"),
+        ("{red, blue, green}", "[1, 2]", "no"),
+        ("{red, blue}", "[1, 2] or missing", "no"),
+    ],
+)
+def test_a_set_or_a_missing_value_that_no_person_has_may_tell(
+    tmp_path: Path, colour: str, size: str, answer_is: str
+) -> None:
+    """Everybody fits exactly one class in all three cases."""
+    colours = ["red", "blue", "red", "blue", "green", "green", "green", "green"]
+    everyone = pl.DataFrame({"colour": colours, "size": [1, 1, 2, 2, 5, None, 5, None]})
+    everyone.write_csv(tmp_path / "all.csv")
+    asked = {"quasi": ["colour", "size"], "k": 2, "presence": {"population": "all.csv", "max": 0.5}}
+    colour = "{" + ", ".join(sorted(colour.strip("{}").split(", "))) + "}"
+    release = pl.DataFrame({"colour": [colour, colour, "green", "green"], "size": [size, size, *["5 or missing"] * 2]})
+    assert answer(release, tclose.Policy.from_dict(asked, folder=tmp_path)).answer == answer_is
+
+
 def test_a_table_of_the_whole_population_is_no_secret(tmp_path: Path) -> None:
     everybody = pl.DataFrame({"age": AGES, "pay": [1, 2] * 40})
     with pytest.raises(tclose.Infeasible, match=r"max must be at least 1$"):
@@ -303,7 +324,16 @@ def test_verify_judges_presence_again(folder: Path) -> None:
     assert "quasi-identifiers are not those of the policy" in str(again.problems)
     claimed["presence"]["largest"] = "1/2"
     paths[1].write_text(json.dumps(claimed))
-    assert any("presence is not within" in problem for problem in tclose.verify(*paths).problems)
+    beyond = tclose.verify(*paths)
+    assert any("presence is not within" in problem for problem in beyond.problems)
+    assert beyond.presence is not None
+    assert beyond.presence.answer == "no"
+    for said in ("x", None):
+        claimed["presence"]["largest"] = said
+        paths[1].write_text(json.dumps(claimed))
+        for population in (None, folder / "everyone.csv"):
+            found = tclose.verify(*paths, population=population)
+            assert "what the certificate says about presence is not readable" in found.problems
 
 
 def test_a_claim_below_the_mean_chance_is_refused_without_the_population(folder: Path) -> None:

@@ -48,11 +48,6 @@ class PresenceCounts:
         return int(self.sizes.sum()) + self.withheld
 
     @property
-    def share(self) -> Fraction:
-        """The share of the population who are members: the mean of everybody's chance, whatever is published."""
-        return Fraction(self.members, self.population)
-
-    @property
     def lacking(self) -> int:
         """How many boxes have more members than persons: the table is not part of the population."""
         return int(np.count_nonzero(self.people < self.sizes))

@@ -113,6 +113,8 @@ def _presence(promised: Certificate, population: Any, published: CodedTable | No
     entry = promised.presence
     if entry is None:
         return None, []
+    if problems := entry.problems(promised.claims.rows, promised.withheld):
+        return Claim(answer="no", says=problems[0]), []  # which are listed already
     if population is None or published is None:
         return entry.open_claim, []
     return entry.judged(population, promised.policy, published, promised.withheld)

@@ -25,7 +25,7 @@ from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import check_new
 from tclose.release.layouts import check_both
 from tclose.release.naming import created, table_name
-from tclose.release.population import in_population
+from tclose.release.population import in_population, population_of
 from tclose.release.pseudonymity import check_keys
 from tclose.release.publication import Demonstration, Publication
 from tclose.release.record_notes import file_digest
@@ -260,8 +260,9 @@ def _attacks(original: CodedTable, beside: Beside, notes: list[str], progress: R
     from tclose.engine import memory
 
     part = stretch(progress, PAGE_COMPARED, PAGE_ATTACKED)
+    adversary = Adversary(original, beat=progress.beat, population=population_of(original, original.policy))
     try:
-        return memory.attack_beside(beside, Adversary(original, beat=progress.beat), progress=part)
+        return memory.attack_beside(beside, adversary, progress=part)
     except Infeasible as error:
         notes.append(f"the page shows no attacks: there is no k-anonymous table to compare with ({error})")
         return None
