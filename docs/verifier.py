@@ -29,15 +29,14 @@ def once(pairs):
 
 def signed(key, signature, message):
     try:
-        key.verify(base64.urlsafe_b64decode(signature["sig"].translate(str.maketrans("+/", "-_"))), message)
+        return not key.verify(base64.urlsafe_b64decode(signature["sig"].translate(str.maketrans("+/", "-_"))), message)
     except InvalidSignature:
         return False
-    return True
 
 
 envelope_file, key_file, *files = map(pathlib.Path, sys.argv[1:])
-is_ssh = key_file.read_bytes().startswith(b"ssh-")
-key = (load_ssh_public_key if is_ssh else load_pem_public_key)(key_file.read_bytes())
+data = key_file.read_bytes()
+key = load_ssh_public_key(data) if data.startswith(b"ssh-") else load_pem_public_key(data)
 need(isinstance(key, Ed25519PublicKey), "the key is no Ed25519 key")
 envelope = json.loads(envelope_file.read_bytes(), object_pairs_hook=once)
 payload = base64.urlsafe_b64decode(envelope["payload"].translate(str.maketrans("+/", "-_")))
@@ -51,13 +50,11 @@ need(found == sorted(each["digest"]["sha256"] for each in statement["subject"]),
 need(found == sorted(each["sha256"] for each in certificate["files"]), "the certificate is of other files")
 need(f"{datetime.now(UTC):%Y-%m-%d}" <= certificate.get("valid_until", "9999"), "the certificate has expired")
 text = certificate["counted"] == "rows" and not {"release_format", "tables", "group"} & certificate.keys()
-checked = text and [file.suffix for file in files] == [".csv"]
-need(checked, "this script checks k of rows in one CSV file of text cells only, so use tclose verify")
+text = text and [file.suffix for file in files] == [".csv"]
+need(text, "this script checks k of rows in one CSV file of text cells only, so use tclose verify")
 rows = csv.DictReader(io.StringIO(files[0].read_bytes().decode(), newline=""))
-need(
-    {*(visible := (*policy["quasi"], *policy.get("keep", ())))} <= {*rows.fieldnames},
-    "it lacks a column that the certificate names",
-)
-classes = Counter(tuple(map(row.get, visible)) for row in rows)
+shown = [*policy["quasi"], *policy.get("keep", ())]
+need({*shown} <= {*rows.fieldnames}, "it lacks a column that the certificate names")
+classes = Counter(tuple(map(row.get, shown)) for row in rows)
 need(min(classes.values()) >= policy.get("k", 1), "a class is smaller than k")
 print(f"Signed, unchanged and valid: {certificate['rows']} rows in {certificate['classes']} classes.")

@@ -42,7 +42,7 @@ def test_the_page_for_analysts_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         release = tclose.anonymize(raw, policy, method="mondrian", seed=1)
         release.write("release.parquet", certificate="release.json", release_format="columns")
     blocks = re.findall("```python\n(.*?)```", (DOCS / "analysts.md").read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     names: dict[str, Any] = {}
     for block in blocks:
         exec(block, names)

@@ -264,9 +264,8 @@ def test_a_typed_release_of_bins_is_compared_with_its_table(tmp_path: Path) -> N
     made = tclose.anonymize(raw, asked, method="mondrian", seed=1)
     made.write(tmp_path / "r.csv", release_format="columns")
     made.write(tmp_path / "t.csv")
-    typed, text = (
-        tclose.attack(tclose.read(tmp_path / name), original=raw, policy=asked).to_dict() for name in ("r.csv", "t.csv")
-    )
+    frames = (tclose.read(tmp_path / name) for name in ("r.csv", "t.csv"))
+    typed, text = (tclose.attack(frame, original=raw, policy=asked).to_dict() for frame in frames)
     assert typed == text
 
 
