@@ -75,7 +75,8 @@ def test_counts_groups_and_answers_are_no_identifiers(name: str) -> None:
     ],
 )  # fmt: skip
 def test_sensitive_and_known_in_many_languages(name: str, expected: str) -> None:
-    facts = {**AMOUNT, "distinct": 100, "own": 0} if name == "school" else AMOUNT
+    schools = NumberLook(whole=True, as_ranges={"step": 4})
+    facts = {**AMOUNT, "distinct": 100, "own": 0, "numbers": schools} if name == "school" else AMOUNT
     if name == "account balance":
         facts = {**facts, "distinct": 150}
     assert role(name, **facts) == expected

@@ -188,7 +188,7 @@ def test_edges_must_leave_room_for_a_cell_below_its_limit() -> None:
     with pytest.raises(PolicyError, match=r"no bin holds everything from 0 to 0\.2"):
         tclose.check(frame, {"quasi": ["age"], "sensitive": {"crp": bins}})
     with pytest.raises(PolicyError, match=r"top must lie above the limit 0\.2"):
-        tclose.anonymize(frame, {"quasi": {"crp": {"below": "half", "top": 0.1}}, "k": 2})
+        tclose.anonymize(frame.select("crp"), {"quasi": {"crp": {"below": "half", "top": 0.1}}, "k": 2})
 
 
 def test_a_query_refuses_cells_below_a_limit() -> None:
@@ -266,7 +266,7 @@ def test_diseases_results_and_outcomes_are_sensitive(name: str) -> None:
 )
 def test_a_description_tells_what_a_name_does_not(text: str, role: str, tmp_path: Path) -> None:
     pyreadstat = pytest.importorskip("pyreadstat")
-    pandas = pl.DataFrame({"sex": [1.0, 2.0] * 20, "v7": [1.0, 2.0, 1.0, 2.0] * 10}).to_pandas()
+    pandas = pl.DataFrame({"sex": [1.0, 2.0] * 20, "v7": [1.0, 1.0, 1.0, 2.0] * 10}).to_pandas()
     pyreadstat.write_sav(pandas, str(tmp_path / "t.sav"), column_labels=["Sex", text])
     found = steps.init(tmp_path / "t.sav").columns[1]
     assert found.role == role
