@@ -212,4 +212,5 @@ def test_codes_that_are_texts_are_not_spelled_out() -> None:
     frame = pl.DataFrame({"school": [f"S-{row % 40:03}" for row in range(2000)], "hiv": ["yes", "no"] * 1000})
     assert guess_of(frame, "school").role == "identifier"
     assert guess_of(frame.with_columns(village=pl.Series(range(2000)) % 40 - 20), "village").role == "identifier"
-    assert guess_of(frame.with_columns(school=pl.Series(["North", "North", "North", "South"] * 500)), "school").role == "quasi"
+    names = pl.Series(["North", "North", "North", "South"] * 500)
+    assert guess_of(frame.with_columns(school=names), "school").role == "quasi"

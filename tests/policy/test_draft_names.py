@@ -14,7 +14,7 @@ AMOUNT = {"missing": 0, "kind": "number", "rows": 400, "distinct": 380, "own": 3
 
 
 def role(name: str, **facts: object) -> str:
-    numbers = NumberLook(whole=True) if facts["kind"] == "number" else None
+    numbers = NumberLook(whole=True, as_ranges={"step": 4}) if facts["kind"] == "number" else None
     return role_of(Profile(name=name, numbers=numbers, **facts)).role  # type: ignore[arg-type]
 
 
@@ -75,8 +75,7 @@ def test_counts_groups_and_answers_are_no_identifiers(name: str) -> None:
     ],
 )  # fmt: skip
 def test_sensitive_and_known_in_many_languages(name: str, expected: str) -> None:
-    schools = NumberLook(whole=True, as_ranges={"step": 4})
-    facts = {**AMOUNT, "distinct": 100, "own": 0, "numbers": schools} if name == "school" else AMOUNT
+    facts = {**AMOUNT, "distinct": 100, "own": 0} if name == "school" else AMOUNT
     if name == "account balance":
         facts = {**facts, "distinct": 150}
     assert role(name, **facts) == expected
