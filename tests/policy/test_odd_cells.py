@@ -191,6 +191,20 @@ def test_edges_must_leave_room_for_a_cell_below_its_limit() -> None:
         tclose.anonymize(frame.select("crp"), {"quasi": {"crp": {"below": "half", "top": 0.1}}, "k": 2})
 
 
+def test_an_anonymizer_places_cells_below_a_limit() -> None:
+    pytest.importorskip("sklearn")
+    from tclose.sklearn import Anonymizer
+
+    chance = random.Random(6)
+    crp = lab_values("English", chance, words=0)
+    frame = pl.DataFrame({"age": [chance.randint(20, 60) for _ in range(ROWS)], "crp": crp})
+    policy = {"quasi": {"crp": {"below": "half"}, "age": {}}, "k": 5}
+    fitted = Anonymizer(policy, method="mondrian").fit(frame)
+    shown = fitted.transform(pl.DataFrame({"age": [30, 30], "crp": ["<0.2", "8.9"]}))["crp"].to_list()
+    assert shown[0].startswith("≤0.2") or shown[0].startswith("[≤0.2")
+    assert "0.2" not in shown[1]
+
+
 def test_a_query_refuses_cells_below_a_limit() -> None:
     with pytest.raises(PolicyError, match="a query cannot place cells below a limit"):
         steps.sql(Policy(quasi={"crp": {"below": "half"}}, k=2), table="t", dialect="duckdb")
