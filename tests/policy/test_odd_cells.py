@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import TIMES
 
 import tclose
-from tclose import Policy, PolicyError, steps
+from tclose import InputError, Policy, PolicyError, steps
 from tclose.cli import run
 from tclose.policy import Bins
 from tclose.policy.below import Below, limit_of
@@ -191,6 +191,7 @@ def test_edges_must_leave_room_for_a_cell_below_its_limit() -> None:
         tclose.anonymize(frame.select("crp"), {"quasi": {"crp": {"below": "half", "top": 0.1}}, "k": 2})
 
 
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
 def test_an_anonymizer_places_cells_below_a_limit() -> None:
     pytest.importorskip("sklearn")
     from tclose.sklearn import Anonymizer
@@ -203,6 +204,26 @@ def test_an_anonymizer_places_cells_below_a_limit() -> None:
     shown = fitted.transform(pl.DataFrame({"age": [30, 30], "crp": ["<0.2", "8.9"]}))["crp"].to_list()
     assert shown[0].startswith("≤0.2") or shown[0].startswith("[≤0.2")
     assert "0.2" not in shown[1]
+
+
+@pytest.mark.parametrize("role", ["quasi", "sensitive"])
+def test_new_rows_with_cells_below_a_limit_do_not_join(role: str, tmp_path: Path) -> None:
+    chance = random.Random(role)
+    below = {"below": "half", "t": 0.5, "bins": {"quantiles": 4}, "publish": "bin"}
+    policy = {
+        "quasi": {"age": {}, **({"crp": {"below": "half"}} if role == "quasi" else {})},
+        "sensitive": {"sex": {"t": 0.5}, **({"crp": below} if role == "sensitive" else {})},
+        "k": 5,
+    }
+    first, more = (tmp_path / name for name in ("first.csv", "more.csv"))
+    written(first, "English", lab_values("English", chance, words=0), chance)
+    written(more, "English", ["0.5", "<0.2", "0.7"], chance)
+    files = {name: tmp_path / f"{name}.json" for name in ("certificate", "record")}
+    steps.anonymize(first, policy, out=tmp_path / "release.csv", options={"effort": "fast"}, **files)
+    with pytest.raises(InputError, match="cells below a limit, and new rows with such cells cannot join"):
+        steps.apply(files["record"], more, out=tmp_path / "next.csv")
+    written(more, "English", ["0.5", "0.7"], chance)
+    steps.apply(files["record"], more, out=tmp_path / "next.csv", release=tmp_path / "release.csv")
 
 
 def test_a_query_refuses_cells_below_a_limit() -> None:
