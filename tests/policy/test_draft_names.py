@@ -14,7 +14,7 @@ AMOUNT = {"missing": 0, "kind": "number", "rows": 400, "distinct": 380, "own": 3
 
 
 def role(name: str, **facts: object) -> str:
-    numbers = NumberLook(whole=True) if facts["kind"] == "number" else None
+    numbers = NumberLook(whole=True, as_ranges={"step": 4}) if facts["kind"] == "number" else None
     return role_of(Profile(name=name, numbers=numbers, **facts)).role  # type: ignore[arg-type]
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import TIMES
 
 import tclose
-from tclose import Policy, PolicyError, steps
+from tclose import InputError, Policy, PolicyError, steps
 from tclose.cli import run
 from tclose.policy import Bins
 from tclose.policy.below import Below, limit_of
@@ -188,7 +188,42 @@ def test_edges_must_leave_room_for_a_cell_below_its_limit() -> None:
     with pytest.raises(PolicyError, match=r"no bin holds everything from 0 to 0\.2"):
         tclose.check(frame, {"quasi": ["age"], "sensitive": {"crp": bins}})
     with pytest.raises(PolicyError, match=r"top must lie above the limit 0\.2"):
-        tclose.anonymize(frame, {"quasi": {"crp": {"below": "half", "top": 0.1}}, "k": 2})
+        tclose.anonymize(frame.select("crp"), {"quasi": {"crp": {"below": "half", "top": 0.1}}, "k": 2})
+
+
+@pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
+def test_an_anonymizer_places_cells_below_a_limit() -> None:
+    pytest.importorskip("sklearn")
+    from tclose.sklearn import Anonymizer
+
+    chance = random.Random(6)
+    crp = lab_values("English", chance, words=0)
+    frame = pl.DataFrame({"age": [chance.randint(20, 60) for _ in range(ROWS)], "crp": crp})
+    policy = {"quasi": {"crp": {"below": "half"}, "age": {}}, "k": 5}
+    fitted = Anonymizer(policy, method="mondrian").fit(frame)
+    shown = fitted.transform(pl.DataFrame({"age": [30, 30], "crp": ["<0.2", "8.9"]}))["crp"].to_list()
+    assert shown[0].startswith("≤0.2") or shown[0].startswith("[≤0.2")
+    assert "0.2" not in shown[1]
+
+
+@pytest.mark.parametrize("role", ["quasi", "sensitive"])
+def test_new_rows_with_cells_below_a_limit_do_not_join(role: str, tmp_path: Path) -> None:
+    chance = random.Random(role)
+    below = {"below": "half", "t": 0.5, "bins": {"quantiles": 4}, "publish": "bin"}
+    policy = {
+        "quasi": {"age": {}, **({"crp": {"below": "half"}} if role == "quasi" else {})},
+        "sensitive": {"sex": {"t": 0.5}, **({"crp": below} if role == "sensitive" else {})},
+        "k": 5,
+    }
+    first, more = (tmp_path / name for name in ("first.csv", "more.csv"))
+    written(first, "English", lab_values("English", chance, words=0), chance)
+    written(more, "English", ["0.5", "<0.2", "0.7"], chance)
+    files = {name: tmp_path / f"{name}.json" for name in ("certificate", "record")}
+    steps.anonymize(first, policy, out=tmp_path / "release.csv", options={"effort": "fast"}, **files)
+    with pytest.raises(InputError, match="cells below a limit, and new rows with such cells cannot join"):
+        steps.apply(files["record"], more, out=tmp_path / "next.csv")
+    written(more, "English", ["0.5", "0.7"], chance)
+    steps.apply(files["record"], more, out=tmp_path / "next.csv", release=tmp_path / "release.csv")
 
 
 def test_a_query_refuses_cells_below_a_limit() -> None:
@@ -266,7 +301,7 @@ def test_diseases_results_and_outcomes_are_sensitive(name: str) -> None:
 )
 def test_a_description_tells_what_a_name_does_not(text: str, role: str, tmp_path: Path) -> None:
     pyreadstat = pytest.importorskip("pyreadstat")
-    pandas = pl.DataFrame({"sex": [1.0, 2.0] * 20, "v7": [1.0, 2.0, 1.0, 2.0] * 10}).to_pandas()
+    pandas = pl.DataFrame({"sex": [1.0, 2.0] * 20, "v7": [1.0, 1.0, 1.0, 2.0] * 10}).to_pandas()
     pyreadstat.write_sav(pandas, str(tmp_path / "t.sav"), column_labels=["Sex", text])
     found = steps.init(tmp_path / "t.sav").columns[1]
     assert found.role == role

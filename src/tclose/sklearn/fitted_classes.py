@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from tclose.policy import Policy
+from tclose.policy.below import Below
 from tclose.sklearn.published_texts import PublishedTexts, kept_texts, texts_of
 from tclose.table import bins
 from tclose.table.quasi import read_quasi
@@ -28,9 +29,9 @@ class PublishedBins:
     edges: tuple[Fraction, ...]
     labels: tuple[str, ...]
 
-    def recoded(self, cells: pl.Series, missing: tuple[str, ...]) -> pl.Series:
+    def recoded(self, cells: pl.Series, missing: tuple[str, ...], below: Below | None) -> pl.Series:
         """Return the bin of each cell; null where it is missing, is no number, or lies in no bin."""
-        values = values_of(cells, missing)
+        values = values_of(cells, missing, below=below)
         if values.kind != "number" or values.units is None:
             return pl.Series([None] * len(cells), dtype=pl.String)
         learned = self.labels[0].startswith("[")
@@ -49,6 +50,7 @@ class FittedClasses:
     text_of_class: Mapping[str, Ints]
     bins: Mapping[str, PublishedBins]
     missing: tuple[str, ...]
+    below: Mapping[str, Below]
 
     @classmethod
     def of(cls, published: pl.DataFrame, table: pl.DataFrame, policy: Policy) -> FittedClasses:
@@ -74,6 +76,7 @@ class FittedClasses:
             text_of_class={name: number[order] for name, number in numbers.items()},
             bins={name: _bins(table[name], policy, name) for name in in_bins},
             missing=policy.missing,
+            below=policy.below,
         )
 
     def nearest(self, table: pl.DataFrame) -> Ints:
@@ -85,7 +88,7 @@ class FittedClasses:
         """Return rows × classes: the sum of the distances in all visible columns."""
         total = np.zeros((rows.height, self.shown.height))
         for name, texts in self.texts.items():
-            values = values_of(rows[name], self.missing)
+            values = values_of(rows[name], self.missing, below=self.below.get(name))
             codes = np.where(values.codes < 0, len(values.texts), values.codes)
             total += texts.distances(values)[codes][:, self.text_of_class[name]]
         return total
@@ -98,7 +101,9 @@ class FittedClasses:
     def _cells(self, name: str, shown: pl.DataFrame, table: pl.DataFrame) -> pl.Series:
         if name in shown.columns:
             return shown[name]
-        return self.bins[name].recoded(table[name], self.missing) if name in self.bins else table[name]
+        if name in self.bins:
+            return self.bins[name].recoded(table[name], self.missing, self.below.get(name))
+        return table[name]
 
     def midpoints(self, published: pl.DataFrame) -> pl.DataFrame:
         """Return published rows with the middle of each range of numbers in its place; other columns stay."""

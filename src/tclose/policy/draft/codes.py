@@ -37,6 +37,7 @@ SPIKE = 0.2  # of the rows: a number as frequent as this is the zero of a count
 AGREE = 0.99  # of the rows of a number that show one value of a column which it decides
 BETTER = 0.02  # than the commonest value alone
 LEAST_ROUGH = 0.2  # where another column is decided: below it, both may count the same
+MOST_YEARS = 25  # at school
 IN_A_STEP = 3  # codes that occur in each step of a published range
 LARGEST = 2**62
 MOST_NAMED = 2  # columns that a sentence names
@@ -86,6 +87,14 @@ class Signs:
         return "; ".join(filter(None, said))
 
 
+def is_named(name: str, different: int) -> bool:
+    """Tell whether a name is that of a code; "school" with few different numbers rather means years at school."""
+    words = names.words(name)
+    if names.MEASURED.search(words) or names.COUNT.search(words):
+        return False
+    return names.CODE.search(words) is not None or (words.endswith("_school_") and different > MOST_YEARS)
+
+
 def signs_of(name: str, codes: Ints, others: Mapping[str, Beside]) -> Signs | None:
     """Look for signs that whole numbers are codes; None where they are too few, too many or too rare to tell.
 
@@ -105,7 +114,7 @@ def signs_of(name: str, codes: Ints, others: Mapping[str, Beside]) -> Signs | No
     telling = sorted(((each.jumps, each.rough, other) for other, each in found if each.tells), reverse=True)
     roughness = float(np.median([rough for _, rough, _ in telling])) if telling else 0.0
     return Signs(
-        named=names.CODE.search(names.words(name)) is not None,
+        named=is_named(name, different),
         in_blocks=_in_blocks(present, counts),
         jumps=tuple(other for jumps, _, other in telling if jumps >= JUMPS),
         decides=tuple(other for other, each in found if each.decided),

@@ -173,8 +173,8 @@ SENSITIVE = _any(
     "_poverty welfare_ medicaid foodstamp _lunch_ _iq_ wealth",
     "infekt erkrank ergebnis bluthochdruck schlaganfall _herz schwanger fehlgeburt _sucht _rauch _alkohol behinder",
     "pflegegrad impf(?:ung|status) allergi vorstraf delikt kredit_ ausfall verstorben gestorben _tod_ todes ueberleb",
-    "rezidiv rueckfall stadium metastas zustand verlauf nebenwirk _labor_ messwert _wert_$ gesund scheidung partei",
-    "gewerkschaft vermoegen arbeitslos sozialhilfe",
+    "rezidiv rueckfall stadium metastas zustand verlauf nebenwirk laborwert laborbefund messwert _wert_$ gesund",
+    "scheidung partei gewerkschaft vermoegen arbeitslos sozialhilfe",
     "^_(?:status|event|events|response|censor|cens|censored)_$",
     "ziekte _loon_ inkomen belasting bloeddruk",  # Dutch
     "doenca _renda_ choroba pensja zarobk dochod wynagrodzenie podatek rozpoznanie diagnoza",  # Portuguese, Polish

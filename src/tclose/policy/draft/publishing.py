@@ -13,6 +13,7 @@ from tclose.policy.draft.roles import MANY_NUMBERS, MANY_ROWS, Role, is_code
 from tclose.policy.draft.spelling import toml
 from tclose.words import counted
 
+AS_CODES = "its numbers look like those of places or groups, so bins are published, and none exactly"
 FEW_ANSWERS = 10  # different values: no more are levels, such as blood types A, B, AB and 0
 MOST_NAMED = 5  # odd cells of a column
 LONGEST_CODE = 6  # letters of a postal code that prefixes are made of
@@ -62,10 +63,11 @@ def _asked(column: Profile) -> tuple[str, ...]:
 def _sensitive_settings(column: Profile) -> Settings:
     settings: dict[str, Any] = {}
     remarks: tuple[str, ...] = ()
-    if has_own_numbers(column) or column.limits:
+    coded = column.code is not None and column.code.surely
+    if has_own_numbers(column) or column.limits or coded:
         settings = {"bins": {"quantiles": quantiles(column)}, "publish": "bin"}
         remarks = (f"{_own_rows(column)}: these would single them out, so bins are published",)
-        remarks = remarks if has_own_numbers(column) else ()
+        remarks = remarks if has_own_numbers(column) else (AS_CODES,) if coded else ()
     elif column.kind in ("text", "boolean", "mixed"):
         settings = {"distance": "equal"}
     if not remarks and column.own >= MANY_ROWS:

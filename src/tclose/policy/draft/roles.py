@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from tclose.policy.draft import names
-from tclose.policy.draft.codes import FEWEST
+from tclose.policy.draft.codes import FEWEST, is_named
 from tclose.policy.draft.profile import Profile
 from tclose.policy.draft.shapes import IDENTIFYING, SHAPES
 from tclose.words import percent
@@ -86,16 +86,15 @@ def is_code(column: Profile) -> bool:
     name, numbers = names.words(column.name), column.numbers
     if numbers is None or not numbers.whole or column.distinct < FEWEST or names.POSTCODE.search(name):
         return False
-    named = names.CODE.search(name) and not names.MEASURED.search(name) and not names.COUNT.search(name)
-    return bool(named) or _is_surely_code(column)
+    return is_named(column.name, column.distinct) or _is_surely_code(column)
 
 
 def _is_code_without_ranges(column: Profile) -> bool:
     """Tell whether codes of places or groups are texts, or numbers below 0, of which no range can be made."""
     if column.numbers is not None:
         return is_code(column) and column.numbers.as_ranges is None
-    named = names.CODE.search(names.words(column.name)) is not None
-    return named and column.shape == "code" and column.distinct >= FEWEST
+    named = is_named(column.name, column.distinct) or names.NUMBER_OF_GROUP.search(names.words(column.name))
+    return bool(named) and column.shape == "code" and column.distinct >= FEWEST
 
 
 def _role_by_values(column: Profile, name: str) -> Reason:
