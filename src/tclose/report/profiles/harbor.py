@@ -30,7 +30,7 @@ POSTCODES = "do more than 20,000 people live in each area, by the current census
 
 
 @dataclass(frozen=True)
-class Finding:
+class ColumnFinding:
     """What one column says about one identifier: whether the column is free of it, and why."""
 
     answer: Answer  # yes: it holds none; no: it holds some
@@ -65,41 +65,41 @@ def safe_harbor(columns: Sequence[PublishedColumn], year: int) -> tuple[HarborFi
     )
 
 
-def findings_of(column: PublishedColumn, year: int) -> dict[str, Finding]:
+def findings_of(column: PublishedColumn, year: int) -> dict[str, ColumnFinding]:
     """Say of each identifier whether one column is free of it."""
     if column.pseudonym:
-        return _rest({"R": Finding("no", "pseudonyms of an identifier")}, _free("a pseudonym"))
+        return _rest({"R": ColumnFinding("no", "pseudonyms of an identifier")}, _free("a pseudonym"))
     if (meaning := meaning_of(column)) is not None:
         return _rest(_of_understood(column, meaning.kind, year), _free(meaning.shows))
     found, covered = _found(column, year)
     return _rest(found, _free("another identifier") if covered else _by_room(column))
 
 
-def _rest(found: Mapping[str, Finding], rest: Callable[[str], Finding]) -> dict[str, Finding]:
+def _rest(found: Mapping[str, ColumnFinding], rest: Callable[[str], ColumnFinding]) -> dict[str, ColumnFinding]:
     return {each.letter: found.get(each.letter) or rest(each.letter) for each in IDENTIFIERS}
 
 
-def _free(why: str) -> Callable[[str], Finding]:
-    return lambda letter: Finding("yes", why)
+def _free(why: str) -> Callable[[str], ColumnFinding]:
+    return lambda letter: ColumnFinding("yes", why)
 
 
-def _by_room(column: PublishedColumn) -> Callable[[str], Finding]:
+def _by_room(column: PublishedColumn) -> Callable[[str], ColumnFinding]:
     """Return what is said of an identifier that nothing points to: its cells may leave no room for it."""
 
-    def finding(letter: str) -> Finding:
+    def finding(letter: str) -> ColumnFinding:
         room = ROOM.get(letter)
         free = room is not None and not room(column)
-        return Finding("yes", "its cells cannot be this") if free else Finding("undecided", NAMELESS)
+        return ColumnFinding("yes", "its cells cannot be this") if free else ColumnFinding("undecided", NAMELESS)
 
     return finding
 
 
-def _of_understood(column: PublishedColumn, kind: str, year: int) -> dict[str, Finding]:
+def _of_understood(column: PublishedColumn, kind: str, year: int) -> dict[str, ColumnFinding]:
     """Compare the ages and the years of an understood column with the rule."""
     if kind == "age" and any(map(shows_age_over_89, column.values)):
-        return {"C": Finding("no", f"ages over {OLDEST}: set top = {OLDEST + 1}")}
+        return {"C": ColumnFinding("no", f"ages over {OLDEST}: set top = {OLDEST + 1}")}
     if kind == "year" and any(_shows_old_year(value, year) for value in column.values):
-        return {"C": Finding("no", f"years so long ago that somebody was {OLDEST + 1} in {year}")}
+        return {"C": ColumnFinding("no", f"years so long ago that somebody was {OLDEST + 1} in {year}")}
     return {}
 
 
@@ -109,13 +109,13 @@ def _shows_old_year(value: str, year: int) -> bool:
     return oldest <= year - OLDEST - 1 and not (value[0] == "≤" and oldest == year - OLDEST - 1)
 
 
-def _found(column: PublishedColumn, year: int) -> tuple[dict[str, Finding], bool]:
+def _found(column: PublishedColumn, year: int) -> tuple[dict[str, ColumnFinding], bool]:
     """Return what cells show by themselves or with their name, and whether no cell can be something else.
 
     A column that holds one identifier is not cleared of the others by that: it can be named wrongly.
     """
     shown = {letter: (what, every) for letter, what, every in _shown(column)}
-    found = {letter: Finding("no", what) for letter, (what, _) in shown.items()}
+    found = {letter: ColumnFinding("no", what) for letter, (what, _) in shown.items()}
     for letter, finding in _named(column):
         if letter not in found:
             found[letter] = finding
@@ -136,30 +136,30 @@ def _shown(column: PublishedColumn) -> Iterator[tuple[str, str, bool]]:
         yield "C", "dates such as 20240331", column.only_numbers
 
 
-def _named(column: PublishedColumn) -> Iterator[tuple[str, Finding]]:
+def _named(column: PublishedColumn) -> Iterator[tuple[str, ColumnFinding]]:
     """Yield what the name of a column says, and whether its cells agree."""
     name = names.words(column.name)
     named = [each.letter for each in IDENTIFIERS if each.name.search(name)]
     for letter in named:
         if letter in NAMED:
             agrees = any(map(NAMED[letter], column.values))
-            yield letter, Finding("no", AGREES) if agrees else Finding("undecided", VAGUE_NAME)
+            yield letter, ColumnFinding("no", AGREES) if agrees else ColumnFinding("undecided", VAGUE_NAME)
     if names.ID.search(name) and any(map(digits_of, column.values)) and not {*named} - {*"ABC"}:
-        yield "R", Finding("no", "its name says that it numbers rows or persons")
+        yield "R", ColumnFinding("no", "its name says that it numbers rows or persons")
 
 
-def _place(column: PublishedColumn) -> tuple[Finding | None, bool]:
+def _place(column: PublishedColumn) -> tuple[ColumnFinding | None, bool]:
     """Return what a column says that has the name of a place, and whether all of it are postal codes."""
     name, values = names.words(column.name), column.values
     if names.POSTCODE.search(name):
         postal = all(map(POSTCODE.fullmatch, values))
         if all(map(FIRST_DIGITS.fullmatch, values)):
-            return Finding("undecided", f"the first digits of a postal code: {POSTCODES}"), postal
+            return ColumnFinding("undecided", f"the first digits of a postal code: {POSTCODES}"), postal
         if any(digits_of(value) > ZIP_DIGITS or letters_of(value) for value in values):
-            return Finding("no", f"more than {ZIP_DIGITS} digits of a postal code"), postal
+            return ColumnFinding("no", f"more than {ZIP_DIGITS} digits of a postal code"), postal
     elif _PLACE.search(name) and not _OTHER_ADDRESS.search(name):
         agrees = any(letters_of(value) >= 2 or _is_number_of_place(value) for value in values)
-        return Finding("no", AGREES) if agrees else Finding("undecided", VAGUE_NAME), False
+        return ColumnFinding("no", AGREES) if agrees else ColumnFinding("undecided", VAGUE_NAME), False
     return None, False
 
 

@@ -80,7 +80,7 @@ _WORDS = ANSWERS | _set(
     " früher"
 )
 _ILLNESSES = _set(
-    "myocardial hypertensive crisis thyroid airway vascular bowel obstructive ulcerative peptic bacterial fungal sleep"
+    "pneumonia myocardial hypertensive crisis thyroid airway vascular bowel obstructive ulcerative peptic bacterial fungal sleep"
     " apnea osteoporosis cataract glaucoma multiple sclerosis deficiency iron vitamin lymphatic blood bone joint back "
     "flu influenza cold cancer tumor tumour fracture diabetes mellitus stroke infarction heart failure disease"
     " acute chronic hypertension obesity pain migraine fever infection injury asthma copd hiv aids gastric ulcer"
