@@ -84,8 +84,8 @@ class CountedOnCluster:
 
     def warn_of_repeats(self, identifiers: Iterable[str]) -> None:
         """Warn about identifiers that repeat; they were counted after the table itself, in this order."""
-        for name, groups in zip(identifiers, self.counted[1:], strict=True):
-            warn_of_repeats(name, groups.repeated())
+        counted = zip(identifiers, self.counted[1:], strict=True)
+        warn_of_repeats({name: groups.repeated() for name, groups in counted})
 
     def _row_numbers(self, firsts: Ints) -> Ints:
         """Return where rows stand in the table, from 0, though numbers leave gaps between parts."""

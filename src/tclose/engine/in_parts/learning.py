@@ -115,8 +115,7 @@ class Learning:
 
     def warn(self) -> None:
         """Warn about identifiers that repeat."""
-        for name, identifiers in self.identifiers.items():
-            warn_of_repeats(name, identifiers.repeated())
+        warn_of_repeats({name: identifiers.repeated() for name, identifiers in self.identifiers.items()})
 
     def close(self) -> None:
         """Give back the space on disk."""
