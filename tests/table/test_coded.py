@@ -201,7 +201,8 @@ def test_supersets_agree_on_ever_fewer_columns() -> None:
 def test_namesakes_beside_a_number_of_their_own_are_not_one_person(tmp_path: Path) -> None:
     """Two persons called Ann have different numbers: as one person, they would be hidden behind each other."""
     table = pl.DataFrame({"name": ["Ann", "Ann", "Bob", "Eve"], "number": [1, 2, 3, 4], "pay": [1, 2, 1, 2]})
-    policy = Policy(identifiers=["name", "number"], sensitive={"pay": {"t": 1}})
+    table = table.with_columns(age=pl.lit(30))
+    policy = Policy(identifiers=["name", "number"], quasi=["age"], sensitive={"pay": {"t": 1}})
     table.write_parquet(tmp_path / "t.parquet")
     for check in (lambda: encode(table, policy), lambda: steps.check(tmp_path / "t.parquet", policy, engine="disk")):
         with pytest.warns(LeakWarning, match="repeats in 2 rows") as caught:
