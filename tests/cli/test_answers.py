@@ -51,6 +51,7 @@ def test_check(tclose: Run) -> None:
                 "closeness_exact": "3/8",
                 "satisfied": False,
                 "worst_class": 1,
+                "failing_classes": 2,
             },
             "ill": {
                 "distance": "equal",
@@ -59,12 +60,27 @@ def test_check(tclose: Run) -> None:
                 "closeness_exact": "0/1",
                 "satisfied": True,
                 "worst_class": 1,
+                "failing_classes": 0,
             },
         },
         "models": [
-            {"model": "k", "attribute": None, "required": 3, "reached": 2, "satisfied": False},
-            {"model": "t", "attribute": "pay", "required": 0.3, "reached": 0.375, "satisfied": False},
-            {"model": "t", "attribute": "ill", "required": "1/3", "reached": 0.0, "satisfied": True},
+            {"model": "k", "attribute": None, "required": 3, "reached": 2, "satisfied": False, "failing_classes": 2},
+            {
+                "model": "t",
+                "attribute": "pay",
+                "required": 0.3,
+                "reached": 0.375,
+                "satisfied": False,
+                "failing_classes": 2,
+            },
+            {
+                "model": "t",
+                "attribute": "ill",
+                "required": "1/3",
+                "reached": 0.0,
+                "satisfied": True,
+                "failing_classes": 0,
+            },
         ],
     }
 
@@ -87,7 +103,8 @@ def test_check_with_every_model(tclose: Run) -> None:
         ("recursive", "ill", {"c": 2.0, "l": 2}),
         ("(n,t)", "pay", {"n": 4, "t": 0.5}),
     ]
-    assert all(set(each) == {"model", "attribute", "required", "reached", "satisfied"} for each in found["models"])
+    keys = {"model", "attribute", "required", "reached", "satisfied", "failing_classes"}
+    assert all(set(each) == keys for each in found["models"])
 
 
 def test_what_is_infinite_is_a_word(tclose: Run) -> None:

@@ -118,10 +118,12 @@ def test_verify_finds_out_what_was_changed(tclose: Run, model: str) -> None:
     assert tclose("anonymize", "t.csv", *arguments, "--method", "mondrian").status == 0
     rows = pl.read_csv("r.csv", infer_schema=False)
     rows.with_columns(pl.col("pay").sort()).write_csv("r.csv")
-    found = tclose("verify", "r.csv", "--certificate", "c.json")
+    found = tclose("verify", "r.csv", "--certificate", "c.json", "--json")
     assert found.status == 1
     name = model.partition(",")[0]
-    assert f"{name} of 'pay' fails in" in " ".join((found.out + found.err).split())
+    answer = json.loads(found.out)
+    failing = [each["failing_classes"] for each in answer["models"] if each["model"] == name]
+    assert any(problem.startswith(f"{name} of 'pay' fails in {failing[0]:,} class") for problem in answer["problems"])
 
 
 @pytest.mark.parametrize("method", ["mondrian", "microaggregation:merge", "clustering", "fragmentation"])

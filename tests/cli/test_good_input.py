@@ -58,6 +58,7 @@ ANSWER = {
             "closeness_exact": "1/8",
             "satisfied": True,
             "worst_class": 1,
+            "failing_classes": 0,
         },
         "ill": {
             "distance": "equal",
@@ -66,12 +67,13 @@ ANSWER = {
             "closeness_exact": "1/4",
             "satisfied": True,
             "worst_class": 1,
+            "failing_classes": 0,
         },
     },
     "models": [
-        {"model": "k", "attribute": None, "required": 2, "reached": 2, "satisfied": True},
-        {"model": "t", "attribute": "pay", "required": 0.3, "reached": 0.125, "satisfied": True},
-        {"model": "t", "attribute": "ill", "required": 0.3, "reached": 0.25, "satisfied": True},
+        {"model": "k", "attribute": None, "required": 2, "reached": 2, "satisfied": True, "failing_classes": 0},
+        {"model": "t", "attribute": "pay", "required": 0.3, "reached": 0.125, "satisfied": True, "failing_classes": 0},
+        {"model": "t", "attribute": "ill", "required": 0.3, "reached": 0.25, "satisfied": True, "failing_classes": 0},
     ],
 }
 
@@ -182,6 +184,7 @@ def test_leaks_are_warned_about_on_stderr(tclose: Run) -> None:
         "required": 2,
         "reached": 1,
         "satisfied": False,
+        "failing_classes": 1,
     }
 
 

@@ -1,7 +1,7 @@
 """Li, Li & Venkatasubramanian 2007: tables 3 to 5, figure 1, and the limits of section 8.
 
-Its printed .5 and .278 for diseases do not follow from its own formula and tables; docs/method.md keeps the
-errata. What the formula gives is pinned here, and a linear programme agrees.
+Its printed .5 and .278 for diseases are distances from a uniform distribution of the six diseases, not from the counts
+of table 3; docs/method.md keeps the errata. Both are pinned here, and a linear programme agrees.
 """
 
 from __future__ import annotations
@@ -93,6 +93,18 @@ DISEASES = [
 @pytest.mark.parametrize(("diseases", "expected"), DISEASES)
 def test_diseases_by_the_formula_of_section_5(diseases: tuple[str, ...], expected: Fraction) -> None:
     assert DISEASE.emd(Counts.from_dense([counted(*diseases)]), WHOLE)[0] == expected
+
+
+def test_the_printed_distances_are_those_from_a_uniform_distribution() -> None:
+    """Footnote 2 reads a set of values as equally likely ones, and the disease column of table 3 as such a set."""
+    uniform = (WHOLE > 0).astype(np.int64)
+    printed = ("gastric ulcer", "gastritis", "stomach cancer")
+    assert uniform.sum() == 6
+    assert DISEASE.emd(Counts.from_dense([counted(*printed)]), uniform)[0] == Fraction(1, 2)
+    diseases = TABLE_5["disease"].to_list()
+    classes = [counted(*diseases[start : start + 3]) for start in (0, 3, 6)]
+    assert {*(DISEASE.emd(Counts.from_dense(classes), uniform)[place] for place in range(3))} == {Fraction(5, 18)}
+    assert round(float(Fraction(5, 18)), 3) == 0.278
 
 
 @pytest.mark.parametrize(("diseases", "expected"), DISEASES)

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import warnings
 from io import StringIO
 from pathlib import Path
 
@@ -192,6 +193,19 @@ def test_a_candidate_of_another_table_is_neither_attacked_nor_published(finished
     with pytest.raises(InputError, match="has changed since this candidate"):
         publish(project.folder, silent, number=2, asked=asked)
     assert sorted((project.folder / "release").iterdir()) == before
+
+
+def test_nobody_guesses_a_seed_that_the_studio_chose(finished_home: Path) -> None:
+    """A release in another format is made from the candidate's seed, which was drawn and never shown."""
+    project = Project(finished_home / ".tclose" / "studio" / KEY)
+    names = {"release": "release.parquet", "certificate": "certificate.json", "report": "report.html"}
+    asked = {"report": False, "key": "", "valid_until": "", "profile": "", "columns": True, "names": names}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        publish(project.folder, silent, number=2, asked=asked)
+    published = json.loads((project.folder / "results" / "published.json").read_text())
+    assert (published["files"], published["verified"]["holds"]) == (["release.parquet"], True)
+    assert not [str(warning.message) for warning in caught if "seed" in str(warning.message)]
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

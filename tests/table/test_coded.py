@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose import InputError, LeakWarning, Policy, PolicyError
+from tclose import InputError, LeakWarning, Policy, PolicyError, steps
 from tclose.table.classes import classes_of
 from tclose.table.coded import encode
 
@@ -196,3 +196,17 @@ def test_supersets_agree_on_ever_fewer_columns() -> None:
     with warnings.catch_warnings():
         coded = encode(TABLE, Policy.from_dict(POLICY))
         assert [grouping.tolist() for grouping in coded.supersets()] == [[0, 1, 0], [0, 0, 1]]
+
+
+def test_namesakes_beside_a_number_of_their_own_are_not_one_person(tmp_path: Path) -> None:
+    """Two persons called Ann have different numbers: as one person, they would be hidden behind each other."""
+    table = pl.DataFrame({"name": ["Ann", "Ann", "Bob", "Eve"], "number": [1, 2, 3, 4], "pay": [1, 2, 1, 2]})
+    table = table.with_columns(age=pl.lit(30))
+    policy = Policy(identifiers=["name", "number"], quasi=["age"], sensitive={"pay": {"t": 1}})
+    table.write_parquet(tmp_path / "t.parquet")
+    for check in (lambda: encode(table, policy), lambda: steps.check(tmp_path / "t.parquet", policy, engine="disk")):
+        with pytest.warns(LeakWarning, match="repeats in 2 rows") as caught:
+            check()
+        (told,) = [str(warning.message) for warning in caught]
+        assert "no two rows share a value of 'number', so they may be namesakes" in told
+        assert 'person = "name"' not in told

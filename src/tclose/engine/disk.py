@@ -158,8 +158,7 @@ class Counting:
 
     def warn(self) -> None:
         """Warn about identifiers that repeat."""
-        for name, groups in self.identifiers.items():
-            warn_of_repeats(name, groups.repeated())
+        warn_of_repeats({name: groups.repeated() for name, groups in self.identifiers.items()})
 
     def close(self) -> None:
         """Give back the space on disk."""

@@ -37,6 +37,7 @@ class AttributeFinding:
             "closeness_exact": f"{self.closeness.numerator}/{self.closeness.denominator}",
             "satisfied": self.satisfied,
             "worst_class": self.worst_class,
+            "failing_classes": self.failing_classes,
         }
 
 
@@ -54,7 +55,8 @@ class ModelFinding:
 
     def cells(self) -> tuple[str, ...]:
         """Return what a notebook shows: attribute, model, the level required, the level reached, the verdict."""
-        verdict = "holds" if self.satisfied else "fails"
+        where = f" in {counted(self.failing_classes, 'class')}" if self.failing_classes else ""
+        verdict = "holds" if self.satisfied else f"fails{where}"
         return self.attribute or "", self.title, self.asked, number(self.reached), verdict
 
     @property
@@ -78,6 +80,7 @@ class ModelFinding:
             else json_number(required),
             "reached": self.reached if isinstance(self.reached, int) else _float(self.reached),
             "satisfied": self.satisfied,
+            "failing_classes": self.failing_classes if self.worst_class else None,
         }
 
 

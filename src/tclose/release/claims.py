@@ -25,7 +25,7 @@ class AttributeClaim:
     @classmethod
     def of(cls, finding: AttributeFinding) -> AttributeClaim:
         """Claim what was found."""
-        return cls(**finding.to_dict())
+        return cls.from_dict(finding.to_dict())
 
     @classmethod
     def from_dict(cls, given: Any) -> AttributeClaim:
@@ -51,7 +51,7 @@ class ModelClaim:
     @classmethod
     def of(cls, finding: ModelFinding) -> ModelClaim:
         """Claim what was found."""
-        return cls(**finding.to_dict())
+        return cls.from_dict(finding.to_dict())
 
     @classmethod
     def from_dict(cls, given: Any) -> ModelClaim:

@@ -7,7 +7,7 @@ not published, unless by pseudonyms. So a level that counts persons can only be 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +23,7 @@ from tclose.release.certificate import Certificate
 from tclose.release.certificate_files import MOST_ROWS, NEWEST
 from tclose.release.claims import AttributeClaim, Claims, ModelClaim
 from tclose.types import Ints
-from tclose.words import counted
+from tclose.words import counted, legible
 
 FILE_NAME = "files.1.name"
 DESCRIPTIONS = (
@@ -96,12 +96,27 @@ def claim_problems(claims: Claims, result: CheckResult, promised: Certificate) -
     ]
     if more := len(claims.sensitive.keys() - result.sensitive.keys()) + len(claims.joint.keys() - result.joint.keys()):
         problems.append(f"the certificate has claims about {counted(more, 'attribute')} that the release does not have")
+    problems += broken(claims.models)
     if claims.satisfied != result.satisfied:
         problems.append("whether everything holds is not what the certificate says")
     by_persons = _unseen_persons(promised)
     if not (_models_alike(claims, result) if by_persons else claims.models == Claims.of(result).models):
         problems.append("what the certificate says about the models is not what was found")
     return problems
+
+
+def broken(models: Iterable[ModelClaim]) -> Iterator[str]:
+    """Say which claims refute themselves: the level that is reached is not the one that is required.
+
+    That needs no look at the release, so it also holds where a reader cannot count, as with persons.
+    """
+    for claim in models:
+        if claim.model not in MODELS or not isinstance(claim.satisfied, bool):
+            yield f"the certificate has a claim about {legible(str(claim.model))} that cannot be read"
+        elif not _reaches(claim):
+            of_attribute = "" if claim.attribute is None else f" of '{claim.attribute}'"
+            level = f"the level of {claim.model}{of_attribute}"
+            yield f"{level} that the certificate says is reached is not what it requires"
 
 
 def _attribute_problems(
@@ -156,11 +171,17 @@ def _reaches(claim: ModelClaim) -> bool:
     """Tell whether the level that is claimed to be reached is what is required, as far as floats can tell."""
     entry, required = requirement(str(claim.model)), claim.required
     try:
-        wanted, reached = _level(required[entry.compared] if isinstance(required, Mapping) else required), claim.reached
-        gap = _level(reached) - wanted
+        gap = _level(claim.reached) - _wanted(required, entry.compared)
     except (KeyError, TypeError, ValueError, ArithmeticError):
         return False
     return gap >= -1e-9 if entry.sign == "≥" else gap <= 1e-9
+
+
+def _wanted(required: Any, compared: str) -> float:
+    """Return the level that is required; of several thresholds, such as those of groups, the one that allows most."""
+    if not isinstance(required, Mapping):
+        return _level(required)
+    return _level(required[compared]) if compared else max(map(_level, required.values()))
 
 
 def _level(level: Any) -> float:

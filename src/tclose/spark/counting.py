@@ -85,8 +85,7 @@ class CountedOnCluster:
     def warn_of_repeats(self, identifiers: Iterable[str]) -> tuple[str, ...]:
         """Warn about identifiers that repeat, and return them; they were counted after the table, in this order."""
         repeated = {name: groups.repeated() for name, groups in zip(identifiers, self.counted[1:], strict=True)}
-        for name, rows in repeated.items():
-            warn_of_repeats(name, rows)
+        warn_of_repeats(repeated)
         return tuple(name for name, rows in repeated.items() if rows)
 
     def _row_numbers(self, firsts: Ints) -> Ints:

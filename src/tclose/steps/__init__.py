@@ -61,6 +61,7 @@ from tclose.steps.preparing import (
 from tclose.steps.previewing import WorstClass, worst_allowed
 from tclose.steps.pseudonym_keys import pseudonym_key
 from tclose.steps.publishing import anonymize, demo
+from tclose.steps.replaying import recorded_seed
 from tclose.steps.signing import KEY_FORMATS, Passphrase, demands, endorsement, keygen, sign, signature_file
 from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
 
@@ -151,6 +152,7 @@ __all__ = [
     "preview_classes",
     "pseudonym_key",
     "query_error",
+    "recorded_seed",
     "reproduce",
     "sheets_of",
     "sign",

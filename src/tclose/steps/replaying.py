@@ -61,6 +61,11 @@ class Replay:
         return cls(*made, record.room)
 
 
+def recorded_seed(path: str | Path) -> RecordedSeed:
+    """Return the seed of a record, which nobody has chosen; what is made from it need not be the recorded files."""
+    return RecordedSeed(load_record(path).seed)
+
+
 def _check(record: Record, table: Any, policy: Policy, out: Path) -> None:
     """Refuse what cannot give the same bytes, before the work begins."""
     batches = record.notes.batches

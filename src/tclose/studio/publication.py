@@ -117,7 +117,8 @@ def _making(
         return {"replay": place / RECORD}
     check_table(table, place)
     record = json.loads((place / RECORD).read_text())
-    made = {"method": record["method"], "options": record.get("options") or {}, "seed": record["seed"]}
+    made = {"method": record["method"], "options": record.get("options") or {}}
+    made["seed"] = steps.recorded_seed(place / RECORD)  # the studio chose it, so nobody can guess it
     return {**made, "engine": record.get("engine", "memory"), "record": fresh / ".record"}
 
 

@@ -254,19 +254,24 @@ def warn_of_leaks(frame: pl.DataFrame, policy: Policy) -> None:
             )
     if policy.person is None:
         present = set(frame.columns)
-        for column in policy.identifiers:
-            if column in present:
-                warn_of_repeats(column, _repeated(frame[column], policy))
+        warn_of_repeats({name: _repeated(frame[name], policy) for name in policy.identifiers if name in present})
 
 
-def warn_of_repeats(identifier: str, rows: int) -> None:
-    """Warn about an identifier whose values several rows show; `rows` is how many rows do so."""
-    if rows:
+def warn_of_repeats(rows: Mapping[str, int]) -> None:
+    """Warn about identifiers whose values several rows show; `rows` is how many rows do so, for every identifier.
+
+    Beside an identifier that no two rows share, equal names may be those of namesakes, who are not one person.
+    """
+    alone = next((name for name, repeats in rows.items() if not repeats), None)
+    for identifier in (name for name, repeats in rows.items() if repeats):
+        cure = f'if they are rows of one person, say person = "{identifier}", or k and l count rows, not persons'
+        if alone is not None:
+            cure = (
+                f"no two rows share a value of '{alone}', so they may be namesakes; if a person can have several rows, "
+                "say in which column one person always has one value (person), or k and l count rows, not persons"
+            )
         warnings.warn(
-            f"identifier '{identifier}' repeats in {rows:,} rows: if they are rows of one person, "
-            f'say person = "{identifier}", or k and l count rows, not persons',
-            LeakWarning,
-            stacklevel=3,
+            f"identifier '{identifier}' repeats in {rows[identifier]:,} rows: {cure}", LeakWarning, stacklevel=3
         )
 
 

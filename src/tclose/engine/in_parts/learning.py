@@ -119,8 +119,7 @@ class Learning:
         """Warn about identifiers that repeat."""
         repeated = {name: identifiers.repeated() for name, identifiers in self.identifiers.items()}
         self.repeating = tuple(name for name, rows in repeated.items() if rows)
-        for name, rows in repeated.items():
-            warn_of_repeats(name, rows)
+        warn_of_repeats(repeated)
 
     def close(self) -> None:
         """Give back the space on disk."""
