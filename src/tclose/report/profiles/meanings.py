@@ -82,8 +82,8 @@ _WORDS = ANSWERS | _set(
 _ILLNESSES = _set(
     "pneumonia myocardial hypertensive crisis thyroid airway vascular bowel obstructive ulcerative peptic bacterial"
     " fungal sleep apnea osteoporosis cataract glaucoma multiple sclerosis deficiency iron vitamin lymphatic blood bone"
-    " joint back flu influenza cold cancer tumor tumour fracture diabetes mellitus stroke infarction heart failure disease"
-    " acute chronic hypertension obesity pain migraine fever infection injury asthma copd hiv aids gastric ulcer"
+    " joint back flu influenza cold cancer tumor tumour fracture diabetes mellitus stroke infarction heart failure"
+    " disease acute chronic hypertension obesity pain migraine fever infection injury asthma copd hiv aids gastric ulcer"
     " lung colon breast prostate kidney renal liver hepatic stomach digestive respiratory circulatory metabolic"
     " mental endocrine disorder disorders depression epilepsy dementia eczema allergy unspecified essential type i"
     " ii skin other system coronary artery atrial fibrillation chest urinary tract bladder gallstones stones"
