@@ -85,7 +85,7 @@ def test_what_remains_exposed_comes_before_the_verdict(tclose: Run) -> None:
             "Released r.csv: 40 rows published",
             "What remains exposed:",
             "Class alone (beyond the cut-off): A class makes people suspect 'flu' (ill) of those who have it with",
-            "For 10 rows (25.0 %) some value is as good as given away",
+            "For 10 rows (25.0 %), some value is as good as given away",
             "Stands out (beyond the cut-off): 40 rows (100 %) show a value of 'id' or 'pay' that at most two rows show",
             "Cure: bins = { quantiles = 10 } and publish = \"bin\" for 'pay'; 'id' in identifiers; step = 5 for",
             "One more fact (within the cut-off): No published column looks like the code of a place",
@@ -124,7 +124,7 @@ def test_where_nothing_is_exposed_it_says_what_was_looked_at(tclose: Run) -> Non
     outcome = tclose("anonymize", "t.csv", "--policy", "safe.toml", "--out", "r.csv", "--method", "mondrian")
     assert (outcome.status, outcome.err) == (0, "")
     said = words(outcome.out)
-    assert "Class alone (within the cut-off): For no row some value is as good as given away" in said
+    assert "Class alone (within the cut-off): For no row, some value is as good as given away" in said
     assert "Stands out (within the cut-off): 2 rows (5.0 %) show a number of their own as the end of a range" in said
     answer = json.loads(tclose("anonymize", "t.csv", "--policy", "safe.toml", "--out", "r2.csv", "--json").out)
     assert [each["answer"] for each in answer["exposed"]] == ["yes", "no", "yes", "yes"]  # weave makes more classes

@@ -18,9 +18,9 @@ from tclose.measure.line_counts import Cells
 from tclose.measure.linked_persons import RowsOfPersons, linked_cure, linked_sentence
 from tclose.measure.remaining import Figure
 from tclose.policy.draft.profile import OWN_ROWS
-from tclose.policy.draft.roles import MANY_ROWS
+from tclose.policy.draft.roles import MANY_NUMBERS, MANY_ROWS
 from tclose.types import Answer, Bools, Ints, together
-from tclose.words import exposure_cure, exposure_sentence, nothing_exposed
+from tclose.words import exposure_cure, exposure_sentence, html_table, nothing_exposed, number
 
 Kind = Literal["same_value", "rare_value", "known_value", "row_count"]
 
@@ -28,7 +28,8 @@ NOTHING_LINKED = (
     "Nothing was found: neither one class, nor a class with one known value or with the number of a person's rows, "
     "reveals values of a person's rows."
 )
-MANY_SHARE = 0.25  # of the rows that have a value; a draft is stricter, so that no draft is warned about
+MANY_SHARE = 0.25  # of the rows that have a value: own numbers at the ends of ranges are counted from here on
+WARNED_SHARE = MANY_NUMBERS  # of the rows that have a value: published columns are warned about, drafted or not
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +142,19 @@ class Exposed:
     def rows(self) -> int:
         """Rows of the line that counts most of them, among the lines that count published rows."""
         return max((each.rows or 0 for each in self.figures if each.name != "unprotected"), default=0)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the four lines."""
+        heading = ("line", "answer", "rows", "share", "without the release")
+        rows = [
+            (
+                each.title,
+                each.verdict,
+                *("" if figure is None else number(figure) for figure in (each.rows, each.share, each.baseline)),
+            )
+            for each in self.figures
+        ]
+        return html_table("What remains exposed", heading, rows)
 
     @property
     def nothing(self) -> str:
@@ -328,21 +342,21 @@ def shared_by(values: Ints, persons: Ints | None) -> Ints:
     return np.bincount(values)
 
 
-def rows_with_own_values(values: Ints, persons: Ints | None) -> int:
+def rows_with_own_values(values: Ints, persons: Ints | None, share: float = MANY_SHARE) -> int:
     """Return how many rows show a value of their own, if these are many, else 0; `values` are -1 where missing.
 
     A value is a row's own if at most two rows (or persons) show it. Such rows are many if there are at least ten, and
-    at least a quarter of the rows that have a value.
+    at least this share of the rows that have a value.
     """
     present = values >= 0
     if not present.any():
         return 0
     shown = values[present]
     shared = shared_by(shown, None if persons is None else persons[present])
-    return rows_of_own_values(np.bincount(shown), shared)
+    return rows_of_own_values(np.bincount(shown), shared, share)
 
 
-def rows_of_own_values(counts: Ints, shared: Ints) -> int:
+def rows_of_own_values(counts: Ints, shared: Ints, share: float = MANY_SHARE) -> int:
     """Return the same, given how many rows show each value, and how many rows or persons share it."""
     rows = int(counts[shared <= OWN_ROWS].sum())
-    return rows if rows >= max(MANY_ROWS, MANY_SHARE * int(counts.sum())) else 0
+    return rows if rows >= max(MANY_ROWS, share * int(counts.sum())) else 0

@@ -227,7 +227,7 @@ def _class_alone(counts: LineCounts, facts: TableFacts) -> Figure:
     chance = given_away_by_chance(counts.sizes, holders, facts.units)
     gain = found[0].gain if found else Fraction(0)
     multiple = max(gain / MOST_GAIN, _multiple(given.rows, facts.rows, MOST_GIVEN_AWAY))
-    away = f"{_for_rows(given.rows, facts.rows)} some value is as good as given away, at least half-way to certainty"
+    away = f"{_for_rows(given.rows, facts.rows)}, some value is as good as given away, at least half-way to certainty"
     says = f"{_suspected(found)}{away}; in random classes of these sizes, {percent(chance)}."
     return Figure(
         name="class_alone",
@@ -347,8 +347,8 @@ def _known(sure: Way, names: Sequence[str], facts: TableFacts) -> str:
     others = f"; so does {some_columns([each for each in names if each != name])}" if len(names) > 1 else ""
     why = facts.recognised[name].why
     return (
-        f"{some_columns([name])} looks like the code of a place, a group or a person ({why}){others}. Anyone who knows "
-        f"a person's class and this code finds the row of {rows_of(sure.rows, facts.rows)}."
+        f"{some_columns([name])} looks like the code of a place, a group or a person ({why}){others}. "
+        f"{_for_rows(sure.rows, facts.rows)}, anyone who knows the person's class and this code finds the row."
     )
 
 
@@ -356,8 +356,8 @@ def _in_doubt(doubtful: Way, names: Sequence[str], facts: TableFacts) -> str:
     if not names:
         return ""
     return (
-        f"{some_columns(names)} may be the code of a place, a group or a person (by name only). Anyone who knows it, "
-        f"and a person's class, finds the row of {rows_of(doubtful.rows, facts.rows)}."
+        f"{some_columns(names)} may be the code of a place, a group or a person (by name only). "
+        f"{_for_rows(doubtful.rows, facts.rows)}, anyone who knows the person's class and this code finds the row."
     )
 
 

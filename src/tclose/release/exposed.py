@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tclose.measure.exposure import (
+    WARNED_SHARE,
     Exposed,
     PublishedAttribute,
     PublishedClasses,
@@ -26,7 +27,7 @@ from tclose.release.original_facts import OriginalFacts
 from tclose.release.scenes import numbered_cells
 from tclose.table import CodedTable
 from tclose.table.quasi import NumberColumn, QuasiColumn, SetColumn
-from tclose.table.values import Kind, Values
+from tclose.table.values import Kind
 from tclose.types import Ints
 from tclose.words import own_values, some_columns
 
@@ -151,14 +152,21 @@ def recognised_codes(table: CodedTable, policy: Policy) -> dict[str, Recognised]
         return {}
     rows = np.unique(np.linspace(0, len(table) - 1, min(MOST_ROWS, len(table))).astype(np.int64))
     names = (name for name in _published_names(table, policy) if name not in policy.both)
-    found = recognised([published_cells(table.values(name), rows) for name in names], wanted)
+    bins = {name for name in table.sensitive if policy.sensitive[name].publish == "bin"}
+    seen = [published_cells(table, name, rows, in_bins=name in bins) for name in names]
+    found = recognised(seen, wanted)
     return {name: each for name, each in found.items() if each.how != "no"}
 
 
-def published_cells(values: Values, rows: Ints) -> PublishedCells:
-    """Return some cells of a column that is published as it is."""
-    worth, codes = worth_of(values.domain), values.codes[rows]
-    return PublishedCells(values.name, codes, None if worth is None else np.append(worth, np.nan)[codes])
+def published_cells(table: CodedTable, name: str, rows: Ints, *, in_bins: bool) -> PublishedCells:
+    """Return some cells of a column that is published value by value; bins are numbered in their order."""
+    values = table.values(name)
+    codes = values.codes[rows]
+    if in_bins:
+        places = table.sensitive[name].codes[rows].astype(np.float64)
+        return PublishedCells(name, codes, np.where(codes < 0, np.nan, places))
+    worth = worth_of(values.domain)
+    return PublishedCells(name, codes, None if worth is None else np.append(worth, np.nan)[codes])
 
 
 def _unseen(table: CodedTable, policy: Policy, original: OriginalFacts | None, persons: Ints | None) -> tuple[str, ...]:
@@ -206,7 +214,7 @@ def columns_of_own_values(table: CodedTable, policy: Policy, *, exact_quasi: boo
     """
     counted = "rows" if table.persons is None else "persons"
     for name, role, values in _published_values(table, policy, exact_quasi=exact_quasi):
-        if rows := rows_with_own_values(values, table.persons):
+        if rows := rows_with_own_values(values, table.persons, WARNED_SHARE):
             yield own_values(name, rows, len(table), role=role, counted_as=counted)
 
 

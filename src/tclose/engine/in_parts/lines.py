@@ -116,7 +116,8 @@ def recognised_in_sample(learned: Learned) -> dict[str, Recognised]:
     rows = np.unique(np.linspace(0, learned.sample.height - 1, min(MOST_ROWS, learned.sample.height)).astype(np.int64))
     coded = table.coded(learned.sample[rows])
     every = np.arange(len(rows))
-    found = recognised([published_cells(coded.values(name), every) for name in table.policy.sensitive], wanted)
+    seen = [published_cells(coded, name, every, in_bins=name not in wanted) for name in table.policy.sensitive]
+    found = recognised(seen, wanted)
     return {name: each for name, each in found.items() if each.how != "no"}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tclose.engine.in_parts.learning import Learned
 from tclose.errors import LeakWarning
-from tclose.measure.exposure import PublishedAttribute, rows_of_own_values
+from tclose.measure.exposure import WARNED_SHARE, PublishedAttribute, rows_of_own_values
 from tclose.release.exposed import cells_of
 from tclose.table.quasi import SetColumn
 from tclose.table.values import ValueDomain
@@ -74,7 +74,7 @@ def _leaks(learned: Learned) -> Iterator[str]:
     for domain, role, codes in _published(learned):
         values = SharedValues.of(learned, domain, codes)
         known = slice(0, -1) if codes is None else slice(None)  # that a value is missing tells nothing
-        if rows := rows_of_own_values(values.rows[known], values.shared[known]):
+        if rows := rows_of_own_values(values.rows[known], values.shared[known], WARNED_SHARE):
             yield own_values(domain.name, rows, table.rows, role=role, counted_as=counted_as)
 
 
