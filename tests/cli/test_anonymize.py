@@ -113,6 +113,7 @@ def test_json(tclose: Run) -> None:
         True,
         True,
     ]
+    assert {name: each["answer"] for name, each in answer.pop("allows").items()} == {"pay": "yes", "ill": "yes"}
     assert answer == {"release": "r.parquet", **json.loads(Path("c.json").read_text())}
 
 

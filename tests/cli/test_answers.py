@@ -52,6 +52,19 @@ def test_check(tclose: Run) -> None:
                 "satisfied": False,
                 "worst_class": 1,
                 "failing_classes": 2,
+                "allows": {
+                    "t": 0.3,
+                    "answer": "yes",
+                    "says": "with t = 0.3, its highest values (25.0 % of the rows) can be 0 % to 67.5 % of a class; "
+                    "at no t does a class show one value only, unless half of the rows have it; "
+                    "below t = 0.187, no value is given away",
+                    "of": "its highest values",
+                    "share": 0.25,
+                    "least": 0.0,
+                    "most": 0.675,
+                    "one_value_from": None,
+                    "nothing_given_away_below": 0.1875,
+                },
             },
             "ill": {
                 "distance": "equal",
@@ -61,6 +74,18 @@ def test_check(tclose: Run) -> None:
                 "satisfied": True,
                 "worst_class": 1,
                 "failing_classes": 0,
+                "allows": {
+                    "t": 1 / 3,
+                    "answer": "yes",
+                    "says": "with t = 0.3333, a value (50.0 % of the rows) can be 16.6 % to 83.4 % of a class; "
+                    "at no t does a class show one value only, unless half of the rows have it",
+                    "of": "a value",
+                    "share": 0.5,
+                    "least": 1 / 6,
+                    "most": 5 / 6,
+                    "one_value_from": None,
+                    "nothing_given_away_below": None,
+                },
             },
         },
         "models": [
@@ -117,7 +142,9 @@ def test_check_for_people(tclose: Run) -> None:
     outcome = tclose("check", "t.csv", *ASKED)
     assert outcome.status == 1
     assert outcome.out.startswith("4 rows in 2 classes; the smallest class has 2 rows.\n")
-    told = {line.split("  ")[0]: line for line in outcome.out.splitlines()}
+    verdicts, allowed = outcome.out.split("What each t allows, in shares of rows:\n")
+    told = {line.split("  ")[0]: line for line in verdicts.splitlines()}
+    assert ["pay", "0.3", "highest", "25.0", "%", "67.5", "%", "0.375", "0.187"] in map(str.split, allowed.splitlines())
     assert told["pay"].split()[1:] == ["t-closeness,", "ordered", "≤", "0.3", "0.375", "1", "2", "fails"]
     assert told["ill"].split()[1:] == ["t-closeness,", "equal", "≤", "0.3333", "0", "1", "0", "holds"]
     assert "The table fails 1 of its 3 requirements." in outcome.out

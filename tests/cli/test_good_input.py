@@ -78,25 +78,33 @@ ANSWER = {
 }
 
 
+def answered(out: str) -> Any:
+    """Return an answer without what each t allows, which tests of its own are about."""
+    answer = json.loads(out)
+    for finding in answer["sensitive"].values():
+        assert finding.pop("allows")["answer"] == "yes"
+    return answer
+
+
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_file_and_standard_input(tclose: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, spelling: str) -> None:
     (folder / "table").write_bytes(SPELLINGS[spelling])
     outcome = tclose("check", "table", *ASKED)
     assert (outcome.status, outcome.err) == (0, NOTES.get(spelling, ""))
-    assert json.loads(outcome.out) == ANSWER
+    assert answered(outcome.out) == ANSWER
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(SPELLINGS[spelling])))
     assert tclose("check", "-", *ASKED) == outcome
 
 
 def test_standard_input_of_a_real_process(process: Run) -> None:
     outcome = process("check", "-", *ASKED, stdin=SPELLINGS["Arrow stream"])
-    assert (outcome.status, outcome.err, json.loads(outcome.out)) == (0, "", ANSWER)
+    assert (outcome.status, outcome.err, answered(outcome.out)) == (0, "", ANSWER)
 
 
 def test_a_policy_says_the_same_as_options(tclose: Run) -> None:
     Path("t.csv").write_bytes(SPELLINGS["comma"])
     Path("p.toml").write_text("k = 2\nquasi = ['zone']\n[sensitive.pay]\nt = 0.3\n[sensitive.ill]\nt = 0.3\n")
-    assert json.loads(tclose("check", "t.csv", "--policy", "p.toml", "--json").out) == ANSWER
+    assert answered(tclose("check", "t.csv", "--policy", "p.toml", "--json").out) == ANSWER
 
 
 def test_options_spell_columns_as_csv_does(tclose: Run) -> None:
