@@ -95,10 +95,14 @@ def is_named(name: str, different: int) -> bool:
     return names.CODE.search(words) is not None or (words.endswith("_school_") and different > MOST_YEARS)
 
 
-def signs_of(name: str, codes: Ints, others: Mapping[str, Beside]) -> Signs | None:
+def signs_of(
+    name: str, codes: Ints, others: Mapping[str, Beside], *, ordered: bool = True, as_filed: bool = True
+) -> Signs | None:
     """Look for signs that whole numbers are codes; None where they are too few, too many or too rare to tell.
 
-    `codes` are the ranks of the numbers, in the order of the file, and `others` the columns beside them.
+    `codes` are the ranks of the numbers, in the order of the file, and `others` the columns beside them. Where the rows
+    have been put into another order (`as_filed`), blocks say nothing; words (not `ordered`) have no neighbours from
+    which others could jump.
     """
     present = codes[codes >= 0]
     counts = np.bincount(present)
@@ -108,14 +112,15 @@ def signs_of(name: str, codes: Ints, others: Mapping[str, Beside]) -> Signs | No
     if names.MEASURED.search(names.words(name)):
         return None
     usable = counts <= SPIKE * len(present)
-    usable[[0, -1]] = False  # a count's zero and a coded end stand apart
+    if ordered:
+        usable[[0, -1]] = False  # a count's zero and a coded end stand apart
     compared = [(other, _compared(codes, beside, usable)) for other, beside in others.items()]
     found = [(other, each) for other, each in compared if each is not None]
-    telling = sorted(((each.jumps, each.rough, other) for other, each in found if each.tells), reverse=True)
+    telling = sorted(((each.jumps, each.rough, other) for other, each in found if each.tells and ordered), reverse=True)
     roughness = float(np.median([rough for _, rough, _ in telling])) if telling else 0.0
     return Signs(
         named=is_named(name, different),
-        in_blocks=_in_blocks(present, counts),
+        in_blocks=as_filed and _in_blocks(present, counts),
         jumps=tuple(other for jumps, _, other in telling if jumps >= JUMPS),
         decides=tuple(other for other, each in found if each.decided),
         jumps_clearly=len(telling) > 1
