@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose import InputError, LeakWarning
-from tclose.analysis.columns import ExactColumn
+from tclose.analysis.columns import ExactColumn, RangeColumn
 from tclose.analysis.regression import fitted
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -71,6 +71,20 @@ def test_texts_are_indicators_and_missing_rows_are_left_out() -> None:
     assert found.frame["term"].to_list() == ["intercept", "town=b"]
     assert "town=b: 2 [" in repr(found)
     assert found.claims["town=b"].answer == "yes"
+
+
+def test_bins_of_y_widen_the_bounds() -> None:
+    """Where y is published as bins, a coefficient reaches over all values in them."""
+    x, low = np.arange(10.0), np.zeros(10)
+    none = np.zeros(10, dtype=np.bool_)
+    bins = RangeColumn(
+        name="y", low=low, high=low + 2, closed_low=low, closed_high=low + 2,
+        whole=False, is_date=False, some_missing=none, all_missing=none,
+    )  # fmt: skip
+    found = fitted(bins, {"x": ExactColumn("x", pl.Series(x))}, np.arange(10), **ASKED)
+    steepest, _ = raw_fit(np.column_stack([np.ones(10), x]), np.where(x > 4.5, 2.0, 0.0))
+    assert found.largest[1] == pytest.approx(steepest[1])
+    assert found.least[1] == pytest.approx(-steepest[1])
 
 
 @pytest.mark.parametrize(

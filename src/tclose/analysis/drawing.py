@@ -14,7 +14,7 @@ import numpy as np
 from tclose.analysis.columns import ListColumn, RangeColumn
 from tclose.types import Bools, Floats, Ints
 
-ROUNDS = 30  # of the distribution of a column: more change it by less than its own chance error
+ROUNDS = 30  # of the distribution of a column
 
 
 @dataclass(frozen=True, eq=False)
