@@ -80,8 +80,9 @@ _WORDS = ANSWERS | _set(
     " früher"
 )
 _ILLNESSES = _set(
-    "pneumonia myocardial hypertensive crisis thyroid airway vascular bowel obstructive ulcerative peptic bacterial fungal sleep"
-    " apnea osteoporosis cataract glaucoma multiple sclerosis deficiency iron vitamin lymphatic blood bone joint back "
+    "pneumonia myocardial hypertensive crisis thyroid airway vascular bowel obstructive ulcerative peptic bacterial"
+    " fungal sleep apnea osteoporosis cataract glaucoma multiple sclerosis deficiency iron vitamin lymphatic blood"
+    " bone joint back "
     "flu influenza cold cancer tumor tumour fracture diabetes mellitus stroke infarction heart failure disease"
     " acute chronic hypertension obesity pain migraine fever infection injury asthma copd hiv aids gastric ulcer"
     " lung colon breast prostate kidney renal liver hepatic stomach digestive respiratory circulatory metabolic"
