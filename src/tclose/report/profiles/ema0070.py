@@ -41,9 +41,9 @@ STEPS = (
 PROFILE = Profile(
     "ema0070",
     "European Medicines Agency, Policy 0070 on publication of clinical data",
-    "Written from summaries of the agency's external guidance (EMA/90915/2016) that name the steps of its process. The "
-    "guidance itself was not read, neither in an older version nor in version 1.5 of 2025, which is said to make "
-    "templates mandatory, so no section is cited and no template is filled; the threshold of 0.09 is what others "
-    "report of it. The guidance is about clinical reports, this page about a table.",
+    "Written from summaries of older versions of the agency's external guidance (EMA/90915/2016) that name the steps "
+    "of its process. The guidance itself was not read, so no section is cited; version 1.5 of 2025 is said to make "
+    "templates mandatory, and none is filled here. The threshold of 0.09 is what others report. The guidance is about "
+    "clinical reports, this page about a table.",
     STEPS,
 )
