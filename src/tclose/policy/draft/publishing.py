@@ -145,12 +145,12 @@ def _odd_remarks(column: Profile, name: str) -> Sequence[str]:
         "placed at half of the limit and published as a range or bin from 0 to the limit or beyond": column.limits,
         'above a limit, so read as "no value": to publish them, write numbers in their place': column.beyond,
     }
-    return [f"{_rows_of(cells)}: {what}" for what, cells in said.items() if cells]
+    return [f"{_rows_of(cells)} (with the number of rows): {what}" for what, cells in said.items() if cells]
 
 
 def _rows_of(cells: Mapping[str, int]) -> str:
-    """Name cells with their rows, as in: "k.A." in 12 rows, "n.b." in 1 row."""
-    named = [f"{toml(cell)} in {counted(rows, 'row')}" for cell, rows in list(cells.items())[:MOST_NAMED]]
+    """Name cells with their rows, as in: "k.A." 12, "n.b." 1."""
+    named = [f"{toml(cell)} {rows:,}" for cell, rows in list(cells.items())[:MOST_NAMED]]
     return ", ".join(named) + (f" and {len(cells) - MOST_NAMED:,} more" if len(cells) > MOST_NAMED else "")
 
 
