@@ -229,3 +229,22 @@ def test_intervals_cover_the_raw_coefficients_of_a_real_table(tmp_path: Path) ->
             assert ((found.lower <= coefficients) & (coefficients <= found.upper)).all()
         widths.append((found.upper - found.lower) / (2 * 1.96 * errors))
     assert np.mean(widths, axis=0).max() <= 4
+
+
+def test_a_regression_takes_bins_as_y_and_refuses_labels_that_nobody_can_read(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    zips = rng.choice(["01050", "01051", "02050", "02070"], 200)
+    table = pl.DataFrame({"zip": zips, "age": rng.integers(20, 80, 200), "ldl": rng.integers(60, 220, 200)})
+    policy = {
+        "quasi": {"zip": {"hierarchy": {"prefix": [2]}}, "age": {}},
+        "sensitive": {"ldl": {"t": 0.4, "bins": {"quantiles": 5}, "publish": "bin"}},
+        "k": 5,
+    }
+    tclose.anonymize(table, policy, method="mondrian").write(tmp_path / "r.csv", certificate=tmp_path / "r.json")
+    release = tclose.load(tmp_path / "r.csv", tmp_path / "r.json")
+    slope = release.regression("ldl", ["age"])
+    raw = np.polyfit(table["age"], table["ldl"], 1)[0]
+    assert slope.lower[1] <= raw <= slope.upper[1]
+    with pytest.raises(InputError, match="no regression on 'zip': "):
+        release.regression("ldl", ["zip"])
+    assert "zip_synthetic" not in release.resample(1).columns

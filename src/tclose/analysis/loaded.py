@@ -204,7 +204,7 @@ class LoadedRelease:
         """Return a frame of exact values, drawn at random within what is published, for tools that need such values.
 
         The names of drawn columns end in `_synthetic`: they are nobody's values. Columns that are published exactly
-        stay as they are; class means are left out.
+        stay as they are; class means, and labels whose values nobody knows, are left out.
         """
         draw = Draw(self._labels, np.random.default_rng(seed))
         made: dict[str, pl.Series] = {}
@@ -213,7 +213,7 @@ class LoadedRelease:
                 made[name] = column.cells
             elif isinstance(column, RangeColumn):
                 made[name + SYNTHETIC] = _as_published(draw.numbers(column), column)
-            elif isinstance(column, ListColumn):
+            elif isinstance(column, ListColumn) and column.leaves:
                 texts = pl.Series([*column.values, None], dtype=pl.String)
                 made[name + SYNTHETIC] = texts.gather(
                     np.where((codes := draw.values(column)) < 0, len(texts) - 1, codes)
@@ -241,9 +241,12 @@ class LoadedRelease:
         if isinstance(x, str):
             raise InputError("x is a list of columns")
         target = self._column(y)
-        if not isinstance(target, ExactColumn):
-            raise InputError(f"y must be published exactly, and '{y}' is not")
+        if not (isinstance(target, ExactColumn) or (isinstance(target, RangeColumn) and target.bins)):
+            raise InputError(f"y must be published exactly or in bins, and '{y}' is not")
         chosen = {name: self._column(name) for name in x}
+        for name, column in chosen.items():
+            if isinstance(column, ListColumn) and not column.leaves:
+                raise InputError(f"no regression on '{name}': {self._leaves_of(name)}")
         return fitted(
             target, chosen, self._labels,
             level=level, direction=direction, draws=draws, seed=seed, withheld=self.withheld,
