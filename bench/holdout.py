@@ -64,7 +64,7 @@ def _rows(file: str, content: bytes) -> list[list[str]]:
             [name.strip("'\"") for name in ATTRIBUTE.findall(head)],
             *csv.reader(io.StringIO(body.strip()), quotechar="'"),
         ]
-    separator = "\t" if "\t" in text.splitlines()[0] else ","
+    separator = next((sign for sign in "\t, " if sign in text.splitlines()[0]), ",")
     return list(csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True))
 
 
