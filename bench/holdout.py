@@ -65,7 +65,8 @@ def _rows(file: str, content: bytes) -> list[list[str]]:
             *csv.reader(io.StringIO(body.strip()), quotechar="'"),
         ]
     separator = next((sign for sign in "\t, " if sign in text.splitlines()[0]), ",")
-    return list(csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True))
+    lines = io.StringIO("\n".join(line.rstrip(" ") for line in text.splitlines()))
+    return list(csv.reader(lines, delimiter=separator, skipinitialspace=True))
 
 
 def _write(file: Path, rows: list[list[str]]) -> None:
