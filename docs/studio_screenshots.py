@@ -20,7 +20,7 @@ from playwright.sync_api import sync_playwright
 
 SIZE = {"width": 1000, "height": 760}
 PATIENCE = 300_000  # milliseconds
-CLOSENESS = "0.3"
+CLOSENESS = "0.2"
 HOSPITAL = "Open the hospital table"
 
 
