@@ -24,6 +24,7 @@ from tclose.analysis.columns import (
     as_numbers,
 )
 from tclose.errors import InputError
+from tclose.table.numbers import are_numbers
 from tclose.types import Bools, Floats
 
 
@@ -73,8 +74,17 @@ def _exact(column: ExactColumn, condition: Any) -> Bools:
         return (numbers >= low) & (numbers <= high)
     wanted = _values(condition)
     if column.is_number:
-        return np.isin(column.numbers, [_number(column.name, value) for value in wanted])
+        spelled = wanted if column.is_date else [_spelled_number(value) for value in wanted]
+        return np.isin(column.numbers, [_number(column.name, value) for value in spelled])
     return column.cells.cast(pl.String).is_in([str(value) for value in wanted]).fill_null(False).to_numpy()
+
+
+def _spelled_number(value: Any) -> Any:
+    """Return the number that a text spells: a ZIP code of digits, which a file reads as a number, is asked for as text.
+
+    A text with a leading zero spells none: such codes are text in a release as well.
+    """
+    return float(value) if isinstance(value, str) and are_numbers(pl.Series([value])).item() else value
 
 
 def _in_range(column: RangeColumn, condition: Any) -> _Fit:
