@@ -188,3 +188,17 @@ def test_nothing_is_detected_in_a_release(tmp_path: Path, certified: bool) -> No
         made.write(tmp_path / "r.csv", certificate=tmp_path / "c.json")
     loaded = tclose.load(tmp_path / "r.csv", tmp_path / "c.json" if certified else None)
     assert sorted(loaded.frame["answers"]) == ["1,5", "1,5", "2,5", "2,5"]
+
+
+def test_a_kept_code_of_digits_is_asked_for_as_text(tmp_path: Path) -> None:
+    """A CSV file reads 10115 as a number where no code begins with 0; people write ZIP codes as text."""
+    for codes in (["10115", "10117"], ["10115", "01050"]):
+        table = pl.DataFrame({"age": list(range(24)), "zip": codes * 12, "pay": [1, 2, 3] * 8})
+        policy = {"quasi": ["age"], "keep": ["zip"], "sensitive": {"pay": {"t": 0.9}}, "k": 3}
+        files = tmp_path / "r.csv", tmp_path / "c.json"
+        tclose.anonymize(table, policy, method="mondrian").write(files[0], certificate=files[1], force=True)
+        release = tclose.load(*files)
+        for code in codes:
+            found = release.expected_counts({"zip": code})
+            assert (found.expected, found.lower, found.upper) == (12, 12, 12)
+        assert release.expected_counts({"zip": codes}).expected == 24

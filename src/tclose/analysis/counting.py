@@ -15,12 +15,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tclose.analysis.cells import KnownCells, NumberCells, TextCells, text_of
 from tclose.analysis.estimates import Number
 from tclose.errors import InputError, did_you_mean
 from tclose.recode.cell import Cell
 from tclose.recode.typed_cells import exact_number
+from tclose.table.numbers import are_numbers
 from tclose.types import Bools, Floats
 
 NOBODY_KNOWS = np.nan  # what is expected of a label whose leaves nobody knows
@@ -90,7 +92,7 @@ def fit_of(cells: KnownCells, condition: Any) -> Fit:
 
 def _of_numbers(cells: NumberCells, condition: Any) -> Fit:
     if isinstance(condition, tuple):
-        return _between(cells, *_ends(cells.name, condition))
+        return _between(cells, *_ends(cells, condition))
     fits = [_in_bin(cells, value) or _at(cells, value) for value in _values(condition)]
     none = np.zeros(len(cells.low))
     surely, possibly = (_as_bools(sum((getattr(fit, name) for fit in fits), none)) for name in ("surely", "possibly"))
@@ -108,7 +110,7 @@ def _in_bin(cells: NumberCells, label: Any) -> Fit | None:
 
 
 def _at(cells: NumberCells, value: Any) -> Fit:
-    number = number_of(cells.name, value)
+    number = _number_in(cells, value)
     return _between(cells, number, number)
 
 
@@ -176,11 +178,17 @@ def _values(condition: Any) -> Collection[Any]:
     return condition if isinstance(condition, list | set | frozenset) else [condition]
 
 
-def _ends(name: str, condition: tuple[Any, ...]) -> tuple[Number, Number]:
+def _ends(cells: NumberCells, condition: tuple[Any, ...]) -> tuple[Number, Number]:
     if len(condition) != 2:
-        raise InputError(f"a range of '{name}' has two ends, such as (30, 40); None leaves one open")
+        raise InputError(f"a range of '{cells.name}' has two ends, such as (30, 40); None leaves one open")
     low, high = condition
-    return -np.inf if low is None else number_of(name, low), np.inf if high is None else number_of(name, high)
+    return -np.inf if low is None else _number_in(cells, low), np.inf if high is None else _number_in(cells, high)
+
+
+def _number_in(cells: NumberCells, value: Any) -> Number:
+    """Return a number or date that is asked for; a ZIP code of digits, read as a number, may be asked for as text."""
+    spelled = isinstance(value, str) and not cells.is_date and are_numbers(pl.Series([value])).item()
+    return Fraction(value) if spelled else number_of(cells.name, value)
 
 
 def number_of(name: str, value: Any) -> Number:
