@@ -181,6 +181,8 @@ def _coarser(
     dropped = [column.name for column in shown if column.name in cells and column.quantiles is None]
     if policy.suppress and (bins or ends):
         return  # other rows would be withheld
+    if dropped and set(dropped) >= set(policy.sensitive):
+        return  # nothing would be left to protect
     settings = [f'bins = {{ quantiles = {m} }} and publish = "bin" for {columns(names)}' for m, names in bins.items()]
     settings += [f"{columns(dropped)} in identifiers"] if dropped else []
     for name in ends:
