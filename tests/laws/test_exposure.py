@@ -139,7 +139,7 @@ def check(frame: pl.DataFrame, release: Release, policy: dict[str, Any]) -> None
         assert cells <= (stands.rows or 0) <= cells + sum(ends.values())
 
 
-@pytest.mark.parametrize("number", range(10 * TIMES))
+@pytest.mark.parametrize("number", range(50 * TIMES))
 def test_figures_are_what_brute_force_counts(number: int) -> None:
     rng = np.random.default_rng(number)
     frame, policy = drawn(rng, int(rng.integers(12, 90))), asked(rng)
