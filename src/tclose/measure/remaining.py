@@ -247,8 +247,8 @@ def _suspected(found: Sequence[Suspicion]) -> str:
     worst = found[0]
     return (
         f"A class makes people suspect '{legible(worst.value)}' ({legible(worst.column)}) of those who have it with "
-        f"{percent(float(worst.group))} on average; the table alone says {percent(float(worst.table))}, random classes of these "
-        f"sizes {percent(float(worst.chance))}. "
+        f"{percent(float(worst.group))} on average; the table alone says {percent(float(worst.table))}, random classes "
+        f"of these sizes {percent(float(worst.chance))}. "
     )
 
 
