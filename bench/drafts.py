@@ -3,7 +3,8 @@
     .venv/bin/python bench/drafts.py [NAME …]
 
 Prints, per labelled column, its role in the draft and the share of rows whose published cell shows one code; then how
-many drafts have a sensitive column. Nothing here is tuned, and nothing may be tuned on what this prints.
+many drafts have a sensitive column, and what becomes of a planted
+place without a telling name. Nothing here is tuned, and nothing may be tuned on what this prints.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import polars as pl
 
 import tclose
+from exposure import places
 from holdout import TABLES, tables
 from tclose import steps
 
@@ -73,12 +75,27 @@ def report(names: list[str]) -> Iterator[tuple[str, bool, int, int]]:
         yield name, bool(policy.get("sensitive")), len(codes), int(exact)
 
 
+def nameless_place(file: str) -> str:
+    """Return what the draft does with the number of a place that has no telling name, planted in a table."""
+    frame = tclose.read(file)[:ROWS]
+    number, pay = places(np.random.default_rng(1), frame.height)
+    drafted = steps.init(frame.with_columns(x7=number, pay7=pay)).policy
+    settings = drafted[drafted.find("x7]") :].partition("\n\n")[0]
+    role = role_of(filled_in(drafted), "x7")
+    exact = role == "sensitive" and 'publish = "bin"' not in settings
+    return "asked about" if "Decide: does it number" in settings else "published" if exact else "protected"
+
+
 def main() -> None:
     """Print all tables, then the sums."""
     warnings.simplefilter("ignore")
     rows = list(report(sys.argv[1:]))
     print(f"{len(rows)} tables, {sum(not sensitive for _, sensitive, *_ in rows)} drafts without a sensitive column")
     print(f"{sum(codes for *_, codes, _ in rows)} labelled codes, {sum(e for *_, e in rows)} published row by row")
+    outcomes = [
+        nameless_place(str(file)) for name, file in tables().items() if not sys.argv[1:] or name in sys.argv[1:]
+    ]
+    print("a planted place without a telling name is", {each: outcomes.count(each) for each in sorted(set(outcomes))})
 
 
 if __name__ == "__main__":

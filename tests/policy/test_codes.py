@@ -215,3 +215,13 @@ def test_codes_that_are_texts_are_not_spelled_out() -> None:
     assert guess_of(frame.with_columns(village=pl.Series(range(2000)) % 40 - 20), "village").role == "identifier"
     names = pl.Series(["North", "North", "North", "South"] * 500)
     assert guess_of(frame.with_columns(school=names), "school").role == "quasi"
+
+
+def test_a_nameless_code_with_one_sign_is_asked_about() -> None:
+    """In chance order, deciding nothing: only the pay jumps from place to place; the draft keeps its guess and asks."""
+    rng = np.random.default_rng(1)
+    place = rng.integers(1, 60, 2_000)
+    pay = 1_000 + 300 * (rng.normal(0, 1, 61)[place] + rng.normal(0, 0.7, 2_000))
+    asked = steps.init(pl.DataFrame({"x7": place, "pay": pay.round(), "age": rng.integers(20, 80, 2_000)})).policy
+    assert 'Decide: does it number places or groups ("pay" jumps from number to number)?' in asked
+    assert asked.count("Decide: does it number") == 1

@@ -338,8 +338,8 @@ def test_a_register_changes_nothing_for_the_people_of_the_table(
     assert all(alone.meanings)
     beside = covering(column, texts, values_of(pl.Series("q", [*cells, *others]), MISSING))
     assert (beside.covers[:, beside.cell_of_row[: len(cells)]] == alone.covers[:, alone.cell_of_row]).all()
-    assert [[way.cell for way in ways] for ways in beside.meanings] == [
-        [way.cell for way in ways] for ways in alone.meanings
+    assert [[way.spelled for way in ways] for ways in beside.meanings] == [
+        [way.spelled for way in ways] for ways in alone.meanings
     ]
 
 

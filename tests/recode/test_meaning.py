@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import InputError, Quasi
-from tclose.recode.meaning import Bounds, KnownValues, Labels, meanings, reader_of
+from tclose.recode.meaning import KnownValues, Labels, meanings, reader_of
 from tclose.recode.spelling import LabelCell, MissingCell, RangeCell, SetCell
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.quasi import read_quasi
@@ -55,7 +55,7 @@ def test_codes_between_bounds(cells: list[object], low: Fraction | None, high: F
     numbers = known(*(f"{cell:f}" for cell in cells))
     sizes = [numbers.number(text) for text in numbers.texts]
     inside = [code for code, size in enumerate(sizes) if _within(size, low, high)]
-    assert list(range(len(sizes)))[numbers.between(Bounds(low, high))] == inside
+    assert list(range(len(sizes)))[numbers.between(low, high)] == inside
 
 
 def _within(size: Fraction | None, low: Fraction | None, high: Fraction | None) -> bool:
@@ -78,26 +78,26 @@ def test_codes_below_a_label_are_those_whose_path_has_it(leaves: list[int]) -> N
 def test_every_way_to_read_a_text() -> None:
     sets = reader_of(read_quasi(pl.Series("q", ["a", "b", "{a, b}", "missing"]), Quasi(), ("",)))
     plain, several = meanings(sets, ["{a, b}"], name="q")[0]
-    assert plain.cell == SetCell(("{a, b}",))
-    assert several.cell == SetCell(("a", "b"))
+    assert plain.spelled == SetCell(("{a, b}",))
+    assert several.spelled == SetCell(("a", "b"))
     value, nothing = meanings(sets, ["missing"], name="q")[0]
-    assert value.cell == SetCell(("missing",))
-    assert nothing.cell == MissingCell()
+    assert value.spelled == SetCell(("missing",))
+    assert nothing.spelled == MissingCell()
     assert nothing.missing
     assert not value.missing
 
 
 def test_a_reading_that_the_column_cannot_have_is_dropped() -> None:
     sets = reader_of(read_quasi(pl.Series("q", ["a", "b"]), Quasi(), ("",)))
-    assert [way.cell for way in meanings(sets, ["a or missing"], name="q")[0]] == [SetCell(("a",), missing=True)]
+    assert [way.spelled for way in meanings(sets, ["a or missing"], name="q")[0]] == [SetCell(("a",), missing=True)]
     labels = reader_of(read_quasi(pl.Series("q", ["x1"]), Quasi(hierarchy={"rows": TREE}), ("",)))
-    assert [way.cell for way in meanings(labels, ["y or missing"], name="q")[0]] == [LabelCell("y", missing=True)]
+    assert [way.spelled for way in meanings(labels, ["y or missing"], name="q")[0]] == [LabelCell("y", missing=True)]
 
 
 def test_cells_that_mean_missing_in_the_table_do_so_in_a_release() -> None:
     numbers = reader_of(read_quasi(pl.Series("q", ["1", "2"]), Quasi(), ("", "NA", "999")))
     ways = meanings(numbers, ["", "NA", "999.0", "[1, 2]"], name="q", missing=("", "NA", "999"))
-    assert [way.cell for (way,) in ways] == [MissingCell(), MissingCell(), MissingCell(), RangeCell("1", "2")]
+    assert [way.spelled for (way,) in ways] == [MissingCell(), MissingCell(), MissingCell(), RangeCell("1", "2")]
 
 
 def test_what_cannot_be_read_is_counted_and_told_apart_from_the_message() -> None:

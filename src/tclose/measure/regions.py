@@ -14,7 +14,6 @@ import numpy as np
 
 from tclose.measure.queries import CodeSets, PublishedRanges, ValueShares
 from tclose.recode.meaning import Meaning, meanings, reader_of
-from tclose.recode.spelling import MeanCell, MissingCell
 from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
 from tclose.table.values import ValueList
 from tclose.types import Floats, Ints
@@ -76,19 +75,19 @@ def _ranges(line: GrainLine, texts: Sequence[Sequence[Meaning]]) -> PublishedRan
     """Lay every text on the line; numbers and dates can be read in one way only."""
     readings = [ways[0] for ways in texts]
     low, high = np.array([_ends(line, meaning) for meaning in readings]).T
-    present = np.array([not isinstance(meaning.cell, MissingCell) for meaning in readings])
+    present = np.array([meaning.cell.present for meaning in readings])
     or_missing = np.array([meaning.missing for meaning in readings]) & present
     return PublishedRanges(low, high, or_missing, present, line.starts, line.stops)
 
 
 def _ends(line: GrainLine, meaning: Meaning) -> tuple[float, float]:
     """Return where a text begins and where it stops: a range stops one grain after its last number, a mean at once."""
-    if meaning.bounds is None:
+    cell = meaning.cell
+    if not cell.present:
         return 0.0, 0.0
-    first, last = meaning.bounds.low, meaning.bounds.high
-    low = 0.0 if first is None else line.place(first)
-    if isinstance(meaning.cell, MeanCell):
-        return low, low
-    high = float(line.stops[-1]) if last is None else line.place(last) + 1
+    if cell.mean is not None:
+        return line.place(cell.mean), line.place(cell.mean)
+    low = 0.0 if cell.low is None else line.place(cell.low)
+    high = float(line.stops[-1]) if cell.high is None else line.place(cell.high) + 1
     assert isinstance(meaning.codes, slice)
     return line.clipped(low, high, meaning.codes)

@@ -91,18 +91,9 @@ def plain_end(end: str) -> str:
 def _cell(spelled: Spelling, kind: CellKind, value_of: Mapping[str, Fraction], below: LeavesBelow) -> Cell:
     match spelled:
         case MissingCell():
-            return Cell(kind=kind, missing=True, present=False)
+            return missing_cell(kind)
         case RangeCell():
-            low, high = value_of[plain_end(spelled.low)], value_of[plain_end(spelled.high)]
-            bottom, top = spelled.low.startswith(AT_MOST), spelled.high.startswith(AT_LEAST)
-            return Cell(
-                kind=kind,
-                low=None if bottom else low,
-                high=None if top else high,
-                bottom=low if bottom else None,
-                top=high if top else None,
-                missing=spelled.missing,
-            )
+            return range_cell(spelled, kind, value_of[plain_end(spelled.low)], value_of[plain_end(spelled.high)])
         case MeanCell():
             return Cell(kind=kind, mean=value_of[spelled.mean], missing=spelled.missing)
         case LabelCell():
@@ -113,6 +104,24 @@ def _cell(spelled: Spelling, kind: CellKind, value_of: Mapping[str, Fraction], b
             return Cell(kind="text", values=spelled.members, missing=spelled.missing)
         case _:
             raise TypeError("a kept cell is published as it is")
+
+
+def missing_cell(kind: CellKind) -> Cell:
+    """Return a cell behind which no value is."""
+    return Cell(kind=kind, missing=True, present=False)
+
+
+def range_cell(spelled: RangeCell, kind: CellKind, low: Fraction, high: Fraction) -> Cell:
+    """Return what a range says whose ends spell these numbers; an end in a coded tail is open."""
+    bottom, top = spelled.low.startswith(AT_MOST), spelled.high.startswith(AT_LEAST)
+    return Cell(
+        kind=kind,
+        low=None if bottom else low,
+        high=None if top else high,
+        bottom=low if bottom else None,
+        top=high if top else None,
+        missing=spelled.missing,
+    )
 
 
 def bin_cells(labels: Sequence[str]) -> dict[str, Cell] | None:

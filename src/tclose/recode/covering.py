@@ -114,7 +114,7 @@ def _beside(
     _check_kind(column, own, register)
     values, codes = _joined(own, register)
     reader = _reader(column, values, _extended(column, own, values) if isinstance(column, LabelColumn) else None)
-    read_again = ((reader.meaning(way.cell) for way in ways) for ways in texts)
+    read_again = ((reader.meaning(way.spelled) for way in ways) for ways in texts)
     return values, codes, [tuple(way for way in ways if way is not None) for ways in read_again]
 
 
@@ -130,8 +130,7 @@ def _covers(texts: Sequence[Sequence[Meaning]], values: int) -> Bools:
 
 def _means(texts: Sequence[Sequence[Meaning]]) -> Floats:
     """Return the mean that each text gives; none (NaN) where all values are missing."""
-    bounds = (ways[0].bounds for ways in texts)
-    means = (None if both is None else both.low for both in bounds)
+    means = (ways[0].cell.mean for ways in texts)
     return np.array([np.nan if mean is None else _ratio(mean.numerator, mean.denominator) for mean in means])
 
 

@@ -19,9 +19,8 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
+from tclose.recode.cell import Cell, CellKind, missing_cell, plain_end, range_cell
 from tclose.recode.spelling import (
-    AT_LEAST,
-    AT_MOST,
     Form,
     LabelCell,
     MeanCell,
@@ -42,14 +41,6 @@ Codes = slice | Ints
 # The numbers of a table, whose exponents have three digits at most, and the fractions that a step can make of them.
 DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?0*[0-9]{1,3})?")
 RATIO = re.compile(r"-?[0-9]+/[1-9][0-9]*")
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The smallest and the largest number of a range; none where a coded tail leaves it open."""
-
-    low: Fraction | None
-    high: Fraction | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +83,16 @@ class KnownValues:
             code = self._by_unit.get(number * 10**self.scale)
         return code
 
-    def between(self, bounds: Bounds) -> slice:
-        """Return the values from one bound to the other."""
+    @property
+    def cell_kind(self) -> CellKind:
+        """The kind of the cells that a release publishes of such values."""
+        return self.kind if self.kind in ("number", "date") else "text"
+
+    def between(self, low: Fraction | None, high: Fraction | None) -> slice:
+        """Return the values from one end to the other; an end that is none is open."""
         units, one = self.units or (), 10**self.scale
-        first = 0 if bounds.low is None else bisect_left(units, math.ceil(bounds.low * one))
-        after = len(units) if bounds.high is None else bisect_right(units, math.floor(bounds.high * one))
+        first = 0 if low is None else bisect_left(units, math.ceil(low * one))
+        after = len(units) if high is None else bisect_right(units, math.floor(high * one))
         return slice(first, max(first, after))
 
 
@@ -112,16 +108,16 @@ def _number(text: str) -> Fraction | None:
 
 @dataclass(frozen=True, eq=False)
 class Meaning:
-    """One way to read a text: the cell with values as the column spells them, the codes covered, a number's bounds."""
+    """One way to read a text: how it is spelled, with values as the column spells them, and what that says."""
 
-    cell: Spelling
-    codes: Codes
-    bounds: Bounds | None = None
+    spelled: Spelling
+    cell: Cell
+    codes: Codes  # of the values that the cell covers
 
     @property
     def missing(self) -> bool:
         """Whether the text then covers missing values."""
-        return isinstance(self.cell, MissingCell) or (not isinstance(self.cell, ValueCell) and self.cell.missing)
+        return self.cell.missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,52 +164,63 @@ class Reader:
     known: KnownValues
     labels: Labels | None = None
 
-    def meaning(self, cell: Spelling) -> Meaning | None:
-        """Return what a cell covers; none where the column could not have published it."""
-        match cell:
+    def meaning(self, spelled: Spelling) -> Meaning | None:
+        """Return what a cell says and covers; none where the column could not have published it."""
+        match spelled:
             case MissingCell():
-                return Meaning(cell, slice(0, 0))
+                return Meaning(spelled, missing_cell(self.known.cell_kind), slice(0, 0))
             case RangeCell():
-                return self._range(cell)
+                return self._range(spelled)
             case MeanCell():
-                return self._mean(cell)
+                return self._mean(spelled)
             case LabelCell():
-                return self._label(cell)
+                return self._label(spelled)
             case SetCell():
-                return self._set(cell)
+                return self._set(spelled)
             case ValueCell():
-                return self._value(cell)
+                return self._value(spelled)
 
-    def _range(self, cell: RangeCell) -> Meaning | None:
-        low, high = (self.known.number(end.lstrip(AT_MOST + AT_LEAST)) for end in (cell.low, cell.high))
+    def _range(self, spelled: RangeCell) -> Meaning | None:
+        low, high = (self.known.number(plain_end(end)) for end in (spelled.low, spelled.high))
         if low is None or high is None:
             return None
-        bounds = Bounds(None if cell.low.startswith(AT_MOST) else low, None if cell.high.startswith(AT_LEAST) else high)
-        codes = self.known.between(bounds)
-        return Meaning(cell, codes, bounds) if codes.start < codes.stop else None
+        cell = range_cell(spelled, self.known.cell_kind, low, high)
+        codes = self.known.between(cell.low, cell.high)
+        return Meaning(spelled, cell, codes) if codes.start < codes.stop else None
 
-    def _mean(self, cell: MeanCell) -> Meaning | None:
-        mean = self.known.number(cell.mean)
+    def _mean(self, spelled: MeanCell) -> Meaning | None:
+        mean = self.known.number(spelled.mean)
         anything = slice(0, len(self.known.texts))  # any number can be part of a mean
-        return None if mean is None else Meaning(cell, anything, Bounds(mean, mean))
+        cell = Cell(kind=self.known.cell_kind, mean=mean, missing=spelled.missing)
+        return None if mean is None else Meaning(spelled, cell, anything)
 
-    def _label(self, cell: LabelCell) -> Meaning | None:
-        codes = None if self.labels is None else self.labels.below(cell.label)
+    def _label(self, spelled: LabelCell) -> Meaning | None:
+        codes = None if self.labels is None else self.labels.below(spelled.label)
         if codes is not None:
-            return Meaning(cell, codes) if len(codes) else None
-        code = self.known.code(cell.label)  # a table that was not recoded may spell the leaf 39 as 39.0
-        return None if code is None else Meaning(replace(cell, label=self.known.texts[code]), slice(code, code + 1))
+            return self._of_texts(spelled, codes, label=spelled.label) if len(codes) else None
+        code = self.known.code(spelled.label)  # a table that was not recoded may spell the leaf 39 as 39.0
+        if code is None:
+            return None
+        leaf = self.known.texts[code]
+        return self._of_texts(replace(spelled, label=leaf), np.array([code], dtype=np.int64), label=leaf)
 
-    def _set(self, cell: SetCell) -> Meaning | None:
-        codes = [code for code in map(self.known.code, cell.members) if code is not None]
-        if len(codes) < len(cell.members):
+    def _set(self, spelled: SetCell) -> Meaning | None:
+        codes = [code for code in map(self.known.code, spelled.members) if code is not None]
+        if len(codes) < len(spelled.members):
             return None
         members = tuple(self.known.texts[code] for code in codes)
-        return Meaning(replace(cell, members=members), np.array(codes, dtype=np.int64))
+        return self._of_texts(replace(spelled, members=members), np.array(codes, dtype=np.int64))
 
-    def _value(self, cell: ValueCell) -> Meaning | None:
-        code = self.known.code(cell.text)
-        return None if code is None else Meaning(ValueCell(self.known.texts[code]), slice(code, code + 1))
+    def _value(self, spelled: ValueCell) -> Meaning | None:
+        code = self.known.code(spelled.text)
+        if code is None:
+            return None
+        return self._of_texts(ValueCell(self.known.texts[code]), np.array([code], dtype=np.int64))
+
+    def _of_texts(self, spelled: LabelCell | SetCell | ValueCell, codes: Ints, label: str | None = None) -> Meaning:
+        values = tuple(self.known.texts[code] for code in codes.tolist())
+        missing = not isinstance(spelled, ValueCell) and spelled.missing
+        return Meaning(spelled, Cell(kind="text", values=values, label=label, missing=missing), codes)
 
 
 def form_of(column: QuasiColumn | Values) -> Form:

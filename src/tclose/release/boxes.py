@@ -98,11 +98,12 @@ def _is_hull(texts: Sequence[Meaning], hulls: Sequence[Meaning]) -> bool:
 
 def _same(text: Meaning, hull: Meaning) -> bool:
     """Tell whether a text says what the hull says; a label may be a higher one of the public hierarchy."""
-    if type(text.cell) is not type(hull.cell) or text.missing != hull.missing or isinstance(text.cell, MeanCell):
+    alike = type(text.spelled) is type(hull.spelled) and text.missing == hull.missing
+    if not alike or isinstance(text.spelled, MeanCell):
         return False
-    if isinstance(text.cell, SetCell):
+    if isinstance(text.spelled, SetCell):
         return np.array_equal(np.sort(np.asarray(text.codes)), np.sort(np.asarray(hull.codes)))
-    return not isinstance(text.cell, RangeCell) or text.bounds == hull.bounds
+    return not isinstance(text.spelled, RangeCell) or (text.cell.low, text.cell.high) == (hull.cell.low, hull.cell.high)
 
 
 def _shown(columns: Sequence[Covering], table: CodedTable) -> list[Shown]:
@@ -140,7 +141,9 @@ def _reader_of_ends(quasi: QuasiColumn) -> Callable[[Meaning], Stretches]:
 
 
 def _members(way: Meaning) -> Stretches:
-    codes = way.codes if isinstance(way.cell, SetCell) and not isinstance(way.codes, slice) else np.empty(0, dtype=int)
+    codes = (
+        way.codes if isinstance(way.spelled, SetCell) and not isinstance(way.codes, slice) else np.empty(0, dtype=int)
+    )
     return [(code, code + 1) for code in codes[:MOST_MEMBERS].tolist()]
 
 
@@ -159,9 +162,9 @@ class _Ends:
 
     def stretches(self, way: Meaning) -> Stretches:
         """Return the codes of the values that may stand at either end of a range."""
-        if not isinstance(way.cell, RangeCell):
+        if not isinstance(way.spelled, RangeCell):
             return []
-        found = (self.low.get(_end(way.cell.low, self.known)), self.high.get(_end(way.cell.high, self.known)))
+        found = (self.low.get(_end(way.spelled.low, self.known)), self.high.get(_end(way.spelled.high, self.known)))
         return [stretch for stretch in found if stretch is not None]
 
 

@@ -108,7 +108,7 @@ def _bins(read: Covering, spec: Quasi, mass: Floats) -> _Bins:
 def _ranges(read: Covering, mass: Floats) -> _Bins:
     """Cut numbers where published ranges begin, into bins of about as many rows each."""
     covers = read.covers[:, :-1]
-    cells = (ways[0].cell for ways in read.meanings)
+    cells = (ways[0].spelled for ways in read.meanings)
     ranges = ((row, cell) for row, cell in zip(covers, cells, strict=True) if isinstance(cell, RangeCell))
     begins = {int(row.argmax()): cell.low for row, cell in ranges}
     starts = np.array(sorted(begins), dtype=np.int64)
@@ -134,9 +134,9 @@ def _labelled(read: Covering, mass: Floats) -> _Bins:
     taken = np.zeros(covers.shape[1], dtype=bool)
     for row in np.argsort(-covers.sum(axis=1), kind="stable").tolist():
         if covers[row].any() and not covers[row].all() and not (covers[row] & taken).any():
-            cell = read.meanings[row][0].cell
-            assert isinstance(cell, LabelCell)
-            chosen.append((cell.label, np.flatnonzero(covers[row])))
+            spelled = read.meanings[row][0].spelled
+            assert isinstance(spelled, LabelCell)
+            chosen.append((spelled.label, np.flatnonzero(covers[row])))
             taken |= covers[row]
     return _largest(chosen, read, mass)
 

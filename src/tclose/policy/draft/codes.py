@@ -28,7 +28,11 @@ from tclose.types import Bools, Floats, Ints
 FEWEST, MOST = 12, 1500  # different numbers: fewer are levels, more are rather numbers of persons
 ROWS_EACH = 3  # of a number, on average, at least
 LEAST_ROWS = 100
-JUMPS, CLEAR_JUMPS = 0.10, 0.15  # share of a column's variance that lies between numbers, times its roughness
+JUMPS, CLEAR_JUMPS, ASKED_JUMPS = (
+    0.10,
+    0.15,
+    0.20,
+)  # share of a column's variance that lies between numbers, times its roughness
 ROUGH = 0.8  # median roughness where jumps in two columns are enough; 1: labels, 0: a smooth curve
 MANY_NUMBERS = 20  # where jumps in two columns are enough
 LEAST_BETWEEN = 0.03  # share of the variance between numbers: below it, roughness is noise
@@ -64,6 +68,7 @@ class Signs:
     jumps: tuple[str, ...] = ()  # columns that jump from number to number
     decides: tuple[str, ...] = ()  # coarser columns with one value per number
     jumps_clearly: bool = False  # in two columns
+    strongest: float = 0.0  # of the jumps
 
     @property
     def surely(self) -> bool:
@@ -74,6 +79,12 @@ class Signs:
     def possibly(self) -> bool:
         """Whether its steward must be asked."""
         return self.named or self.surely
+
+    @property
+    def asked(self) -> bool:
+        """Whether a single sign, which does not decide, must be put to the steward (research: J of 0.20 or more)."""
+        one = self.named or self.in_blocks or bool(self.decides) or self.strongest >= ASKED_JUMPS
+        return one and not self.surely
 
     @property
     def sentence(self) -> str:
@@ -127,6 +138,7 @@ def signs_of(
         and telling[0][0] >= CLEAR_JUMPS
         and roughness >= ROUGH
         and different >= MANY_NUMBERS,
+        strongest=telling[0][0] if telling else 0.0,
     )
 
 

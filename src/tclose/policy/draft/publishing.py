@@ -49,8 +49,8 @@ def _quasi_settings(column: Profile) -> Settings:
         return dict(numbers.as_ranges), (said, *_asked(column))
     if numbers is not None and numbers.round_step is not None and has_own_numbers(column):
         said = f"{_own_rows(column)}: the ends of ranges are rounded, so that they are nobody's exact numbers"
-        return {"step": numbers.round_step}, (said,)
-    return {}, ()
+        return {"step": numbers.round_step}, (said, *_asked_of_measure(column))
+    return {}, _asked_of_measure(column)
 
 
 def _asked(column: Profile) -> tuple[str, ...]:
@@ -58,6 +58,14 @@ def _asked(column: Profile) -> tuple[str, ...]:
     if column.code is not None and column.code.surely:
         return ()
     return ("Decide: does it number places or groups? Only its name says so. If it counts or measures, delete step",)
+
+
+def _asked_of_measure(column: Profile) -> tuple[str, ...]:
+    """Ask where a single sign speaks for a code, and the column is taken for something else."""
+    if column.code is None or not column.code.asked or is_code(column):
+        return ()
+    asked = f"Decide: does it number places or groups ({column.code.sentence})?"
+    return (f"{asked} If so, make it a quasi-identifier with a step, or an identifier",)
 
 
 def _sensitive_settings(column: Profile) -> Settings:
@@ -77,7 +85,7 @@ def _sensitive_settings(column: Profile) -> Settings:
         remarks = (*remarks, *why)
     if column.missing:
         settings["missing"] = "value"
-    return settings, remarks
+    return settings, (*_asked_of_measure(column), *remarks)
 
 
 def _published_own_rows(column: Profile) -> str:
