@@ -184,7 +184,7 @@ def allowance(column: JudgedColumn, policy: Policy) -> Allowance | None:
         most=most(geometry, reference, chosen, spec.t),
         noun="bin" if _in_bins(column) or spec.publish == "bin" else "value",
         one_value_from=one_value_from(column, policy),
-        nothing_given_away_below=least_to_reach(geometry, reference, _wanted(column, spec)),
+        nothing_given_away_below=nothing_given_away_below(column, spec),
         from_superset=spec.n is not None,
     )
     return found if found.answer != "no" else replace(found, in_quantiles=_in_quantiles(column, policy))
@@ -204,6 +204,11 @@ def one_value_from(column: JudgedColumn, policy: Policy) -> Fraction | None:
     else:
         chosen &= _may_be_alone(column, policy, without=("t", "(n,t)"))
     return least_to_one_value(geometry, column.reference, chosen)
+
+
+def nothing_given_away_below(column: JudgedColumn, spec: Sensitive) -> Fraction | None:
+    """Return the least t at which some class may give a value away; None if there is no value to give away."""
+    return least_to_reach(distance_of(column).geometry(len(column.reference)), column.reference, _wanted(column, spec))
 
 
 def _chosen(geometry: Geometry, reference: Ints, t: Fraction, k: int) -> tuple[str, Bools]:

@@ -11,15 +11,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance import Line
-from tclose.distance.geometry import Metric, Tree
 from tclose.measure.exposure import shared_by
 from tclose.measure.line_counts import LineCounts, ShownColumn
 from tclose.measure.recognition import Recognised
 from tclose.measure.remaining import Cure, Name
-from tclose.policy import Bins, Policy
+from tclose.policy import Bins, Policy, Sensitive
 from tclose.policy.draft.profile import OWN_ROWS
-from tclose.privacy.judge import distance_of
+from tclose.privacy.allowance import nothing_given_away_below
 from tclose.release.original_facts import OriginalFacts
 from tclose.table import SensitiveColumn
 from tclose.table.bins import bin_of, edges_of
@@ -28,7 +26,6 @@ from tclose.types import Bools, Ints
 from tclose.words import columns, number
 
 QUANTILES = (20, 10, 5)  # bins that a column of own numbers is published in: as many as leave no own bin
-LARGEST_DOMAIN = 3_000  # values: of more, no t is worked out
 PLACES = (2, 3, 4)  # decimal places of a t that is proposed
 
 
@@ -54,13 +51,12 @@ def cures_of(
 
 def _smaller_t(policy: Policy, sensitive: Mapping[str, SensitiveColumn]) -> Iterator[Cure]:
     """Yield the t that excludes it: a theorem says that no class within it gives a value away."""
-    if policy.suppress or set(sensitive) != set(policy.sensitive):
-        return  # other rows would be withheld; or the other attributes are in other tables
+    if policy.suppress or policy.pseudonym or set(sensitive) != set(policy.sensitive):
+        return  # other rows would be withheld; t limits shares of rows, not of persons; or others are in other tables
     asked = {}
     for name, column in sensitive.items():
-        spec, least = policy.sensitive[name], least_to_give_away(column)
-        if least is None:
-            return
+        spec = policy.sensitive[name]
+        least = least_to_give_away(column, spec)
         if spec.limit is not None and spec.limit < least and spec.t_by is None:
             continue
         below = _below(least)
@@ -81,63 +77,10 @@ def _below(least: Fraction) -> Fraction | None:
     return None
 
 
-def least_to_give_away(column: SensitiveColumn) -> Fraction | None:
-    """Return the least t at which some class may give an uncommon value away; 1 where none can; None if unknown.
-
-    A class gives a value away if it shows it with a share of (1 + p) / 2. The cheapest such class moves the nearest
-    rows there first. Values are compared by what they are judged as: a bin, if there are bins.
-    """
-    domain, reference = column.domain, column.reference
-    if len(reference) > LARGEST_DOMAIN or not len(column.codes):
-        return None
-    total = int(reference.sum())
-    held = np.bincount(domain.code_of_value, minlength=len(reference)) if domain.edges is not None else None
-    least = Fraction(1)
-    for code in range(len(reference)):
-        fewest = _fewest(column, code, held)
-        if fewest is None or 2 * fewest >= total:
-            continue
-        costs = _costs(column, code)
-        if costs is None:
-            return None
-        least = min(least, _cost_of(costs, reference, total + fewest, total))
-    return least
-
-
-def _fewest(column: SensitiveColumn, code: int, held: Ints | None) -> int | None:
-    """Return how many rows show the rarest value that is judged as a code; None where no row shows one."""
-    rows = int(column.reference[code])
-    if not rows:
-        return None
-    if held is None:
-        return rows
-    values = column.domain.values.counts[column.domain.code_of_value == code]
-    return int(values[values > 0].min()) if len(values) and (values > 0).any() else rows
-
-
-def _costs(column: SensitiveColumn, code: int) -> list[Fraction] | None:
-    """Return how far every value is from one; None for a line with a leaf, and for numbers too large."""
-    geometry = distance_of(column).geometry(len(column.reference))
-    if isinstance(geometry, Line):
-        return [Fraction(abs(int(p) - int(geometry.positions[code])), geometry.length) for p in geometry.positions]
-    if isinstance(geometry, Tree):
-        levels = np.stack(geometry.levels)
-        height = (levels != levels[:, code : code + 1]).sum(axis=0)
-        return [Fraction(int(h), len(levels) - 1) for h in height]
-    if isinstance(geometry, Metric):
-        return [Fraction(int(cost), geometry.farthest) for cost in geometry.costs[:, code]]
-    return None
-
-
-def _cost_of(costs: Sequence[Fraction], reference: Ints, wanted: int, total: int) -> Fraction:
-    """Return what it costs to bring a value to `wanted` half rows, nearest first, as a share of all rows."""
-    spent, missing = Fraction(0), Fraction(wanted)
-    for place in sorted(range(len(costs)), key=costs.__getitem__):
-        moved = min(missing, Fraction(2 * int(reference[place])))
-        spent, missing = spent + moved * costs[place], missing - moved
-        if not missing:
-            break
-    return spent / (2 * total)
+def least_to_give_away(column: SensitiveColumn, spec: Sensitive) -> Fraction:
+    """Return the least t at which some class may give an uncommon value away; 1 where none can."""
+    least = nothing_given_away_below(column, spec)
+    return Fraction(1) if least is None else least
 
 
 # Coarser cells
