@@ -382,12 +382,11 @@ def _unprotected(counts: LineCounts, facts: TableFacts) -> Figure:
     worst = max(found, key=lambda name: (found[name].read / found[name].sampled, found[name].sampled))
     figure = found[worst]
     multiple = _multiple(figure.read, figure.sampled, MOST_READ_OFF)
-    people = "persons" if facts.counted == "persons" else "rows"
     read = f"{figure.read:,} ({percent(figure.read / figure.sampled)})"
     says = (
-        f"Nothing limits what {some_columns([worst])} shows: of {figure.sampled:,} {people} with an uncommon value "
-        f"of it, {read} can be read off by anyone who knows their other quasi-identifiers; without the release, "
-        f"{percent(figure.expected)} would be guessed."
+        f"Nothing limits what {some_columns([worst])} shows: of {counted(figure.sampled, 'row')} sampled among those "
+        f"with an uncommon value of it, {read} can be read off by anyone who knows their other quasi-identifiers; "
+        f"without the release, {percent(figure.expected)} would be guessed."
     )
     return Figure(
         name="unprotected",
