@@ -19,6 +19,7 @@ from tclose import Infeasible, Policy, Progress, TcloseError, anonymize, read, v
 from tclose.engine import disk_release
 from tclose.engine.disk_release import Asked
 from tclose.engine.in_parts.refusing import refusal
+from tclose.measure.remaining import Figure
 from tclose.partition.starts import EQUALITY
 from tclose.table.batches import RowBatch
 
@@ -59,6 +60,11 @@ class Slices:
         columns = wanted(self.frame.clear())
         for part in self.frame.iter_slices(self.batch):
             yield RowBatch("", pl.DataFrame({str(place): part[name] for place, name in enumerate(columns)}))
+
+
+def without_cures(figure: Figure) -> dict[str, Any]:
+    """Return a figure without its cures: in parts, nobody knows how many persons a bin would have."""
+    return {key: value for key, value in figure.to_dict().items() if key not in ("cures", "cure")}
 
 
 @st.composite
@@ -124,7 +130,8 @@ def test_one_part_is_released_as_in_memory(rows: list[Any], policy: Policy, batc
     }
     assert written.exposed.findings == release.exposed.findings
     for in_parts, whole in zip(written.exposed.figures, release.exposed.figures, strict=True):
-        assert in_parts.answer == "undecided" or in_parts.to_dict() == whole.to_dict()
+        lower_limit = in_parts.name == "stands_out" and in_parts.answer == whole.answer and policy.unlinkable
+        assert in_parts.answer == "undecided" or lower_limit or without_cures(in_parts) == without_cures(whole)
     assert {*on_disk, SEED} == in_memory
 
 

@@ -245,12 +245,10 @@ def _suspected(found: Sequence[Suspicion]) -> str:
     if not found:
         return ""
     worst = found[0]
-    more = worst.group > worst.chance * Fraction(11, 10)
-    by_chance = f"random classes of these sizes {percent(float(worst.chance))}"
-    chance = by_chance if more else "and random classes of these sizes would say as much"
     return (
         f"A class makes people suspect '{legible(worst.value)}' ({legible(worst.column)}) of those who have it with "
-        f"{percent(float(worst.group))} on average; the table alone says {percent(float(worst.table))}, {chance}. "
+        f"{percent(float(worst.group))} on average; the table alone says {percent(float(worst.table))}, random classes "
+        f"of these sizes {percent(float(worst.chance))}. "
     )
 
 
@@ -377,7 +375,10 @@ def _unprotected(counts: LineCounts, facts: TableFacts) -> Figure:
         return Figure("unprotected", Claim(answer="undecided", says=says, needs=needs), None, facts.rows, None)
     found = {name: each for name, each in facts.read_off.items() if each.sampled}
     if not found:
-        says = "Every quasi-identifier with uncommon values is of a kind that others may know, or none has any."
+        says = (
+            "Nothing to look at: every quasi-identifier is of a kind that others may know, has no uncommon values, or "
+            "follows from another one."
+        )
         return _nothing("unprotected", facts, says)
     worst = max(found, key=lambda name: (found[name].read / found[name].sampled, found[name].sampled))
     figure = found[worst]

@@ -184,10 +184,16 @@ def allowance(column: JudgedColumn, policy: Policy) -> Allowance | None:
         most=most(geometry, reference, chosen, spec.t),
         noun="bin" if _in_bins(column) or spec.publish == "bin" else "value",
         one_value_from=one_value_from(column, policy),
-        nothing_given_away_below=nothing_given_away_below(column, spec),
+        nothing_given_away_below=given_away_from(column, spec),
         from_superset=spec.n is not None,
     )
     return found if found.answer != "no" else replace(found, in_quantiles=_in_quantiles(column, policy))
+
+
+def given_away_from(column: JudgedColumn, spec: Sensitive) -> Fraction | None:
+    """Return the least t at which some class can make an uncommon value half-way certain; None if none can."""
+    geometry = distance_of(column).geometry(len(column.reference))
+    return least_to_reach(geometry, column.reference, _wanted(column, spec))
 
 
 def allowance_of_domain(domain: SensitiveDomain, policy: Policy) -> Allowance | None:
@@ -204,11 +210,6 @@ def one_value_from(column: JudgedColumn, policy: Policy) -> Fraction | None:
     else:
         chosen &= _may_be_alone(column, policy, without=("t", "(n,t)"))
     return least_to_one_value(geometry, column.reference, chosen)
-
-
-def nothing_given_away_below(column: JudgedColumn, spec: Sensitive) -> Fraction | None:
-    """Return the least t at which some class may give a value away; None if there is no value to give away."""
-    return least_to_reach(distance_of(column).geometry(len(column.reference)), column.reference, _wanted(column, spec))
 
 
 def _chosen(geometry: Geometry, reference: Ints, t: Fraction, k: int) -> tuple[str, Bools]:

@@ -15,9 +15,9 @@ from tclose.measure.exposure import shared_by
 from tclose.measure.line_counts import LineCounts, ShownColumn
 from tclose.measure.recognition import Recognised
 from tclose.measure.remaining import Cure, Name
-from tclose.policy import Bins, Policy, Sensitive
+from tclose.policy import Bins, Policy
 from tclose.policy.draft.profile import OWN_ROWS
-from tclose.privacy.allowance import nothing_given_away_below
+from tclose.privacy.allowance import given_away_from
 from tclose.release.original_facts import OriginalFacts
 from tclose.table import SensitiveColumn
 from tclose.table.bins import bin_of, edges_of
@@ -56,7 +56,9 @@ def _smaller_t(policy: Policy, sensitive: Mapping[str, SensitiveColumn]) -> Iter
     asked = {}
     for name, column in sensitive.items():
         spec = policy.sensitive[name]
-        least = least_to_give_away(column, spec)
+        least = given_away_from(column, spec)
+        if least is None:
+            continue
         if spec.limit is not None and spec.limit < least and spec.t_by is None:
             continue
         below = _below(least)
@@ -75,12 +77,6 @@ def _below(least: Fraction) -> Fraction | None:
         if steps > 0:
             return Fraction(steps, 10**places)
     return None
-
-
-def least_to_give_away(column: SensitiveColumn, spec: Sensitive) -> Fraction:
-    """Return the least t at which some class may give an uncommon value away; 1 where none can."""
-    least = nothing_given_away_below(column, spec)
-    return Fraction(1) if least is None else least
 
 
 # Coarser cells
@@ -124,6 +120,8 @@ def _coarser(
     dropped = [column.name for column in shown if column.name in cells and column.quantiles is None]
     if policy.suppress and (bins or ends):
         return  # other rows would be withheld
+    if dropped and set(dropped) >= set(policy.sensitive):
+        return  # nothing would be left to protect
     settings = [f'bins = {{ quantiles = {m} }} and publish = "bin" for {columns(names)}' for m, names in bins.items()]
     settings += [f"{columns(dropped)} in identifiers"] if dropped else []
     for name in ends:
