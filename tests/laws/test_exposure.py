@@ -347,3 +347,16 @@ def test_no_t_is_named_where_pseudonyms_link_rows(tmp_path: Path) -> None:
         found = figure(anonymize(frame, Policy.from_dict(policy), seed=1), "class_alone")
     assert found.rows
     assert not found.cures
+
+
+def test_a_value_that_is_counted_by_class_finds_the_class() -> None:
+    """No row shows the values of a column that is both quasi-identifier and sensitive."""
+    frame = pl.DataFrame({"age": [20 + row % 40 for row in range(80)], "pay": range(1000, 1080)})
+    asked: dict[str, Any] = {"both": ["pay"], "quasi": {"age": {}, "pay": {}}, "sensitive": {"pay": {"t": 1}}, "k": 3}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        release = anonymize(frame, Policy.from_dict(asked), seed=1)
+    says = figure(release, "stands_out").claim.says
+    assert "80 rows (100 %) show a value of 'pay' that at most two rows show: anyone who knows the value finds" in says
+    assert "finds the class;" in says
+    assert "finds the row" not in says
