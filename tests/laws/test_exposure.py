@@ -12,12 +12,14 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+import tclose
 from tclose import Policy, Release, TcloseError, anonymize
 from tclose.measure.chance import given_away_by_chance, suspicion_by_chance
 from tclose.measure.line_counts import ShownColumn, ShownTable, line_counts
@@ -304,3 +306,57 @@ def test_parts_add_up(number: int) -> None:
             column = ShownColumn("ill", values[half], counts, counts)
             parts.append(line_counts(ShownTable(own, [column], rows)))
     assert sum(parts[1:], parts[0]) == line_counts(whole)
+
+
+def test_a_t_that_gives_nothing_away_is_named_for_missing_values_and_many_numbers_too() -> None:
+    """It is the t that the table of what each t allows has; both come from one computation."""
+    rows = 4000
+    ill = [None if row % 10 == 9 else "flu" if row % 40 < 10 else "cold" for row in range(rows)]
+    frame = pl.DataFrame(
+        {"age": [row % 40 for row in range(rows)], "city": ["a"] * rows, "ill": ill, "pay": range(rows)}
+    )
+    asked: dict[str, Any] = {"ill": {"t": 1, "distance": "equal", "missing": "value"}, "pay": {"t": 1}}
+    policy = {"quasi": ["age", "city"], "sensitive": asked, "k": 3}
+    release = released(frame, policy, seed=1)
+    assert release is not None
+    (cure,) = figure(release, "class_alone").cures
+    assert cure.rows_after == 0
+    allowed = tclose.check(frame, Policy.from_dict(policy)).allows
+    for part in cure.setting.split("; "):
+        below, name = allowed[part.split("'")[1]].nothing_given_away_below, part.split()[2]
+        assert below is not None
+        assert Fraction(name) < below
+
+
+def test_no_t_is_named_where_pseudonyms_link_rows(tmp_path: Path) -> None:
+    """t limits shares of rows. All persons aged 20 have v, in a tenth of their rows; of the others, every tenth has."""
+    young = [(f"A{person}", 20, "v" if row == 0 else "w") for person in range(10) for row in range(10)]
+    others = [(f"B{person}", 60, "w" if person % 10 else "v") for person in range(100)]
+    frame = pl.DataFrame(young + others, schema=["who", "age", "ill"], orient="row")
+    (tmp_path / "key").touch(mode=0o600)
+    (tmp_path / "key").write_bytes(bytes(range(32)))
+    policy = {
+        "identifiers": ["who"],
+        "pseudonym": {"who": {"key": str(tmp_path / "key")}},
+        "quasi": ["age"],
+        "k": 3,
+        "sensitive": {"ill": {"t": 0.9}},
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = figure(anonymize(frame, Policy.from_dict(policy), seed=1), "class_alone")
+    assert found.rows
+    assert not found.cures
+
+
+def test_a_value_that_is_counted_by_class_finds_the_class() -> None:
+    """No row shows the values of a column that is both quasi-identifier and sensitive."""
+    frame = pl.DataFrame({"age": [20 + row % 40 for row in range(80)], "pay": range(1000, 1080)})
+    asked: dict[str, Any] = {"both": ["pay"], "quasi": {"age": {}, "pay": {}}, "sensitive": {"pay": {"t": 1}}, "k": 3}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        release = anonymize(frame, Policy.from_dict(asked), seed=1)
+    says = figure(release, "stands_out").claim.says
+    assert "80 rows (100 %) show a value of 'pay' that at most two rows show: anyone who knows the value finds" in says
+    assert "finds the class;" in says
+    assert "finds the row" not in says

@@ -69,6 +69,7 @@ def test_odd_cells_are_named_counted_and_published_as_bins(locale: str, tmp_path
     assert (crp.role, crp.kind) == ("sensitive", "number")
     assert crp.settings["below"] == "half"
     assert crp.settings["publish"] == "bin"
+    assert "to hide it" not in draft.policy  # bins hide it already
     for word in (*words, limit):
         assert f"{json.dumps(word, ensure_ascii=False)} {cells.count(word)}" in " ".join(crp.remarks)
     assert set(words) <= set(tomllib.loads(draft.policy)["missing"])

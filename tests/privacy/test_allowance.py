@@ -18,6 +18,7 @@ from tclose.examples import hospital
 from tclose.policy import Policy
 from tclose.privacy.allowance import Allowance, allowances
 from tclose.privacy.judge import distance_of
+from tclose.steps.publishing import anonymize as publish
 from tclose.table import CodedTable, encode
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
@@ -258,3 +259,15 @@ def test_check_tells_every_t_and_verify_tells_none(tmp_path: Path) -> None:
     verified = tclose.verify(tmp_path / "r.csv", tmp_path / "c.json").result
     assert verified is not None
     assert not verified.allows
+
+
+def test_withheld_rows_are_no_part_of_what_a_t_of_a_release_allows(tmp_path: Path) -> None:
+    """Classes are compared with the published rows: by the raw counts, this t would exclude a class of one value."""
+    kept = [("a", ill) for ill in ["flu"] * 9 + ["cold"] * 6 + ["hiv"] * 5]
+    lonely = [(f"z{number}", ill) for number, ill in enumerate(["hiv", "cold"] * 5)]
+    table = pl.DataFrame(kept + lonely, schema=["place", "ill"], orient="row")
+    policy = {"keep": ["place"], "k": 5, "suppress": 0.5, "sensitive": {"ill": {"t": 0.6}}}
+    raw = tclose.check(table, Policy.from_dict(policy)).allows["ill"]
+    published = publish(table, Policy.from_dict(policy), out=tmp_path / "r.csv").allows["ill"]
+    assert (raw.one_value_from, raw.answer) == (Fraction(19, 30), "yes")
+    assert (published.one_value_from, published.answer) == (Fraction(11, 20), "no")

@@ -75,6 +75,14 @@ def test_what_was_called_met_and_is_not(name: str, texts: list[str], letter: str
     assert findings_of(PublishedColumn(name, texts), YEAR)[letter].answer == "no"
 
 
+@pytest.mark.parametrize("name", ["weight", "ldl", "charges", "income"])
+@pytest.mark.parametrize("texts", [["02139", "02141"], ["[02139, 02141]"], ["0042"]])
+def test_numbers_with_leading_zeros_are_codes_whatever_the_name(name: str, texts: list[str]) -> None:
+    findings = findings_of(PublishedColumn(name, texts), YEAR)
+    assert {findings[letter].answer for letter in "BCMR"} == {"undecided"}
+    assert {each.answer for each in findings_of(PublishedColumn(name, ["0", "0.5", "12"]), YEAR).values()} == {"yes"}
+
+
 @pytest.mark.parametrize(
     ("name", "texts", "present", "unclear"),
     [

@@ -28,6 +28,8 @@ COMPUTED = (
     "bins.",
     "files.",
     "common.row",
+    "lines.",
+    "answers.",
 )
 
 

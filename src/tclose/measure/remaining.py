@@ -194,7 +194,7 @@ def of_all_tables(tables: Sequence[Sequence[Figure]]) -> tuple[Figure, ...]:
     for line in zip(*tables, strict=True):
         number = max(range(len(line)), key=lambda place: line[place].severity)
         figure = line[number]
-        claim = replace(figure.claim, says=f"In table {number + 1}, {figure.claim.says}")
+        claim = replace(figure.claim, says=f"Table {number + 1}: {figure.claim.says}")
         worst.append(replace(figure, claim=claim, table=number + 1))
     return tuple(worst)
 
@@ -282,7 +282,7 @@ def _standing(counts: LineCounts, facts: TableFacts) -> str:
         where = some_columns(list(_most_first(counts.cells)), "or")
         parts.append(
             f"{rows_of(counts.cells.rows, facts.rows)} {_show(counts.cells.rows)} a value of {where} that at most two "
-            f"{facts.counted} show: anyone who knows the value finds the row"
+            f"{facts.counted} show: anyone who knows the value finds the {_place(counts.cells, facts)}"
         )
     if counts.ends.rows:
         where = some_columns(list(_most_first(counts.ends)), "or")
@@ -294,6 +294,11 @@ def _standing(counts: LineCounts, facts: TableFacts) -> str:
         be = "is" if counts.few == 1 else "are"
         parts.append(f"{rows_of(counts.few, facts.rows)} {be} in classes of fewer than {facts.k:,} persons")
     return f"{'; '.join(parts)}."
+
+
+def _place(cells: Way, facts: TableFacts) -> str:
+    """Say what a value finds: no row shows the values of a column whose values are counted by class."""
+    return "row" if any(column.linked for column in facts.columns if column.name in cells.columns) else "class"
 
 
 def _show(rows: int) -> str:
@@ -383,12 +388,11 @@ def _unprotected(counts: LineCounts, facts: TableFacts) -> Figure:
     worst = max(found, key=lambda name: (found[name].read / found[name].sampled, found[name].sampled))
     figure = found[worst]
     multiple = _multiple(figure.read, figure.sampled, MOST_READ_OFF)
-    people = "persons" if facts.counted == "persons" else "rows"
     read = f"{figure.read:,} ({percent(figure.read / figure.sampled)})"
     says = (
-        f"Nothing limits what {some_columns([worst])} shows: of {figure.sampled:,} {people} with an uncommon value "
-        f"of it, {read} can be read off by anyone who knows their other quasi-identifiers; without the release, "
-        f"{percent(figure.expected)} would be guessed."
+        f"Nothing limits what {some_columns([worst])} shows: of {counted(figure.sampled, 'row')} sampled among those "
+        f"with an uncommon value of it, {read} can be read off by anyone who knows their other quasi-identifiers; "
+        f"without the release, {percent(figure.expected)} would be guessed."
     )
     return Figure(
         name="unprotected",

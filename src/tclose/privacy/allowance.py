@@ -182,7 +182,7 @@ def allowance(column: JudgedColumn, policy: Policy) -> Allowance | None:
         share=Fraction(int(reference[chosen].sum()), total),
         least=least(geometry, reference, chosen, spec.t),
         most=most(geometry, reference, chosen, spec.t),
-        noun="bin" if _in_bins(column) else "value",
+        noun="bin" if _in_bins(column) or spec.publish == "bin" else "value",
         one_value_from=one_value_from(column, policy),
         nothing_given_away_below=given_away_from(column, spec),
         from_superset=spec.n is not None,

@@ -51,8 +51,8 @@ def cures_of(
 
 def _smaller_t(policy: Policy, sensitive: Mapping[str, SensitiveColumn]) -> Iterator[Cure]:
     """Yield the t that excludes it: a theorem says that no class within it gives a value away."""
-    if policy.suppress or set(sensitive) != set(policy.sensitive):
-        return  # other rows would be withheld; or the other attributes are in other tables
+    if policy.suppress or policy.pseudonym or set(sensitive) != set(policy.sensitive):
+        return  # other rows would be withheld; t limits shares of rows, not of persons; or others are in other tables
     asked = {}
     for name, column in sensitive.items():
         spec = policy.sensitive[name]

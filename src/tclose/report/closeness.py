@@ -17,8 +17,8 @@ from tclose.words import counted, level, nt_closeness, number, percent
 
 LONGEST_LIMIT = 10  # letters that a chart has room for
 WHY = (
-    "Anyone who knows a person's class learns the distribution of the sensitive values in that class. If it is close "
-    "to the distribution in the whole table, which anyone may know, the class alone tells almost nothing about the "
+    "Anyone who knows a person's class learns the distribution of the sensitive values in that class. The closer it "
+    "is to the distribution in the whole table, which anyone may know, the less the class alone tells about the "
     "person. An adversary who also knows how the classes were made may infer more."
 )
 

@@ -186,7 +186,7 @@ def _in_memory(
     lost = losses_with_estimates(prepared, original, stretch(told, split, split))
     unused = memory.unused_loss(policy, method, settings)
     notes: list[str] = [] if unused is None else [unused]
-    rigid, allowed = memory.rigidity_notes(original, policy), allowances(original, policy)
+    rigid, allowed, rows = memory.rigidity_notes(original, policy), allowances(original, policy), len(original)
     filled: list[FilledProfile] = []
     shown: dict[str, Any] = {"public": public, "profile": profile, "notes": notes, "filled": filled, "progress": told}
     warn_of_profile(profile, prepared.layout.frames, original)
@@ -206,6 +206,9 @@ def _in_memory(
         progress=stretch(told, split, judged),
     )
     publication = Publication.of(written, out, files, lost, tuple(notes), rigid)
+    tables = [each.table for each in written.judged]
+    if any(len(table) < rows for table in tables):  # classes are compared with the published rows
+        allowed = {name: each for table in tables for name, each in allowances(table, policy).items()}
     publication = replace(publication, allows=allowed, descriptions=tuple(description_files(out, describe).values()))
     return replace(publication, profile=filled[0]) if filled else publication
 

@@ -6,7 +6,7 @@ identifier repeats.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -166,7 +166,7 @@ def _texts(table: LearnedTable, name: str) -> Sequence[str]:
     return table.sensitive[name].labels if in_bins else table.domains[name].texts
 
 
-def _own_rows(learned: Learned, name: str):  # type: ignore[no-untyped-def]
+def _own_rows(learned: Learned, name: str) -> Callable[[Ints], int]:
     counts = learned.table.domains[name].counts
 
     def own_rows(numbers: Ints) -> int:

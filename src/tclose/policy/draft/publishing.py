@@ -78,7 +78,7 @@ def _sensitive_settings(column: Profile) -> Settings:
         remarks = remarks if has_own_numbers(column) else (AS_CODES,) if coded else ()
     elif column.kind in ("text", "boolean", "mixed"):
         settings = {"distance": "equal"}
-    if not remarks and column.own >= MANY_ROWS:
+    if not settings.get("publish") and not remarks and column.own >= MANY_ROWS:
         remarks = (_published_own_rows(column),)
     if not settings:
         settings, why = compared_in(column)

@@ -16,6 +16,7 @@ from tclose.report.profiles.cells import MARKS, PublishedColumn
 
 OLDEST = 89  # the last age that Safe Harbor lets stand by itself
 YEAR = re.compile(r"[12][0-9]{3}")
+LEADING_ZERO = re.compile(r"[+-]?0[0-9]")  # of a code, such as 02139: no amount is written so
 AGE = re.compile(
     r"(?:(over|above|under|below|up to) )?([0-9]{1,3}(?:\.[0-9]+)?)"
     r"(?:\s*(?:-|–|to|bis)\s*([0-9]{1,3}(?:\.[0-9]+)?))?"
@@ -156,7 +157,11 @@ class _Kind:
 
 
 def _numbers_below(limit: float) -> Callable[[PublishedColumn], bool]:
-    return lambda column: column.only_numbers and all(abs(amount) < limit for amount in column.amounts)
+    return lambda column: (
+        column.only_numbers
+        and all(abs(amount) < limit for amount in column.amounts)
+        and not any(map(LEADING_ZERO.match, column.numbers))
+    )
 
 
 def _words_of(*vocabularies: frozenset[str]) -> Callable[[str], bool]:
