@@ -232,10 +232,40 @@ def test_a_query_refuses_cells_below_a_limit() -> None:
         steps.sql(Policy(quasi={"crp": {"below": "half"}}, k=2), table="t", dialect="duckdb")
 
 
-@pytest.mark.parametrize("cell", ["<0", "<", "<-1", "< a", "<1,234", "0.2", "<<1"])
+@pytest.mark.parametrize(
+    "cell", ["<0", "<", "<-1", "< a", "<1,234", "<1.234", "<10.000", "<.", "<,", "<.0", "0.2", "<<1"]
+)
 def test_what_is_no_cell_below_a_limit(cell: str) -> None:
     assert limit_of(cell) is None
     assert Below().place_of(cell) is None
+
+
+def test_a_limit_may_begin_with_its_decimal_mark() -> None:
+    frame = pl.DataFrame({"crp": ["<.2", "<,5", *(f"{row}.5" for row in range(30))]})
+    (column,) = profiles(frame)
+    assert column.kind == "number"
+    assert set(column.limits) == {"<.2", "<,5"}
+    assert Below().place_of("<.2") == (Fraction(1, 10), Fraction(1, 5))
+
+
+def test_thousands_are_no_limits_of_one(tmp_path: Path) -> None:
+    """<1.000 among numbers such as 1.234,5 is below one thousand: read as below one, its bin would be false."""
+    chance = random.Random(7)
+    cells = ["<1.000"] * 9 + [f"{chance.randint(1, 9)}.{chance.randint(100, 999)},5" for _ in range(ROWS - 9)]
+    table = written(tmp_path / "labs.csv", "German", cells, chance)
+    assert "<1.000" not in str(steps.init(table).columns[2].settings)
+    assert "below" not in steps.init(table).columns[2].settings
+    with pytest.raises(PolicyError, match="can be read in one way only"):
+        Policy(quasi={"crp": {"below": {"<1.000": 500}}}, k=2)
+
+
+def test_a_word_among_numbers_that_is_an_answer_elsewhere_is_asked_about() -> None:
+    numbers = [*(f"{row}.5" for row in range(95)), *["none"] * 5]
+    frame = pl.DataFrame({"drinks": numbers, "complication": ["none", "fever", "bleeding", "none"] * 25})
+    drinks, complication = guess(profiles(frame))
+    assert '"none" 5' in " ".join(drinks.remarks)
+    assert '"none" means "no value" here: if it is an answer' in " ".join(complication.remarks)
+    assert "here: if it is an answer" not in " ".join(drinks.remarks)
 
 
 def test_more_than_a_few_words_leave_the_column_as_it_is() -> None:

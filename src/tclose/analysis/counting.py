@@ -142,7 +142,9 @@ def share_between(cells: NumberCells, low: float, high: float) -> Floats:
 
 def _of_texts(cells: TextCells, condition: Any) -> Fit:
     if isinstance(condition, tuple):
-        raise InputError(f"column '{cells.name}' holds lists of values: give a value or a list of them")
+        raise InputError(
+            f"column '{cells.name}' holds no numbers, so it has no ranges: give a value, or a list of values"
+        )
     asked = [text_of(value) for value in _values(condition)]
     _check_known(cells, asked)
     wanted = {leaf for text in asked for leaf in cells.labels.get(text, (text,))}

@@ -34,7 +34,7 @@ SCALE = "0 means equal, 1 means as far as possible"
 HEADINGS = (("in the", "table"), ("in a class", "at most"), ("one value", "from t ="), ("nothing", "below t ="))
 ALLOWED = (
     "One value: from this t on, a class may show one value (or bin) only. Nothing: below this t, no class makes it "
-    "half-way certain that a row has a value which less than half of the rows have."
+    "half-way certain that a row has a value which fewer than half of the rows have."
 )
 VERDICT = "The release meets every requirement of its policy."
 OPENED = {"commitments.seed": "the seed of the record", "commitments.source": "the original table"}

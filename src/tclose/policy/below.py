@@ -15,7 +15,7 @@ from typing import Any
 from tclose.errors import Mistakes, PolicyError
 from tclose.policy import settings
 
-LIMIT = re.compile(r"\s*(?:<=?|≤)\s*([0-9]+)(?:([.,])([0-9]+))?\s*")
+LIMIT = re.compile(r"\s*(?:<=?|≤)\s*(?=[0-9.,])([0-9]*)(?:[.,]([0-9]+))?\s*")
 BEYOND = re.compile(r"\s*(?:>=?|≥)\s*[0-9]+(?:[.,][0-9]+)?\s*|\s*[0-9]+(?:[.,][0-9]+)?\s*\+\s*")
 HALF = "half"
 ANY = "<"  # among the cells that are no numbers: all cells below a limit
@@ -52,18 +52,20 @@ class Below:
 
 
 def limit_of(cell: str) -> Fraction | None:
-    """Return the limit of a cell such as <0.2 or <0,2; None where it is none, or can be read in two ways (<1,234).
+    """Return the limit of a cell such as <0.2 or <0,2; None where it is none, or can be read in two ways.
 
-    >>> limit_of("< 0,2"), limit_of("<1,234"), limit_of(">500")
-    (Fraction(1, 5), None, None)
+    In <1,234 and <1.234 the mark may stand before decimals or between thousands.
+
+    >>> limit_of("< 0,2"), limit_of("<.125"), limit_of("<1,234"), limit_of("<1.234"), limit_of(">500")
+    (Fraction(1, 5), Fraction(1, 8), None, None, None)
     """
     found = LIMIT.fullmatch(cell)
     if found is None:
         return None
-    whole, mark, decimals = found.groups(default="")
-    if mark == "," and len(decimals) == 3 and whole.strip("0") and len(whole) <= 3:
+    whole, decimals = found.groups(default="")
+    if len(decimals) == 3 and whole.strip("0") and len(whole) <= 3:
         return None
-    return Fraction(f"{whole}.{decimals or 0}") or None
+    return Fraction(f"{whole or 0}.{decimals or 0}") or None
 
 
 def read_below(value: object, place: str) -> Below:
@@ -91,7 +93,10 @@ def _number(cell: str, value: object, place: str) -> Fraction:
         )
     limit = limit_of(cell)
     if limit is None:
-        raise PolicyError('expected a cell such as "<0.2" or "<0,2", with a limit above 0', place=place)
+        raise PolicyError(
+            'expected a cell such as "<0.2" or "<0,2", with a limit above 0 that can be read in one way only',
+            place=place,
+        )
     number = settings.number(value, place)
     if not 0 < number <= limit:
         raise PolicyError("the number must lie above 0, and at the limit or below it", place=place)

@@ -8,7 +8,7 @@ from typing import Any
 from tclose.policy.below import HALF
 from tclose.policy.draft import names
 from tclose.policy.draft.comparing import BINS, compared_in, quantiles
-from tclose.policy.draft.profile import AMBIGUOUS, OWN_ROWS, Profile
+from tclose.policy.draft.profile import AMBIGUOUS, MISSING, OWN_ROWS, Profile
 from tclose.policy.draft.roles import MANY_NUMBERS, MANY_ROWS, Role, is_code
 from tclose.policy.draft.spelling import toml
 from tclose.words import counted
@@ -123,7 +123,11 @@ def _weight_remarks(column: Profile, name: str) -> Sequence[str]:
 
 def _missing_remarks(column: Profile, name: str) -> Sequence[str]:
     place = names.PLACE.search(name)
-    doubtful = [marker for marker in column.markers if marker in AMBIGUOUS or (marker == "NA" and place)]
+    doubtful = [  # a word that is not among the usual ones was found among the numbers of another column
+        marker
+        for marker in column.markers
+        if marker in AMBIGUOUS or marker not in MISSING or (marker == "NA" and place)
+    ]
     remarks = []
     if doubtful and column.kind in ("text", "mixed", "boolean"):
         shown = ", ".join(toml(marker) for marker in doubtful)
