@@ -245,3 +245,21 @@ def test_an_open_bound_of_dates_is_null_beside_known_ones(tmp_path: Path) -> Non
     found = release.mean("day", by="ward")
     assert found["lower"].to_list() == [datetime.datetime(2020, 1, 1), None]
     assert found["upper"].to_list() == [datetime.datetime(2020, 1, 3), None]
+
+
+@pytest.mark.parametrize("cells", CELLS)
+@pytest.mark.parametrize(
+    ("lab", "settings"),
+    [(["1", "1.5", "2", "2.5"], {}), ([*["<0.25"] * 4, "1", "2", "3", "4"], {"below": "half"})],
+    ids=["high", "below"],
+)
+def test_only_columns_of_whole_ends_hold_whole_numbers(
+    tmp_path: Path, lab: list[str], settings: dict[str, Any], cells: Any
+) -> None:
+    """A CSV tells the type of each column by itself: low ends may be whole where the others are not."""
+    raw = pl.DataFrame({"lab": lab, "pay": ["a", "b"] * (len(lab) // 2)})
+    policy = {"quasi": {"lab": settings}, "sensitive": {"pay": {"t": 1}}}
+    release = released(tmp_path, raw, policy, cells)
+    known = ["0.25" if cell.startswith("<") else cell for cell in lab]
+    assert sorted(release.resample(seed=1)["lab_synthetic"].to_list()) == sorted(map(float, known))
+    assert release.expected_counts({"lab": (0, 0.3)}).expected == known.count("0.25")
