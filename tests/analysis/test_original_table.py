@@ -263,3 +263,18 @@ def test_only_columns_of_whole_ends_hold_whole_numbers(
     known = ["0.25" if cell.startswith("<") else cell for cell in lab]
     assert sorted(release.resample(seed=1)["lab_synthetic"].to_list()) == sorted(map(float, known))
     assert release.expected_counts({"lab": (0, 0.3)}).expected == known.count("0.25")
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"withheld": -1}, "withheld is a number of rows"),
+        ({"withheld": "3"}, "withheld is a number of rows"),
+        ({"domains": {"pay": 5}}, r"the domain of 'pay' is both ends, such as \(0, 120\), or a list of texts"),
+        ({"domains": {"pay": ()}}, "the domain of 'pay' is both ends"),
+        ({"domains": {"ill": "flu"}}, "the domain of 'ill' is both ends"),
+    ],
+)
+def test_what_a_reader_adds_is_checked(tmp_path: Path, given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        released(tmp_path, lungs(), policy_of_lungs(), **given)
