@@ -210,7 +210,8 @@ def ask_mean_by(case: Case) -> None:
         own = [row for row in case.rows if in_group(row[by], value, labels)]
         check(case, "count", len(own), fewest, most)
         if known := [number(row[name]) for row in own if row[name] is not None]:
-            check(case, "mean by", sum(known) / len(known), lower, upper)
+            ends = [float(end) if low is None else low for low, end in ((lower, "-inf"), (upper, "inf"))]  # of dates
+            check(case, "mean by", sum(known) / len(known), *ends)
 
 
 def in_group(raw: Any, value: Any, labels: dict[str, Any]) -> bool:

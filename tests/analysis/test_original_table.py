@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import warnings
 from fractions import Fraction
@@ -217,3 +218,63 @@ def test_a_permutation_is_refused_by_a_true_sentence(tmp_path: Path) -> None:
     made.write(tmp_path / "r.csv", certificate=tmp_path / "c.json")
     with pytest.raises(InputError, match="its sensitive values stand beside other rows of their group"):
         tclose.load(tmp_path / "r.csv", tmp_path / "c.json")
+
+
+def test_bounds_of_groups_are_exact_in_a_frame(tmp_path: Path) -> None:
+    """A column of a frame has one type: whole numbers beyond 2^53 are rounded outwards beside fractions."""
+    large = 2**53 + 9
+    table = pl.DataFrame({"rows": ["a", "a", "b", "b"], "serial": [large, large, 3, 4], "pay": [1, 2, 1, 2]})
+    policy = {"quasi": ["rows"], "sensitive": {"serial": {"t": 1}, "pay": {"t": 1}}, "k": 2}
+    made = tclose.anonymize(table, policy, method="mondrian")
+    made.write(tmp_path / "r.csv", certificate=tmp_path / "r.json")
+    found = tclose.load(tmp_path / "r.csv", tmp_path / "r.json").mean("serial", by="rows")
+    group, rows, _, lower, upper, *_ = found.row(0)
+    assert (found.columns[1], group, rows) == ("rows", "a", 2)
+    assert Fraction(lower) < large < Fraction(upper)
+    assert found.row(1)[2:5] == (3.5, 3.5, 3.5)
+
+
+def test_an_open_bound_of_dates_is_null_beside_known_ones(tmp_path: Path) -> None:
+    days = [datetime.date(2020, 1, day) for day in range(1, 8)]
+    table = pl.DataFrame({"ward": ["a"] * 3 + ["b"] * 4, "day": days, "ill": [*["x", "y"] * 3, None]})
+    sensitive = {"ill": {"t": 1, "missing": "suppress"}}
+    policy = {"quasi": ["ward", "day"], "sensitive": sensitive, "k": 2, "suppress": 0.4}
+    made = tclose.anonymize(table, policy, method="mondrian")
+    made.write(tmp_path / "r.csv", certificate=tmp_path / "r.json")
+    release = tclose.load(tmp_path / "r.csv", tmp_path / "r.json", domains={"ward": ["b"]})
+    found = release.mean("day", by="ward")
+    assert found["lower"].to_list() == [datetime.datetime(2020, 1, 1), None]
+    assert found["upper"].to_list() == [datetime.datetime(2020, 1, 3), None]
+
+
+@pytest.mark.parametrize("cells", CELLS)
+@pytest.mark.parametrize(
+    ("lab", "settings"),
+    [(["1", "1.5", "2", "2.5"], {}), ([*["<0.25"] * 4, "1", "2", "3", "4"], {"below": "half"})],
+    ids=["high", "below"],
+)
+def test_only_columns_of_whole_ends_hold_whole_numbers(
+    tmp_path: Path, lab: list[str], settings: dict[str, Any], cells: Any
+) -> None:
+    """A CSV tells the type of each column by itself: low ends may be whole where the others are not."""
+    raw = pl.DataFrame({"lab": lab, "pay": ["a", "b"] * (len(lab) // 2)})
+    policy = {"quasi": {"lab": settings}, "sensitive": {"pay": {"t": 1}}}
+    release = released(tmp_path, raw, policy, cells)
+    known = ["0.25" if cell.startswith("<") else cell for cell in lab]
+    assert sorted(release.resample(seed=1)["lab_synthetic"].to_list()) == sorted(map(float, known))
+    assert release.expected_counts({"lab": (0, 0.3)}).expected == known.count("0.25")
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"withheld": -1}, "withheld is a number of rows"),
+        ({"withheld": "3"}, "withheld is a number of rows"),
+        ({"domains": {"pay": 5}}, r"the domain of 'pay' is both ends, such as \(0, 120\), or a list of texts"),
+        ({"domains": {"pay": ()}}, "the domain of 'pay' is both ends"),
+        ({"domains": {"ill": "flu"}}, "the domain of 'ill' is both ends"),
+    ],
+)
+def test_what_a_reader_adds_is_checked(tmp_path: Path, given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        released(tmp_path, lungs(), policy_of_lungs(), **given)

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 import tclose
+from tclose.measure.attack.base import Finding
 from tclose.release.certificate import digest_of
 from tclose.release.presence import PresenceClaim
 from tclose.types import Claim
@@ -409,6 +410,34 @@ def test_an_adversary_with_the_population(folder: Path) -> None:
     alone = tclose.attack(release, original=table, policy=asked)["membership"].findings["release"]
     assert alone.figure is None
     assert "--population" in alone.sentence
+
+
+def membership(table: pl.DataFrame, population: pl.DataFrame, settings: dict[str, Any]) -> Finding:
+    """Attack a release of ages, of which the rows without pay are withheld."""
+    asked = {"quasi": {"age": {}}, "sensitive": {"pay": {"t": 1, "missing": "suppress"}}, "suppress": 0.2, "k": 2}
+    given = tclose.Policy.from_dict(asked | settings)
+    release = tclose.anonymize(table, given, method="mondrian")
+    found = tclose.attack(release, original=table, policy=given, population=population)["membership"]
+    return found.findings["release"]
+
+
+def test_who_fits_no_class_may_be_a_withheld_member() -> None:
+    """The persons of 98 and 99 years are in the table, and nobody sees their rows."""
+    table = pl.DataFrame({"age": [*range(20, 60, 2), 98, 99], "pay": [*[1, 2] * 10, None, None]})
+    sentence = membership(table, pl.DataFrame({"age": AGES}), {}).sentence
+    assert sentence.endswith(" fit no class: of these, at most 2 can be in the table, in withheld rows.")
+    seen = membership(table.head(20), pl.DataFrame({"age": AGES}), {}).sentence
+    assert seen.endswith(" fit no class and are certainly not in it.")
+
+
+@pytest.mark.parametrize("with_presence", [False, True])
+def test_everybody_of_a_population_of_as_many_rows_is_in_the_table(tmp_path: Path, *, with_presence: bool) -> None:
+    table = pl.DataFrame({"age": AGES, "pay": [*[1, 2] * 38, *[None] * 4]})
+    table.select("age").write_csv(tmp_path / "all.csv")
+    asked = {"presence": {"population": str(tmp_path / "all.csv"), "max": 1}} if with_presence else {}
+    found = membership(table, table.select("age"), asked)
+    assert (found.figure, found.rows) == (1, 80)
+    assert found.sentence.startswith("Everybody of the population (80 rows) is certainly in the table")
 
 
 @pytest.mark.parametrize(

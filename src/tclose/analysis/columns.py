@@ -156,15 +156,15 @@ def _ranges(name: str, parts: Parts, missing: Mapping[str, Bools], bins: Mapping
     low, high = as_numbers(parts[LOW]), as_numbers(parts[HIGH])
     nothing = np.full(len(low), np.nan)
     bottom, top = (as_numbers(parts[tail]) if tail in parts else nothing for tail in (BOTTOM, TOP))
-    dtype = parts[LOW].dtype
+    ends = [parts[end].dtype for end in (LOW, HIGH, BOTTOM, TOP) if end in parts]  # in a text file, each has its own
     return RangeColumn(
         name,
         np.where(np.isnan(bottom), low, -np.inf),
         np.where(np.isnan(top), high, np.inf),
         np.where(np.isnan(bottom), low, bottom),
         np.where(np.isnan(top), high, top),
-        whole=not bins and (dtype.is_integer() or dtype == pl.Date),
-        is_date=dtype.is_temporal(),
+        whole=not bins and all(dtype.is_integer() or dtype == pl.Date for dtype in ends),
+        is_date=ends[0].is_temporal(),
         **missing,
         parts=parts,
         bins=bins,

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import polars as pl
+
 from tclose.recode.typed_values import EPOCH, float_near
+
+WHOLE = range(-(2**63), 2**63)  # what a column of whole numbers holds
 
 Number = Fraction | float  # a float is infinite, or no number at all
 
@@ -62,3 +67,17 @@ def _date(number: Number, towards: int) -> datetime.datetime | float:
         return EPOCH + datetime.timedelta(microseconds=microseconds)
     except OverflowError:
         return math.copysign(math.inf, number)
+
+
+def series(figures: Sequence[Any], *, towards: int, is_date: bool) -> pl.Series:
+    """Return figures of estimates as one column; where it has fractions too, whole numbers are rounded `towards`.
+
+    A column of dates has no open ends: they are null there.
+    """
+    if is_date:
+        moments = [figure if isinstance(figure, datetime.datetime) else None for figure in figures]
+        return pl.Series(moments, dtype=pl.Datetime("us"))
+    if figures and all(isinstance(figure, int) and figure in WHOLE for figure in figures):
+        return pl.Series(figures, dtype=pl.Int64)
+    floats = [float_near(Fraction(each), towards) if isinstance(each, int) else each for each in figures]
+    return pl.Series(floats, dtype=pl.Float64)

@@ -14,15 +14,17 @@ from tclose.analysis.cells import KnownCells, NumberCells, TextCells, cells_of_c
 from tclose.analysis.columns import ExactColumn, ListColumn, MeanColumn, PublishedColumn, RangeColumn
 from tclose.analysis.counting import Rows, count, fit_of, rows_that_fit
 from tclose.analysis.drawing import Draw
-from tclose.analysis.estimates import Estimate, Number, estimate
+from tclose.analysis.estimates import Estimate, Number, estimate, series
 from tclose.analysis.frames import interval_frame, pandas_frame
 from tclose.analysis.regression import Direction, Regression, fitted
 from tclose.errors import InputError, did_you_mean
+from tclose.recode.frame import new_name
 from tclose.recode.typed import CLASS, CLASS_SIZE, MID
 from tclose.types import Floats, Ints
 from tclose.words import counted
 
 SYNTHETIC = "_synthetic"
+FIGURES = ("rows", "expected", "lower", "upper", "rows_lower", "rows_upper")  # of each group
 
 
 class LoadedRelease:
@@ -115,18 +117,26 @@ class LoadedRelease:
         """Return the mean of a column; with `by`, a frame with the mean for each value of another column.
 
         Where classes mix the values of that column, bounds hold whoever of a class has which. `rows` is then what is
-        expected, and `rows_lower` and `rows_upper` are bounds.
+        expected, and `rows_lower` and `rows_upper` are bounds. An open bound of dates is null.
         """
         if by is None:
             return self._mean(column, rows_that_fit({}, {}, self.rows, self._unseen))
-        rows = []
-        for value in self._groups(by):
-            found = rows_that_fit({by: self._known(by)}, {by: value}, self.rows, self._unseen)
-            mean, expected = self._mean(column, found), float(found.fit.likely.sum())
-            size = int(expected) if found.fit.surely.sum() == found.fit.possibly.sum() else expected
-            rows.append((value, size, mean.expected, mean.lower, mean.upper, found.least, found.most))
-        names = [by, "rows", "expected", "lower", "upper", "rows_lower", "rows_upper"]
-        return pl.DataFrame(rows, schema=names, orient="row")
+        groups = self._groups(by)
+        chosen = [rows_that_fit({by: self._known(by)}, {by: value}, self.rows, self._unseen) for value in groups]
+        sizes = [float(each.fit.likely.sum()) for each in chosen]
+        known = all(each.fit.surely.sum() == each.fit.possibly.sum() for each in chosen)
+        means, is_date = [self._mean(column, each) for each in chosen], self._numbers(column).is_date
+        return pl.DataFrame(
+            {
+                new_name(by, FIGURES): groups,
+                "rows": [int(size) for size in sizes] if known else sizes,
+                "expected": series([mean.expected for mean in means], towards=0, is_date=is_date),
+                "lower": series([mean.lower for mean in means], towards=-1, is_date=is_date),
+                "upper": series([mean.upper for mean in means], towards=1, is_date=is_date),
+                "rows_lower": [each.least for each in chosen],
+                "rows_upper": [each.most for each in chosen],
+            }
+        )
 
     def _mean(self, name: str, chosen: Rows) -> Estimate:
         cells = self._numbers(name)

@@ -82,11 +82,16 @@ def load(
     """
     if as_ not in ("polars", "pandas"):
         raise InputError(f"a release is loaded as a polars or a pandas frame, not as '{as_}'")
+    if withheld is not None and (type(withheld) is not int or withheld < 0):
+        raise InputError("withheld is a number of rows, such as 11")
     frame, roles = _from_file(release, means) if certificate is None else _certified(release, certificate)
     known = {*frame.columns, *roles.policy.quasi}
     for name in (*means, *(hierarchies or ()), *(domains or ())):
         if name not in known and name not in bins_of(roles.policy):
             raise InputError(f"the release has no column '{name}'{did_you_mean(name, known)}")
+    for name, domain in (domains or {}).items():
+        if isinstance(domain, str) or not isinstance(domain, Collection) or not domain:
+            raise InputError(f"the domain of '{name}' is both ends, such as (0, 120), or a list of texts")
     roles = _with_given(roles, means, hierarchies or {}, withheld)
     made = _typed_file(frame, roles) if roles.columns else _typed_text(frame, roles)
     quasi, bins = tuple(roles.policy.quasi), _bins(made, roles)

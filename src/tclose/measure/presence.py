@@ -48,6 +48,11 @@ class PresenceCounts:
         return int(self.sizes.sum()) + self.withheld
 
     @property
+    def everybody(self) -> bool:
+        """Whether everybody of the population is a member, published or withheld."""
+        return self.members == self.population
+
+    @property
     def lacking(self) -> int:
         """How many boxes have more members than persons: the table is not part of the population."""
         return int(np.count_nonzero(self.people < self.sizes))
@@ -85,12 +90,12 @@ class Membership:
     def of_boxes(cls, counts: PresenceCounts) -> Membership:
         """Take boxes that give everybody's chance."""
         certain = int(counts.people[counts.people == counts.sizes].sum())
-        return cls(counts, True, counts.largest, certain)
+        return cls(counts, True, counts.largest, counts.population if counts.everybody else certain)
 
     @classmethod
     def of(cls, links: Links, counts: PresenceCounts, shown: list[Shown]) -> Membership:
         """Bound what overlapping boxes tell, with the values that some member of a class is known to have."""
-        certain, at_least = _full(links, counts), _by_unions(links, counts)
+        certain, at_least = _full(links, counts) | counts.everybody, _by_unions(links, counts)
         for each in shown:
             persons, alone = each.candidates(links)
             certain[alone[persons == 1]] = True
@@ -132,11 +137,11 @@ def _by_unions(links: Links, counts: PresenceCounts) -> Fraction:
     """Return the largest share of members among persons that the boxes guarantee somewhere.
 
     All members of some classes are among the persons who fit these classes. The mean chance of these persons is at
-    least members / persons, and so is the largest. Tried are all classes, and for each class those whose persons all
-    fit it.
+    least members / persons, and so is the largest. Tried are all classes, for each class those whose persons all fit
+    it, and the whole population, which has the withheld members, too.
     """
     fitting = counts.population - counts.outside
-    whole = Fraction(int(counts.sizes.sum()), fitting)
+    whole = max(Fraction(int(counts.sizes.sum()), fitting), Fraction(counts.members, counts.population))
     members, people = _nested(links, counts), counts.people
     best = int(np.argmax(members / people))
     return max(whole, Fraction(int(members[best]), int(people[best])))

@@ -12,8 +12,14 @@ def run(scene: Scene) -> Finding:
     found = scene.presence
     if found is None:
         return not_applicable(scene, "This attack needs the population that the table is drawn from (--population).")
-    sentences = _exactly(found) if found.exact else _at_least(found)
-    return Finding(float(found.at_least), found.certain, scene.rows, f"{sentences}{_outside(found)}")
+    return Finding(float(found.at_least), found.certain, scene.rows, _sentences(found))
+
+
+def _sentences(found: Membership) -> str:
+    if found.counts.everybody:
+        people = counted(found.counts.population, "row")
+        return f"Everybody of the population ({people}) is certainly in the table: it has as many rows."
+    return (_exactly(found) if found.exact else _at_least(found)) + _outside(found)
 
 
 def _exactly(found: Membership) -> str:
@@ -45,9 +51,13 @@ def _at_least(found: Membership) -> str:
 
 
 def _outside(found: Membership) -> str:
-    outside = found.counts.outside
-    verb = "fits no class and is" if outside == 1 else "fit no class and are"
-    return f" {counted(outside, 'person')} {verb} certainly not in it." if outside else ""
+    outside, withheld = found.counts.outside, found.counts.withheld
+    if not outside:
+        return ""
+    fits = f" {counted(outside, 'person')} {'fits' if outside == 1 else 'fit'} no class"
+    if withheld:  # nobody sees what withheld rows show
+        return f"{fits}: of these, at most {withheld:,} can be in the table, in withheld rows."
+    return f"{fits} and {'is' if outside == 1 else 'are'} certainly not in it."
 
 
 ATTACK = Attack(
