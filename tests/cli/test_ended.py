@@ -31,6 +31,7 @@ others = "drop"
 k = 3
 [quasi.age]
 [quasi.zip]
+hierarchy = { prefix = [4, 3, 2, 1] }
 [quasi.sex]
 [sensitive.ldl]
 t = 0.2

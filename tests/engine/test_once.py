@@ -54,7 +54,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
         calls.count(module, "prepare", lambda *_, method, **__: method)
     for module in (coded, beside, covering, queries, quasi):
         if hasattr(module, "values_of"):
-            calls.count(module, "values_of", lambda series, *_: (series.name, len(series)))
+            calls.count(module, "values_of", lambda series, *_, **__: (series.name, len(series)))
     return calls
 
 
