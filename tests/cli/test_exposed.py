@@ -84,7 +84,7 @@ def test_what_remains_exposed_comes_before_the_verdict(tclose: Run) -> None:
         for part in (
             "Released r.csv: 40 rows published",
             "What remains exposed:",
-            "Class alone (beyond the cut-off): A class makes people suspect 'flu' (ill) of those who have it with",
+            "Class alone (beyond the cut-off): Of those who have 'flu' (ill),",
             "For 10 rows (25.0 %), some value is as good as given away",
             "Stands out (beyond the cut-off): 40 rows (100 %) show a value of 'id' or 'pay' that at most two rows show",
             "Cure: bins = { quantiles = 10 } and publish = \"bin\" for 'pay'; 'id' in identifiers; step = 5 for",

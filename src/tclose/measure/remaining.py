@@ -246,9 +246,9 @@ def _suspected(found: Sequence[Suspicion]) -> str:
         return ""
     worst = found[0]
     return (
-        f"A class makes people suspect '{legible(worst.value)}' ({legible(worst.column)}) of those who have it with "
-        f"{percent(float(worst.group))} on average; the table alone says {percent(float(worst.table))}, random classes "
-        f"of these sizes {percent(float(worst.chance))}. "
+        f"Of those who have '{legible(worst.value)}' ({legible(worst.column)}), {percent(float(worst.group))} of the "
+        f"class have it on average; of the table, {percent(float(worst.table))}; of random classes of these sizes, "
+        f"{percent(float(worst.chance))}. "
     )
 
 
@@ -276,7 +276,7 @@ def _stands_out(counts: LineCounts, facts: TableFacts) -> Figure:
 def _standing(counts: LineCounts, facts: TableFacts) -> str:
     if not counts.stands:
         seen = "among what can be seen here, " if facts.unseen else ""
-        return f"No row stands out: {seen}at least three {facts.counted} share every value that a row shows."
+        return f"No row stands out: {seen}at least three {facts.counted} share every sensitive or kept value."
     parts = []
     if counts.cells.rows:
         where = some_columns(list(_most_first(counts.cells)), "or")
