@@ -107,6 +107,18 @@ def test_withheld_rows_widen_bounds(tmp_path: Path, cells: str) -> None:
     assert release.quantile("pay", 1).upper == float("inf")
 
 
+@pytest.mark.parametrize("cells", CELLS)
+@pytest.mark.parametrize(
+    "domains",
+    [{"pay": (0, 47)}, {"pay": (1, 100)}, {"age": (0, 29)}, {"age": (50, 90)}, {"sex": ["m"]}, {"pay": [3]}],
+)
+def test_a_domain_without_a_published_value_is_refused(tmp_path: Path, cells: str, domains: dict[str, Any]) -> None:
+    raw, policy = withheld()
+    with pytest.raises(tclose.InputError, match=r"the domain of '(pay|age|sex)' does not hold what the release shows"):
+        released(tmp_path, raw, policy, cells, domains=domains)
+    released(tmp_path, raw, policy, cells, domains={"pay": (0, 48), "age": (49, 90), "sex": ["f"]})
+
+
 def test_a_domain_bounds_withheld_rows(tmp_path: Path) -> None:
     raw, policy = withheld()
     release = released(tmp_path, raw, policy, domains={"pay": (0, 100), "sex": ["f", "m"]})

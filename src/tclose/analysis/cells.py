@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tclose.analysis.columns import ExactColumn, ListColumn, MeanColumn, PublishedColumn, labels_of
+from tclose.errors import InputError
 from tclose.recode.cell import Cell, CellKind, PrefixRule, rule_cell
 from tclose.recode.typed import bin_columns
 from tclose.recode.typed_cells import read_cells
@@ -84,6 +85,26 @@ KnownCells = NumberCells | TextCells
 
 def cells_of_column(column: PublishedColumn, domain: Collection[Any] | None) -> KnownCells:
     """Return the cells of a column; `domain` are its declared values, or the two ends of its range."""
+    found = _cells_of_column(column, domain)
+    if domain is not None and _contradicts(found):
+        raise InputError(f"the domain of '{column.name}' does not hold what the release shows: some cells lie outside")
+    return found
+
+
+def _contradicts(found: KnownCells) -> bool:
+    """Tell whether no value of some published cell lies in the domain, which is the last cell."""
+    if isinstance(found, TextCells):
+        *shown, outside = found.cells
+        known = {*(outside.values or ())}
+        return any(cell.present and cell.values is not None and known.isdisjoint(cell.values) for cell in shown)
+    present, low, high = found.present[:-1], found.low[:-1], found.high[:-1]
+    least, most = found.low[-1], found.high[-1]
+    above = (low > most) | ((low == most) & found.above_low[:-1])
+    below = (high < least) | ((high == least) & found.below_high[:-1])
+    return bool((present & (above | below).astype(bool)).any())
+
+
+def _cells_of_column(column: PublishedColumn, domain: Collection[Any] | None) -> KnownCells:
     if isinstance(column, ExactColumn):
         return _exact_numbers(column, domain) if column.is_number else _exact_texts(column, domain)
     if isinstance(column, ListColumn):

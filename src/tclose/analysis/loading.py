@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from tclose.analysis.cells import cells_of_column
 from tclose.analysis.columns import ExactColumn, ListColumn, PublishedColumn, columns_of, parsed_lists
 from tclose.analysis.counting import number_of
 from tclose.analysis.estimates import Number
@@ -67,7 +68,8 @@ def load(
     quasi-identifiers are recognised by their cells, and bounds are those of the published rows; `withheld` says how
     many more there were. `hierarchies` are files, rows or rules, as a policy has them, of columns of labels whose
     values nobody knows otherwise; None says that a column has no hierarchy. `domains` are the values that columns can
-    have, or both ends: withheld rows and open ends lie between them. `means` names columns of a text release without a
+    have, or both ends: withheld rows and open ends lie between them, and a domain without a published value is refused.
+    `means` names columns of a text release without a
     certificate that hold class means: such text looks like an exact value. `as_` says which library `.frame` and
     `.resample` use.
 
@@ -99,9 +101,10 @@ def load(
     others = tuple(name for name in made.columns if name not in added)
     columns = columns_of(made, quasi, others, rules=_rules(made, roles), bins=bins)
     declared = _domains(roles.policy, domains or {}, columns)
-    return LoadedRelease(
-        made, columns, roles.withheld, as_, domains=declared, needs=_needs(roles, certified=certificate is not None)
-    )
+    for name in columns.keys() & (domains or {}).keys():
+        cells_of_column(columns[name], declared[name])  # refuses a domain that holds no value of a published cell
+    needs = _needs(roles, certified=certificate is not None)
+    return LoadedRelease(made, columns, roles.withheld, as_, domains=declared, needs=needs)
 
 
 def _with_given(roles: _Roles, means: Collection[str], hierarchies: Mapping[str, Any], withheld: int | None) -> _Roles:

@@ -275,8 +275,8 @@ def _stands_out(counts: LineCounts, facts: TableFacts) -> Figure:
 
 def _standing(counts: LineCounts, facts: TableFacts) -> str:
     if not counts.stands:
-        seen = "among what can be seen here, " if facts.unseen else ""
-        return f"No row stands out: {seen}at least three {facts.counted} share every sensitive or kept value."
+        seen = " among what can be seen here" if facts.unseen else ""
+        return f"No row stands out{seen}: at least three {facts.counted} share every sensitive or kept value."
     parts = []
     if counts.cells.rows:
         where = some_columns(list(_most_first(counts.cells)), "or")
@@ -293,6 +293,8 @@ def _standing(counts: LineCounts, facts: TableFacts) -> str:
     if counts.few:
         be = "is" if counts.few == 1 else "are"
         parts.append(f"{rows_of(counts.few, facts.rows)} {be} in classes of fewer than {facts.k:,} persons")
+    if facts.unseen:
+        parts.append("more rows may stand out than can be seen here")
     return f"{'; '.join(parts)}."
 
 
