@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import runpy
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tclose.partition.registry import METHODS
-from tclose.table.sources import trial_reading
-from tclose.table.sources.trial_process import READ
+from tclose.table.sources import door
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 # no test measures time: a busy machine must not fail one
@@ -88,7 +86,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "table/test_folder.py",
     "table/test_random_ranges.py",
     "table/test_tally.py",
-    "table/test_trial_reading.py",
+    "table/test_door.py",
     "test_api.py",
     "test_architecture.py",
     "test_steps.py",
@@ -229,13 +227,10 @@ def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([str(folder), *([before] if before else [])]), "FAKES": str(folder)}
 
 
-@pytest.fixture(scope="module")
-def trusted_files() -> Iterator[None]:
-    """Read Parquet and Arrow files without a trial in another process (0.3 s): the tests write them themselves."""
-    with pytest.MonkeyPatch.context() as patch:
-        done = SimpleNamespace(returncode=READ)
-        replaced = SimpleNamespace(run=lambda *_, **__: done, DEVNULL=subprocess.DEVNULL, PIPE=subprocess.PIPE)
-        patch.setattr(trial_reading, "subprocess", replaced)
+@pytest.fixture(scope="session", autouse=True)
+def kept_readers() -> Iterator[None]:
+    """Keep the processes that read files, as the studio does: the tests write their files themselves."""
+    with door.kept_open():
         yield
 
 

@@ -18,8 +18,6 @@ import pytest
 import tclose
 from tclose import Infeasible, InputError, LoadedRelease
 
-pytestmark = pytest.mark.usefixtures("trusted_files")
-
 ILLS = [["flu", "lung", "*"], ["cold", "lung", "*"], ["cut", "skin", "*"], ["burn", "skin", "*"], ["new", "*", "*"]]
 TOWNS = [["Ulm", "south", "*"], ["Köln", "west", "*"], ["Bonn, Beuel", "west", "*"], ["Kiel", "north", "*"]]
 EPOCH = datetime.date(1970, 1, 1)

@@ -107,7 +107,6 @@ def test_any_column_name(tclose: Run, folder: Path, name: str, role: str) -> Non
                 assert tclose(*asked).status == 0
 
 
-@pytest.mark.usefixtures("trusted_files")
 @pytest.mark.parametrize("method", ["mondrian", "anatomy", "projections"])
 @pytest.mark.parametrize("out", ["r.csv", "r.parquet", "r.arrow"])
 @pytest.mark.parametrize("missing", ["", "NA"])

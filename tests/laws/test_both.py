@@ -30,7 +30,7 @@ from tclose.release.certificate import digest_of
 from tclose.release.files import sha256
 from tclose.table import encode_quietly
 
-pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning"), pytest.mark.usefixtures("trusted_files")]
+pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 RARE = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 some = settings(max_examples=3 * TIMES, deadline=None, suppress_health_check=RARE)

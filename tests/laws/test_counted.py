@@ -17,7 +17,7 @@ from tclose import CheckResult, Policy, Progress, TcloseError, check
 from tclose.engine import disk
 from tclose.table import grouped
 from tclose.table.batches import Batch
-from tclose.table.grouped import cell_groups
+from tclose.table.sources.batch_reading import cell_groups
 from tclose.types import silent
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it

@@ -29,7 +29,7 @@ Between = Callable[[Any, Any], Fraction]
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 few = settings(max_examples=15 * TIMES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 brief = settings(max_examples=3 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
-pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning"), pytest.mark.usefixtures("trusted_files")]
+pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
 SERVING = [name for name, about in METHODS.items() if about.tables == "one" and about.joint is None]
 SERVING += [f"{name}:{choice}" for name, about in METHODS.items() for choice in about.joint or ()]
 

@@ -29,7 +29,7 @@ from tclose.errors import Unsuited
 from tclose.partition import METHODS
 
 Row = Mapping[str, Any]
-pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning"), pytest.mark.usefixtures("trusted_files")]
+pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
 every_method = pytest.mark.parametrize("method", [name for name, about in METHODS.items() if about.tables == "one"])
 RARE = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it

@@ -16,7 +16,7 @@ from tclose.measure.exposure import PublishedAttribute, PublishedClasses, known_
 from tclose.release.queries import error_of_counts
 from tclose.types import silent
 
-pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning"), pytest.mark.usefixtures("trusted_files")]
+pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
 CHANCE = np.random.default_rng(4)
 ROWS = 60
 FRAME = pl.DataFrame(

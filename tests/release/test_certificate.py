@@ -18,7 +18,6 @@ from tclose.release.certificate import ReleaseFormat, digest_of, load
 from tclose.release.files import sha256
 from tclose.steps import pseudonym_key
 
-pytestmark = pytest.mark.usefixtures("trusted_files")
 FRAME = pl.DataFrame(
     {
         "age": ["20", "30", "40", "50", "60", "70", "80", "90"],

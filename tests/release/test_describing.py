@@ -24,7 +24,6 @@ from tclose.release.describing import FORMATS, description_files
 from tclose.release.files import sha256
 from tclose.steps import pseudonym_key
 
-pytestmark = pytest.mark.usefixtures("trusted_files")
 RAW = "RAW-CELL"  # of a column that is not published
 FRAME = pl.DataFrame(
     {

@@ -33,7 +33,7 @@ from tclose import (
 from tclose.release.certificate import digest_of
 from tclose.release.files import sha256
 
-pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning"), pytest.mark.usefixtures("trusted_files")]
+pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
 CHANCE = np.random.default_rng(3)
 ROWS = 60
 FRAME = pl.DataFrame(

@@ -9,7 +9,6 @@ import pytest
 
 from tclose import anonymize, read, verify
 
-pytestmark = pytest.mark.usefixtures("trusted_files")
 POLICY = {
     "quasi": {"zone": {}},
     "sensitive": {"ill": {"t": 0.1, "missing": "value"}},

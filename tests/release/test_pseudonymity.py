@@ -21,8 +21,6 @@ from tclose.release.certificate import digest_of
 from tclose.release.files import sha256
 from tclose.steps import pseudonym_key
 
-pytestmark = pytest.mark.usefixtures("trusted_files")
-
 
 def visits(persons: int = 40, seed: int = 1) -> pl.DataFrame:
     """Return visits of invented patients, in random order; the first columns are the patient's."""

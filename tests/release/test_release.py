@@ -36,7 +36,6 @@ from tclose import (
 from tclose.examples import hospital
 from tclose.table.sources import parse
 
-pytestmark = pytest.mark.usefixtures("trusted_files")
 FRAME = pl.DataFrame(
     {
         "pay": ["1.10", "2.50", "1.10", "2.50"],

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tclose import InputError, read, steps
 from tclose.table.batches import TableOnDisk, table_on_disk
+from tclose.table.sources.base import FIRST, ROWS
 from tclose.table.sources.csv import parse
 from tclose.table.sources.csv_batches import csv_batches
-from tclose.table.sources.trial_process import FIRST, ROWS
 from tclose.types import silent
 
 FRAME = pl.DataFrame({"^age$": list(range(20)), "ward": ["a", None] * 10, "pay": [x / 4 for x in range(20)]})
@@ -32,7 +32,8 @@ def whole(table: TableOnDisk, names: Sequence[str] | None = None) -> pl.DataFram
 
 def blocks(path: Path, block: int) -> pl.DataFrame:
     """Return a CSV file that is read in blocks."""
-    return pl.concat(list(csv_batches(path, block, lambda share: None)))
+    with path.open("rb") as file:
+        return pl.concat(list(csv_batches(file, block, lambda share: None)))
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -57,8 +57,10 @@ def attacked_on_disk(engine: str, tables: Sequence[Any], policy: Policy, asked: 
     if not are_paths or attack_refusal(policy, asked) is not None:
         return False
     original, *releases = tables
-    shares = [_share_of_large(original, policy.source), *(_share_of_large(release) for release in releases)]
-    return None not in shares and any(share >= 1 for share in shares if share is not None)
+    given = [(original, policy.source), *((release, None) for release in releases)]
+    shares = [_share_of_large(*each) for each in given]
+    large = None not in shares and any(share >= 1 for share in shares if share is not None)
+    return large and all(_in_batches(*each) for each in given)
 
 
 def published_on_disk(engine: str, table: Any, policy: Policy, method: str, options: Mapping[str, Any]) -> bool:
@@ -75,9 +77,12 @@ def published_on_disk(engine: str, table: Any, policy: Policy, method: str, opti
         return False
     try:
         source = table_on_disk(table, policy.source)
+        if source.size < MANY_ROWS or source.count_rows() < MANY_ROWS:  # a row has a byte at least
+            return False
+        source.check()
     except InputError:  # the engine memory can read it, or says why not
         return False
-    return source.size >= MANY_ROWS and source.count_rows() >= MANY_ROWS  # a row has a byte at least
+    return True
 
 
 def verified_on_disk(engine: str, release: str | Path, certificate: str | Path) -> bool:
@@ -93,7 +98,16 @@ def verified_on_disk(engine: str, release: str | Path, certificate: str | Path) 
 
 def _is_large(path: str | Path, said: SourceSettings | None) -> bool:
     share = _share_of_large(path, said)
-    return share is not None and share >= 1
+    return share is not None and share >= 1 and _in_batches(path, said)
+
+
+def _in_batches(path: str | Path, said: SourceSettings | None) -> bool:
+    """Tell whether a table can be read in batches; the engine memory can read all others, or says why not."""
+    try:
+        table_on_disk(path, said).check()
+    except InputError:
+        return False
+    return True
 
 
 def _share_of_large(path: str | Path, said: SourceSettings | None = None) -> float | None:

@@ -16,6 +16,7 @@ from tclose.policy import settings
 from tclose.policy.settings import one_of
 
 FORMATS = ("csv", "json-lines", "excel", "stata", "spss", "sas", "parquet", "arrow", "sqlite", "duckdb", "postgresql")
+MISSING = ("", "NA", "N/A", "?", "null", "NULL", "NaN", "None", "n/a", "nan", "#N/A", "<NA>", "-", ".")  # "no value"
 SEPARATORS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ".", ",", " ", "'")  # a space stands for all spaces, an apostrophe for the typographic one, too

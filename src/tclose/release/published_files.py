@@ -16,9 +16,9 @@ from tclose.errors import InputError
 from tclose.recode.guard import GUARDS
 from tclose.release.certificate import CertifiedFile
 from tclose.release.files import sha256
-from tclose.table.sources import parse, read_bytes
+from tclose.table.sources import read_bytes
+from tclose.table.sources.door import Reader, a_reader, parse_with
 from tclose.table.sources.folder import joined, part
-from tclose.table.sources.trial_reading import OnTrial
 from tclose.table.spill import temporary_copy
 from tclose.types import Beat
 from tclose.words import counted, legible
@@ -49,9 +49,9 @@ class FilesOf:
 
     def frame(self, *files: CertifiedFile) -> pl.DataFrame:
         """Read a published table from its file, or from its parts, without the apostrophes that guard it."""
-        with OnTrial("read_parquet") as trial:
+        with a_reader() as reader:
             names = [str(file.name) for file in files]
-            frame = joined(names, (self._unguarded(self._read(file, trial)) for file in files))
+            frame = joined(names, (self._unguarded(self._read(file, reader)) for file in files))
         if not frame.height:
             raise InputError("the table has a header but no rows")
         return frame
@@ -98,9 +98,9 @@ class FilesOf:
             self.note_digest(file, digest)
             yield path
 
-    def _read(self, file: CertifiedFile, trial: OnTrial) -> pl.DataFrame:
+    def _read(self, file: CertifiedFile, reader: Reader) -> pl.DataFrame:
         data = self._content(file)
-        frame = part(str(file.name), data, trial) if self.folder else parse(data)
+        frame = part(str(file.name), data, reader) if self.folder else parse_with(reader, data)
         self.note_rows(file, frame.height)
         return frame
 

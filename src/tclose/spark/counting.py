@@ -23,7 +23,7 @@ from tclose.spark.parcels import ANSWERS_IN_SPARK, FACTS, PartFacts, WhatIsCount
 from tclose.table.buckets import Answer, BucketedRows, Groups, Notes
 from tclose.table.coded import warn_of_repeats
 from tclose.table.grouped import with_notes
-from tclose.table.sources.trial_process import FIRST, ROWS
+from tclose.table.sources.base import FIRST, ROWS
 from tclose.table.tally import comparable
 from tclose.types import Beat, Ints
 

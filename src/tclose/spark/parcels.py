@@ -20,8 +20,9 @@ import pyarrow as pa
 from tclose.errors import InputError
 from tclose.spark.executors import Batches
 from tclose.table.buckets import Extra, Grouping, Groups, Notes, RespellingOf
-from tclose.table.grouped import BUDGET, GroupedRows, added_up, bucket_numbers, cell_groups
-from tclose.table.sources.trial_process import FIRST, ROWS
+from tclose.table.grouped import BUDGET, GroupedRows, added_up, bucket_numbers
+from tclose.table.sources.base import FIRST, ROWS
+from tclose.table.sources.batch_reading import cell_groups
 from tclose.table.spill import NoSpace
 from tclose.table.tally import comparable
 

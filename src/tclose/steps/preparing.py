@@ -53,7 +53,7 @@ def look(
 
 def sheets_of(table: str | Path) -> list[str]:
     """Return the names of a workbook's sheets; none where the file is no workbook, or cannot be read."""
-    from tclose.table.sources.excel import sheet_names
+    from tclose.table.sources.door import sheet_names
 
     return sheet_names(Path(table))
 

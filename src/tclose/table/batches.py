@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy.paths import check_name, check_readable
 from tclose.policy.source import SourceSettings
-from tclose.table.grouped import cell_groups
 from tclose.table.sources import is_folder
-from tclose.table.sources.batch_reading import BatchReader
-from tclose.table.sources.columnar import PARQUET
+from tclose.table.sources.base import ROWS
+from tclose.table.sources.columnar import DAMAGED, PARQUET
 from tclose.table.sources.csv import CSV
-from tclose.table.sources.csv_batches import PLAIN, BlockFormat, csv_batches
+from tclose.table.sources.csv_batches import PLAIN, BlockFormat
+from tclose.table.sources.door import Reader, opened
 from tclose.table.sources.folder import NO_PARQUET, check_alike, parts_of
 from tclose.table.sources.locations import Location, check_scheme
 from tclose.table.sources.magic import LONGEST
 from tclose.table.sources.reading import named_source
-from tclose.table.sources.trial_process import ROWS
-from tclose.table.sources.trial_reading import DAMAGED
 from tclose.types import Progress
 from tclose.words import legible
 
@@ -36,8 +34,6 @@ READING = "reading"
 
 # from the columns of a file, without rows, to those whose cells are counted, each list by itself, or handed over
 Wanted = Callable[[pl.DataFrame], Sequence[Sequence[str]]]
-Share = Callable[[float], None]  # is told which share of a file is read
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,8 @@ class TableOnDisk:
     folder: bool = False  # whose files are parts of one table
     batch_rows: int = BATCH_ROWS
     block: int = BLOCK  # of a CSV file
-    written: BlockFormat = PLAIN  # how a CSV file is written
+    written: BlockFormat | None = PLAIN  # how a CSV file is written; None: as the policy says, or as it looks
+    said: SourceSettings | None = None  # by the policy
 
     @property
     def size(self) -> int:
@@ -104,82 +101,67 @@ class TableOnDisk:
 
     def count_rows(self) -> int:
         """Return how many rows the files have; of a CSV file, how many lines."""
-        with BatchReader() as reader:
+        with Reader() as reader:
             rows = 0
             for part in self.parts:
                 with self._named(part), part.open() as path:
-                    rows += reader.open(path)[1] if source_of(path) == PARQUET.name else _lines(path)
+                    if source_of(path) == PARQUET.name:
+                        rows += self._opened(reader, path)[1] or 0
+                    else:
+                        rows += _lines(path)
         return rows
+
+    def check(self) -> None:
+        """Refuse a CSV file that is written in another way than blocks allow."""
+        if self.written is None:
+            with Reader() as reader, self.parts[0].open() as path:
+                self._opened(reader, path)
 
     def batches(self, wanted: Wanted, progress: Progress) -> Generator[Batch]:
         """Yield the different cells of what is wanted of all files, batch by batch."""
-        yield from self._read(self._counted_parquet, self._counted_csv, wanted, progress)
+        for name, groups in self._read(wanted, self.batch_rows, progress, counted=True):
+            yield Batch(name, int(groups[0][ROWS].sum()), groups)
 
     def rows(self, wanted: Callable[[pl.DataFrame], Sequence[str]], progress: Progress) -> Generator[RowBatch]:
         """Yield the wanted columns of all files, batch by batch."""
-        yield from self._read(self._parquet_rows, self._csv_rows, lambda columns: [wanted(columns)], progress)
+        rows = min(self.batch_rows, CELL_ROWS)
+        for name, (cells,) in self._read(lambda columns: [wanted(columns)], rows, progress, counted=False):
+            yield RowBatch(name, cells)
 
     def _read(
-        self,
-        parquet: Callable[[BatchReader, Path, str, Known, Share], Iterator[Found]],
-        csv: Callable[[Path, str, Known, Share], Iterator[Found]],
-        wanted: Wanted,
-        progress: Progress,
-    ) -> Generator[Found]:
+        self, wanted: Wanted, batch_rows: int, progress: Progress, *, counted: bool
+    ) -> Generator[tuple[str, list[pl.DataFrame]]]:
         done, known = 0, Known(wanted)
-        with BatchReader() as reader:
+        with Reader() as reader:
             for part in self.parts:
-                share = partial(self._report, progress, done, part.size)
                 with self._named(part), part.open() as path:
-                    if source_of(path) == PARQUET.name:
-                        found = parquet(reader, path, part.name, known, share)
-                    elif self.folder:
+                    if self.folder and source_of(path) != PARQUET.name:
                         raise InputError(f"{legible(part.name)} {NO_PARQUET}")
-                    else:
-                        found = csv(path, part.name, known, share)
-                    yield from found
+                    columns, rows = self._opened(reader, path)
+                    place_of = {column: place for place, column in enumerate(columns.columns)}
+                    names = known.wanted_of(part.name, columns)
+                    places, read = [[place_of[name] for name in some] for some in names], 0
+                    answer = reader.ask("batches", size=part.size, places=places, rows=batch_rows, counted=counted)
+                    for about in answer:
+                        frames = [next(answer) for _ in places]
+                        read += int(frames[0][ROWS].sum()) if counted else frames[0].height
+                        self._report(progress, done, part.size, about["share"])
+                        yield part.name, frames
+                    if rows not in (None, read):
+                        raise InputError(DAMAGED)
                 done += part.size
 
-    def _counted_parquet(
-        self, reader: BatchReader, path: Path, name: str, known: Known, share: Share
-    ) -> Iterator[Batch]:
-        places, rows = _opened(reader, path, name, known)
-        read = 0
-        for groups in reader.groups(rows, places, self.batch_rows):
-            number = int(groups[0][ROWS].sum())
-            read += number
-            share(read / rows)
-            yield Batch(name, number, groups)
-        if read != rows:
-            raise InputError(DAMAGED)
-
-    def _parquet_rows(
-        self, reader: BatchReader, path: Path, name: str, known: Known, share: Share
-    ) -> Iterator[RowBatch]:
-        (places,), rows = _opened(reader, path, name, known)
-        read = 0
-        for cells in reader.cells(rows, places, min(self.batch_rows, CELL_ROWS)):
-            read += cells.height
-            share(read / rows)
-            yield RowBatch(name, cells)
-        if read != rows:
-            raise InputError(DAMAGED)
-
-    def _counted_csv(self, path: Path, name: str, known: Known, share: Share) -> Iterator[Batch]:
-        for frame, wanted in self._csv(path, name, known, share):
-            yield Batch(name, frame.height, [cell_groups(frame, some) for some in wanted])
-
-    def _csv_rows(self, path: Path, name: str, known: Known, share: Share) -> Iterator[RowBatch]:
-        for frame, (wanted,) in self._csv(path, name, known, share):
-            yield RowBatch(name, pl.DataFrame({str(place): frame[column] for place, column in enumerate(wanted)}))
-
-    def _csv(
-        self, path: Path, name: str, known: Known, share: Share
-    ) -> Iterator[tuple[pl.DataFrame, Sequence[Sequence[str]]]]:
-        wanted: Sequence[Sequence[str]] = []
-        for frame in csv_batches(path, self.block, share, self.written):
-            wanted = wanted or known.wanted_of(name, frame.clear())
-            yield frame, wanted
+    def _opened(self, reader: Reader, path: Path) -> tuple[pl.DataFrame, int | None]:
+        """Return the columns of a file, without rows, and how many rows it has if it says so."""
+        name = source_of(path)
+        settings: dict[str, Any] = {}
+        if name == CSV.name:
+            own = None if self.written is None else asdict(self.written)
+            said = None if self.said is None else self.said.to_dict()
+            settings = {"block": self.block, "written": own, "source": said}
+        with opened(path) as (file, size):
+            about, columns = reader.ask("open", file, size=size, format=name, settings=settings)
+        return columns, about["rows"]
 
     def _report(self, progress: Progress, done: int, size: int, share: float) -> None:
         progress(min(1.0, (done + share * size) / max(self.size, 1)), READING)
@@ -203,13 +185,6 @@ def _lines(path: Path) -> int:
     return lines
 
 
-def _opened(reader: BatchReader, path: Path, name: str, known: Known) -> tuple[list[list[int]], int]:
-    """Return the places of the wanted columns of a Parquet file, and how many rows it has."""
-    columns, rows = reader.open(path)
-    place_of = {column: place for place, column in enumerate(columns.columns)}
-    return [[place_of[column] for column in some] for some in known.wanted_of(name, columns)], rows
-
-
 def table_on_disk(path: str | Path, said: SourceSettings | None = None) -> TableOnDisk:
     """Return the files of a table; what cannot be read in batches is refused.
 
@@ -231,7 +206,7 @@ def table_on_disk(path: str | Path, said: SourceSettings | None = None) -> Table
             raise InputError(f"{path} is no ordinary file, so it cannot be read in batches: use the engine memory")
         if source_of(file) == PARQUET.name:
             return TableOnDisk([_part(file)])
-        return TableOnDisk([_part(file)], written=BlockFormat.of(file, said))
+        return TableOnDisk([_part(file)], written=None, said=said)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
     except OSError as error:

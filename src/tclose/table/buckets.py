@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from tclose.table.sources.trial_process import ROWS
+from tclose.table.sources.base import ROWS
 from tclose.table.spellings import Respelling, spellings_of
 from tclose.table.tally import Tally, marked_missing
 from tclose.types import Bools

@@ -24,7 +24,7 @@ from tclose.table.coded import (
 from tclose.table.hierarchy import Hierarchy
 from tclose.table.joint import JointColumn, asked_by
 from tclose.table.sensitive import SensitiveColumn, SensitiveDomain
-from tclose.table.sources.trial_process import FIRST, ROWS
+from tclose.table.sources.base import FIRST, ROWS
 from tclose.table.values import ValueDomain
 from tclose.types import Bools, Ints
 

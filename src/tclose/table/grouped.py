@@ -16,7 +16,7 @@ import polars as pl
 from tclose.errors import InputError
 from tclose.table.buckets import EVERY, Answer, BucketedRows, Extra, Grouping, Groups, Notes, RespellingOf, lacking
 from tclose.table.classes import check_cells
-from tclose.table.sources.trial_process import FIRST, ROWS
+from tclose.table.sources.base import FIRST, ROWS
 from tclose.table.spellings import all_numbers, may_be_spelled_twice, respelled, with_alike_numbers, with_one_float_zero
 from tclose.table.spill import SpillFile
 from tclose.table.tally import comparable
@@ -220,13 +220,6 @@ class GroupedRows(BucketedRows):
         """Return the bucket of each group; cells that may turn out to be equal must have the same one."""
         cells = [alike(groups[key]).alias(str(place)) for place, key in enumerate(self.grouping.keys_of())]
         return (pl.DataFrame(cells).hash_rows() % BUCKETS).cast(pl.Int64).alias("bucket")
-
-
-def cell_groups(batch: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Count the different cells of some columns of a batch, which get their places as names."""
-    keys = [str(place) for place in range(len(names))]
-    cells = pl.DataFrame({key: batch[name] for key, name in zip(keys, names, strict=True)})
-    return cells.with_row_index(FIRST).group_by(keys).agg(pl.len().alias(ROWS), pl.col(FIRST).min())
 
 
 def summed(groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

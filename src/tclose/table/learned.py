@@ -24,7 +24,7 @@ from tclose.table.hierarchy import Hierarchy
 from tclose.table.joint import JointColumn
 from tclose.table.quasi import QuasiDomain
 from tclose.table.sensitive import SensitiveColumn
-from tclose.table.sources.trial_process import FIRST, ROWS
+from tclose.table.sources.base import FIRST, ROWS
 from tclose.table.spellings import Respelling, respelled, with_one_float_zero
 from tclose.table.tally import Tally
 from tclose.table.values import ValueDomain, Values

@@ -8,13 +8,12 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from tclose.policy.draft.codes import Signs
+from tclose.policy.source import MISSING as MISSING
 
 Kind = Literal["number", "date", "boolean", "text", "mixed"]
 
-# Cells that mean "no value". Those in AMBIGUOUS are also answers: "None" drinks, a blood type "-".
-MISSING = ("", "NA", "N/A", "?", "null", "NULL", "NaN", "None", "n/a", "nan", "#N/A", "<NA>", "-", ".")
 OWN_ROWS = 2  # a value that no more rows (or persons) than this have is these rows' own
-AMBIGUOUS = frozenset({"None", "-", "."})
+AMBIGUOUS = frozenset({"None", "-", "."})  # of MISSING, those that are also answers: "None" drinks, a blood type "-"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,11 +13,12 @@ import polars as pl
 from tclose.errors import InputError, SourceWarning
 from tclose.policy.paths import check_name, check_readable
 from tclose.policy.source import PLAIN, SourceSettings, same_reading
+from tclose.table.sources import reading
 from tclose.table.sources.base import TableRead
-from tclose.table.sources.databases import read_database
+from tclose.table.sources.door import parse_bytes, read_database_file, read_file
 from tclose.table.sources.folder import read_folder
 from tclose.table.sources.locations import Location, check_scheme
-from tclose.table.sources.reading import SOURCES, parse, read_data, sentence_of, spelled
+from tclose.table.sources.reading import SOURCES, sentence_of, spelled
 
 __all__ = ["SOURCES", "checked", "is_folder", "parse", "read", "read_bytes", "read_plain", "read_table", "told"]
 
@@ -75,16 +76,33 @@ def read_table(
     """Read a table, and say how it was read and what could not be decided; with `detect`, `source` may be a part."""
     check_scheme(path)
     location = Location.of(path)
-    if location.scheme is not None:
-        found = spelled(read_database(location, source), source, missing, detect=detect)
+    if location.scheme == "postgresql":
+        from tclose.table.sources.databases import read_server
+
+        found = spelled(read_server(location, source), source, missing, detect=detect)
+    elif location.scheme is not None:
+        found = read_database_file(location, source, missing, detect=detect)
     elif is_folder(path):
         found = TableRead(read_folder(Path(path), read_bytes, only))
     else:
-        data = read_bytes(path if location.path is None else location.path)
-        found = read_data(data, source, only=only, missing=missing, part=location.part, detect=detect)
+        given = path if location.path is None else location.path
+        found = read_file(given, source, only=only, missing=missing, part=location.part, detect=detect)
     if found.frame.height == 0:
         raise InputError("the table has a header but no rows")
     return found
+
+
+def parse(
+    data: bytes, *, repeated: Collection[str] = (), only: Collection[str] = (), written_here: bool = False
+) -> pl.DataFrame:
+    """Return the table that these bytes hold, as tclose itself writes tables; nothing is detected.
+
+    Columns named in `repeated` may come as categories. With `only`, other columns than these may be left out. Bytes
+    that this process wrote itself are read here; all others go through the door.
+    """
+    if written_here:
+        return reading.parse(data, repeated=repeated, only=only, written_here=True)
+    return parse_bytes(data, repeated=repeated, only=only)
 
 
 def is_folder(path: str | Path) -> bool:

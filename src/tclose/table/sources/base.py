@@ -15,6 +15,7 @@ from tclose.words import legible
 NOTHING = SourceSettings()
 MOST_COLUMNS = 50_000
 LARGEST = 2**63
+ROWS, FIRST = "rows", "first"  # of a group of equal cells: how many rows show them, and the first of these
 WHOLE = 2**53  # up to which floats hold every whole number
 
 
@@ -22,14 +23,12 @@ WHOLE = 2**53  # up to which floats hold every whole number
 class Source:
     """One file format that tables are read from.
 
-    `read` takes the bytes, and the names of columns that hold few different cells and may come as categories. `check`
-    refuses bytes that could harm the process which reads them; what we wrote ourselves needs no check.
+    `read` takes the bytes, and the names of columns that hold few different cells and may come as categories.
     """
 
     name: str
     begins: bytes | tuple[bytes, ...]  # the first bytes of such a file; empty for the format that takes all the rest
     read: Callable[[bytes, Collection[str]], pl.DataFrame]
-    check: Callable[[bytes], None] | None = None
     read_only: Callable[[bytes, Collection[str]], pl.DataFrame] | None = None  # these columns, if it has them all
     declared: str = ""  # what `format` in [source] calls it
     read_as: Callable[[bytes, SourceSettings], TableRead] | None = None  # by what a policy says, or what is detected

@@ -12,13 +12,14 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.table.sources.base import Source
-from tclose.table.sources.trial_reading import DAMAGED, TOO_LARGE, TWICE, read_on_trial
+
+TWICE = "a column name stands in the table twice: rename one"
+DAMAGED = "the table looks like Parquet or Arrow but cannot be read: it is damaged, or a column is of an unusual type"
 
 
 def _source(name: str, begins: bytes, reader: str) -> Source:
-    """Return the source that one of polars' readers makes; what others wrote is read on trial first."""
-    declared = name.partition(" ")[0].lower()
-    return Source(name, begins, partial(_read, reader), partial(read_on_trial, reader=reader), declared=declared)
+    """Return the source that one of polars' readers makes."""
+    return Source(name, begins, partial(_read, reader), declared=name.partition(" ")[0].lower())
 
 
 def _read(reader: str, data: bytes, repeated: Collection[str]) -> pl.DataFrame:
@@ -66,8 +67,6 @@ def _refusals() -> Iterator[None]:
         yield
     except pl.exceptions.DuplicateError:
         raise InputError(TWICE) from None
-    except MemoryError:
-        raise InputError(TOO_LARGE) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise InputError(DAMAGED) from None
 

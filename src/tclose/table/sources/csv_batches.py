@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import polars as pl
@@ -32,7 +33,7 @@ class BlockFormat:
     looked_at: bool = False  # numbers in another notation are looked for; in what tclose wrote there are none
 
     @classmethod
-    def of(cls, path: Path, said: SourceSettings | None) -> BlockFormat:
+    def of(cls, file: BinaryIO, said: SourceSettings | None) -> BlockFormat:
         """Take what the policy says, or what the beginning of the file shows; refuse what blocks do not allow."""
         if said is not None:
             if said.decimal == "," or said.thousands or said.dates:
@@ -41,7 +42,7 @@ class BlockFormat:
                 raise InputError(f"the engine disk does not read {said.encoding} text: use the engine memory")
             known = said.decimal == "." and said.thousands is not None
             return cls(said.separator, said.encoding or UTF_8, looked_at=not known)
-        beginning = next(_pieces(path, LOOKED_AT), b"")
+        beginning = next(_pieces(file, LOOKED_AT), b"")
         if not trimmed(beginning).strip():
             return PLAIN
         found = read_delimited(beginning, SourceSettings(), detect=True)
@@ -70,11 +71,11 @@ PLAIN = BlockFormat()
 
 
 def csv_batches(
-    path: Path, block: int, share: Callable[[float], None], written: BlockFormat = PLAIN
+    file: BinaryIO, block: int, share: Callable[[float], None], written: BlockFormat = PLAIN
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of a CSV file; `share` is told which share of the file is read."""
-    size, read, header, before = max(path.stat().st_size, 1), 0, b"", FIRST
-    for piece in _pieces(path, block):
+    size, read, header, before = max(os.fstat(file.fileno()).st_size, 1), 0, b"", FIRST
+    for piece in _pieces(file, block):
         data = header + to_utf_8(piece, written.encoding)
         read += len(piece)
         if header and trimmed(data) == trimmed(header):  # blank lines at the end of the file
@@ -90,17 +91,16 @@ def csv_batches(
         yield frame
 
 
-def _pieces(path: Path, block: int) -> Iterator[bytes]:
+def _pieces(file: BinaryIO, block: int) -> Iterator[bytes]:
     """Yield the bytes of a file, cut behind records; the first piece has a header and a record, if the file has."""
     rest, least, amount = b"", 2, block
-    with path.open("rb") as file:
-        while data := file.read(amount):
-            rest += data
-            cut = _cut(rest, least)
-            amount = block if cut else len(rest)  # in a very long field, read twice as much each time
-            if cut:
-                yield rest[:cut]
-                rest, least = rest[cut:], 1
+    while data := file.read(amount):
+        rest += data
+        cut = _cut(rest, least)
+        amount = block if cut else len(rest)  # in a very long field, read twice as much each time
+        if cut:
+            yield rest[:cut]
+            rest, least = rest[cut:], 1
     if rest or least > 1:
         yield rest
 

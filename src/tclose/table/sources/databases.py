@@ -7,9 +7,7 @@ URL with its password, so it is never repeated: it is only searched for what wen
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +23,18 @@ MOST_NAMED = 20
 NAME = re.compile(r"[^@/\\:]+")  # or it is a part of a URL, with a password perhaps, in which # was not written as %23
 NO_TABLE = "what follows # is no name of a table: write a # in a password as %23"
 DAMAGED = "the table cannot be read from the database: the file is damaged, locked or no such database"
+ENDLESS = "the table is a view of the database that takes too long: store what it shows as a table"
+REACHES_OUT = "the table is a view of the database that reads other files: store what it shows as a table"
+MOST_STEPS, STEPS_AT_ONCE = 2_000_000_000, 1_000_000  # of SQLite's own machine; a row of a table takes some dozens
+ALONE: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "lock_configuration": "true",
+    "temp_directory": "",
+    "threads": "2",
+}
 TABLES = (
     "SELECT table_schema::text, table_name::text FROM information_schema.tables "
     "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
@@ -49,15 +59,29 @@ REASONS = (  # what PostgreSQL's client says, and what is said here
 )
 
 
-def read_database(location: Location, said: SourceSettings | None) -> TableRead:
-    """Read a table of a database."""
-    table = location.part or (None if said is None else said.table)
+def read_database_file(scheme: str, path: str, part: str | None, said: SourceSettings | None) -> TableRead:
+    """Read a table of a database that is a file; only the isolated process does so."""
+    table = asked_table(part, said)
+    return _found(scheme, table, *{"sqlite": _sqlite, "duckdb": _duckdb}[scheme](path, table))
+
+
+def read_server(location: Location, said: SourceSettings | None) -> TableRead:
+    """Read a table from the server of a database: the one source that has to be reached from the process itself."""
+    table = asked_table(location.part, said)
+    return _found("postgresql", table, *_postgresql(location, table))
+
+
+def asked_table(part: str | None, said: SourceSettings | None) -> str | None:
+    """Return the name of the table that is asked for; a part of a URL is no such name."""
+    table = part or (None if said is None else said.table)
     if table is not None and not NAME.fullmatch(table):
         raise InputError(NO_TABLE)
-    reader = {"sqlite": _sqlite, "duckdb": _duckdb, "postgresql": _postgresql}[str(location.scheme)]
-    frame, name = reader(location, table)
+    return table
+
+
+def _found(scheme: str, table: str | None, frame: pl.DataFrame, name: str) -> TableRead:
     check_names(list(frame.columns))
-    return TableRead(frame, SourceSettings() if table else SourceSettings(format=location.scheme, table=name))
+    return TableRead(frame, SourceSettings() if table else SourceSettings(format=scheme, table=name))
 
 
 def _chosen(tables: Sequence[str], asked: str | None) -> str:
@@ -77,43 +101,53 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _existing(path: Path | None) -> Path:
-    if path is None or not path.is_file():
-        raise InputError(f"there is no file {path}")
-    return path
+def _sqlite(path: str, table: str | None) -> tuple[pl.DataFrame, str]:
+    import sqlite3
 
-
-def _sqlite(location: Location, table: str | None) -> tuple[pl.DataFrame, str]:
-    path = _existing(location.path)
     try:
-        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)
         try:
             listed = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
             name = _chosen([each for (each,) in listed if not each.startswith("sqlite_")], table)
+            connection.set_progress_handler(_Steps(), STEPS_AT_ONCE)
             rows = connection.execute(f"SELECT * FROM {_quoted(name)}")
             names = [column[0] for column in rows.description]
             cells = list(zip(*rows.fetchall(), strict=True)) or [()] * len(names)
         finally:
             connection.close()
+    except sqlite3.OperationalError as error:
+        raise InputError(ENDLESS if "interrupted" in str(error) else DAMAGED) from None
     except (sqlite3.Error, UnicodeDecodeError):
         raise InputError(DAMAGED) from None
     columns = [column_of(name, list(some)) for name, some in zip(check_names(names), cells, strict=True)]
     return pl.DataFrame(columns), name
 
 
-def _duckdb(location: Location, table: str | None) -> tuple[pl.DataFrame, str]:
-    path = _existing(location.path)
+class _Steps:
+    """Counts what a view makes SQLite do, and ends it where it never ends by itself."""
+
+    def __init__(self) -> None:
+        self.left = MOST_STEPS // STEPS_AT_ONCE
+
+    def __call__(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def _duckdb(path: str, table: str | None) -> tuple[pl.DataFrame, str]:
     try:
         import duckdb
     except ImportError:
         raise MissingExtra("duckdb", "database", "a table of DuckDB") from None
     try:
-        with duckdb.connect(str(path), read_only=True) as connection:
+        with duckdb.connect(path, read_only=True, config=ALONE) as connection:
             listed = connection.execute("SELECT table_schema, table_name FROM information_schema.tables").fetchall()
             tables = {each if schema == "main" else f"{schema}.{each}": (schema, each) for schema, each in listed}
             name = _chosen(list(tables), table)
             relation = connection.sql(f"SELECT * FROM {'.'.join(map(_quoted, tables[name]))}")
             return pl.DataFrame(relation), name
+    except duckdb.PermissionException:
+        raise InputError(REACHES_OUT) from None
     except duckdb.Error:
         raise InputError(DAMAGED) from None
 

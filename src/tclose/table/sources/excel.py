@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -21,7 +20,6 @@ from tclose.words import counted, legible
 
 DAMAGED = "the Excel workbook cannot be read: it is damaged, cut off, or locked with a password"
 MOST_NAMED = 20
-ENDINGS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
 
 
 def read_sheet(data: bytes, said: SourceSettings) -> TableRead:
@@ -32,14 +30,9 @@ def read_sheet(data: bytes, said: SourceSettings) -> TableRead:
     return TableRead(_table(workbook, sheet), found)
 
 
-def sheet_names(path: Path) -> list[str]:
-    """Return the sheets of a workbook; none where the file is none, or cannot be read."""
-    if path.suffix.lower() not in ENDINGS:
-        return []
-    try:
-        return list(_opened(path.read_bytes()).sheet_names)
-    except (InputError, OSError):
-        return []
+def sheets_in(data: bytes) -> list[str]:
+    """Return the names of a workbook's sheets."""
+    return list(_opened(data).sheet_names)
 
 
 def _opened(data: bytes) -> Any:

@@ -13,7 +13,7 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.table.sources.columnar import PARQUET
-from tclose.table.sources.trial_reading import OnTrial
+from tclose.table.sources.door import Reader, a_reader, parse_with
 from tclose.words import legible
 
 SKIPPED = ("_", ".")
@@ -61,18 +61,17 @@ def _refused(path: Path, why: str) -> InputError:
 def read_folder(folder: Path, read_bytes: Callable[[Path], bytes], only: Collection[str] = ()) -> pl.DataFrame:
     """Read a folder of Parquet files as one table; with `only`, other columns than these may be left out."""
     paths = parts_of(folder)
-    with OnTrial("read_parquet") as trial:
-        frames = (part(path.name, read_bytes(path), trial, only) for path in paths)
+    with a_reader() as reader:
+        frames = (part(path.name, read_bytes(path), reader, only) for path in paths)
         return joined([path.name for path in paths], frames)
 
 
-def part(name: str, data: bytes, trial: OnTrial, only: Collection[str] = ()) -> pl.DataFrame:
-    """Return the rows of one part, read on trial first; a refusal names the file."""
+def part(name: str, data: bytes, reader: Reader, only: Collection[str] = ()) -> pl.DataFrame:
+    """Return the rows of one part; a refusal names the file."""
     if not data.startswith(PARQUET.begins):
         raise InputError(f"{legible(name)} {NO_PARQUET}")
     try:
-        trial(data)
-        return PARQUET.read_only(data, only) if only and PARQUET.read_only else PARQUET.read(data, ())
+        return parse_with(reader, data, only=only)
     except InputError as error:
         raise InputError(f"{legible(name)}: {error.sentence}") from None
 

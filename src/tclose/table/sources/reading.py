@@ -7,8 +7,9 @@ steward has not said is detected all the same (`detect`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -49,19 +50,26 @@ def named_source(beginning: bytes) -> Source | None:
     return source
 
 
+def said_of(spelled: Mapping[str, Any] | None) -> SourceSettings | None:
+    """Return settings that came through the door."""
+    return None if spelled is None else SourceSettings(**{**spelled, "dates": _tuple(spelled.get("dates", ()))})
+
+
+def _tuple(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
 def parse(
     data: bytes, *, repeated: Collection[str] = (), only: Collection[str] = (), written_here: bool = False
 ) -> pl.DataFrame:
     """Return the table that these bytes hold, as tclose itself writes tables; nothing is detected.
 
     Columns named in `repeated` may come as categories. With `only`, other columns than these may be left out. Bytes
-    that this process wrote itself are read without the check that a stranger's file needs.
+    that were `written_here` are a table, whatever they begin with.
     """
     source = source_of(data[:LONGEST])
     if source is CSV and not written_here:
         refuse_named(data[:LONGEST])
-    if source.check is not None and not written_here:
-        source.check(data)
     if only and source.read_only is not None:
         return source.read_only(data, only)
     return source.read(data, repeated)

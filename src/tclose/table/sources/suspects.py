@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from tclose.policy.draft.profile import MISSING
+from tclose.policy.source import MISSING
 
 SAMPLE = 256
 DIGIT_FIRST = re.compile(r"-?[0-9]")

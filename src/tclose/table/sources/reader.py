@@ -1,0 +1,192 @@
+"""The isolated process that reads files from outside, and hands their cells over as Arrow.
+
+`door.py` starts it with `python -I` and sends requests through a socket, which is its standard input: first what the
+process may use, then one request after the other, each with the open file that it is about. Every answer is a list of
+messages: JSON, or a frame as an Arrow stream. A refusal is an answer like any other; if the process dies, the door
+says what that means. Nothing is read before the limits hold.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tclose.table.sources import isolation
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tclose.table.sources.base import TableRead
+
+LENGTH = 8  # bytes of a length
+TEXT, FRAME = b"t", b"f"  # kinds of messages
+COLUMNS_AT_ONCE = 16 << 20  # bytes of columns that are handed over in one message, so that few are in memory twice
+Content = dict[str, Any]
+Answer = Iterator["Content | pl.DataFrame"]
+
+
+def main() -> None:
+    """Answer requests until the other side closes the socket; skip the clean-up of libraries, which takes time."""
+    isolation.end_with_parent()
+    channel = socket.socket(fileno=0)
+    asked, _ = received(channel)
+    isolation.limit(asked["memory"], asked["seconds"])
+    isolation.lock(asked["readable"], asked["writable"])
+    with suppress(OSError, EOFError):  # the other side has gone
+        _serve(channel)
+    os._exit(0)
+
+
+def _serve(channel: socket.socket) -> None:
+    from tclose.errors import TcloseError
+
+    while True:
+        asked, file = received(channel)
+        isolation.limit(asked["memory"], asked["seconds"])
+        try:
+            for message in WORK[asked["do"]](asked, file):
+                send(channel, message)
+            send(channel, {"done": True})
+        except TcloseError as error:
+            send(channel, {"refused": type(error).__name__, "says": str(error), "detail": error.detail})
+        except MemoryError:
+            os._exit(isolation.NO_MEMORY)
+        finally:
+            if file is not None and asked["do"] != "open":
+                file.close()
+
+
+def received(channel: socket.socket) -> tuple[Content, BinaryIO | None]:
+    """Return the next request, and the open file that comes with it."""
+    start, files, _, _ = socket.recv_fds(channel, LENGTH, 1)
+    if len(start) < LENGTH:
+        raise EOFError
+    length, data = int.from_bytes(start, "big"), bytearray()
+    while len(data) < length:
+        data += channel.recv(length - len(data))
+    return json.loads(data), os.fdopen(files[0], "rb") if files else None
+
+
+def send(channel: socket.socket, message: Content | pl.DataFrame) -> None:
+    """Send one message, after its kind and its length."""
+    if isinstance(message, dict):
+        kind, data = TEXT, memoryview(json.dumps(message).encode())
+    else:
+        stream = io.BytesIO()
+        message.write_ipc_stream(stream, compat_level=_newest())
+        kind, data = FRAME, stream.getbuffer()
+    channel.sendall(kind + len(data).to_bytes(LENGTH, "big"))
+    channel.sendall(data)
+
+
+def _newest() -> Any:
+    import polars as pl
+
+    return pl.CompatLevel.newest()  # as polars keeps text itself, so nothing is converted
+
+
+def _columns(frame: pl.DataFrame) -> Answer:
+    """Yield the columns of a frame, some at a time."""
+    pending: list[pl.Series] = []
+    size = 0.0
+    for column in frame.iter_columns():
+        pending.append(column)
+        size += column.estimated_size()
+        if size > COLUMNS_AT_ONCE:
+            yield frame.__class__(pending)
+            pending, size = [], 0.0
+    if pending:
+        yield frame.__class__(pending)
+
+
+def _bytes(file: BinaryIO | None) -> bytes:
+    assert file is not None
+    return file.read()
+
+
+def _table(asked: Content, file: BinaryIO | None) -> Answer:
+    """Read a table of the steward: whatever its format, and however it is written."""
+    from tclose.table.sources.reading import read_data, said_of
+
+    said, options = said_of(asked["source"]), {name: asked[name] for name in ("only", "missing", "part", "detect")}
+    yield from _read(read_data(_bytes(file), said, **options))
+
+
+def _database(asked: Content, file: BinaryIO | None) -> Answer:
+    """Read a table of a database that is a file."""
+    from tclose.table.sources.databases import read_database_file
+    from tclose.table.sources.reading import said_of, spelled
+
+    said = said_of(asked["source"])
+    found = read_database_file(asked["scheme"], asked["path"], asked["table"], said)
+    yield from _read(spelled(found, said, asked["missing"], detect=asked["detect"]))
+
+
+def _read(found: TableRead) -> Answer:
+    columns, values = found.labels.columns, found.labels.values
+    labels = {"columns": dict(columns), "values": {name: list(texts.items()) for name, texts in values.items()}}
+    yield {
+        "found": asdict(found.found),
+        "remarks": found.remarks,
+        "questions": found.questions,
+        "labels": json.loads(json.dumps(labels, default=str)),
+    }
+    yield from _columns(found.frame)
+
+
+def _parse(asked: Content, file: BinaryIO | None) -> Answer:
+    """Read a table as tclose itself writes tables."""
+    from tclose.table.sources.reading import parse
+
+    yield from _columns(parse(_bytes(file), repeated=asked["repeated"], only=asked["only"]))
+
+
+def _sheets(asked: Content, file: BinaryIO | None) -> Answer:
+    """Name the sheets of a workbook."""
+    from tclose.table.sources.excel import sheets_in
+
+    yield {"sheets": sheets_in(_bytes(file))}
+
+
+_open: list[Any] = []  # the file that is read in batches, and how
+
+
+def _opened(asked: Content, file: BinaryIO | None) -> Answer:
+    """Begin to read a file in batches: say which columns it has, and of Parquet, how many rows."""
+    from tclose.table.sources.batch_reading import READERS
+
+    for reader in _open:
+        reader.file.close()
+    assert file is not None
+    _open[:] = [READERS[asked["format"]](file, **asked["settings"])]
+    yield {"rows": _open[0].rows}
+    yield _open[0].columns
+
+
+def _batches(asked: Content, file: BinaryIO | None) -> Answer:
+    """Hand over some columns of the file that was opened last, or their different cells, counted."""
+    for share, frames in _open[0].batches(asked["places"], asked["rows"], counted=asked["counted"]):
+        yield {"share": share}
+        yield from frames
+
+
+WORK: dict[str, Callable[[Content, BinaryIO | None], Answer]] = {
+    "table": _table,
+    "database": _database,
+    "parse": _parse,
+    "sheets": _sheets,
+    "open": _opened,
+    "batches": _batches,
+}
+
+
+if __name__ == "__main__":
+    main()
+    sys.exit(0)

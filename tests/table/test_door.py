@@ -1,0 +1,469 @@
+"""The door: whatever a file does to the process that reads it, ours goes on, and that process reaches nothing else."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tclose import InputError, read
+from tclose.table.sources import door, isolation, parse
+
+ABORTS = Path(__file__).with_name("abort.parquet")  # a page in it makes polars ask for 2^61 bytes
+FRAME = pl.DataFrame({"zone": ["north", "south"] * 20, "age": range(40), "pay": [0.5, None] * 20})
+MOST_RESIDENT = 1 << 20  # kilobytes: 1 GB
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces all of the door's limits")
+
+
+def written(how: str) -> bytes:
+    file = io.BytesIO()
+    getattr(FRAME, f"write_{how}")(file)
+    return file.getvalue()
+
+
+def refusal(data: bytes) -> str | None:
+    try:
+        parse(data)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def test_a_file_that_makes_polars_abort_is_refused() -> None:
+    with pytest.raises(InputError, match="needs more memory than a file of its size should"):
+        read(ABORTS)
+
+
+def test_polars_still_aborts_on_that_file() -> None:
+    """If this fails, polars has learned to refuse the file."""
+    code = f"import polars; polars.read_parquet({str(ABORTS)!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode not in (0, 1)
+
+
+@pytest.mark.parametrize("how", ["parquet", "ipc", "ipc_stream"])
+def test_damaged_files_are_refused_without_a_word_from_polars(how: str, capfd: pytest.CaptureFixture[str]) -> None:
+    draw, whole = random.Random(3), written(how)
+    for _ in range(12):
+        data = bytearray(whole)
+        for place in draw.sample(range(8, len(whole)), 30):
+            data[place] = draw.randrange(256)
+        said = refusal(bytes(data))
+        assert said is None or said.startswith(("the table", "reading the table", "column", "a column"))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_this_process_wrote_itself_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_process(*arguments: object, **options: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", no_process)
+    assert parse(written("parquet"), written_here=True).equals(FRAME)
+    assert parse(b"A\n1\n", written_here=True).rows() == [("1",)]  # it begins as a file of R
+    with pytest.raises(AssertionError, match="a process was started"):
+        door.Reader().start()
+
+
+@pytest.mark.filterwarnings("ignore:read as:tclose.errors.SourceWarning")
+@pytest.mark.parametrize("how", ["csv", "parquet", "ipc", "ipc_stream", "ndjson", "excel"])
+def test_a_table_comes_through_as_it_is(how: str, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    getattr(FRAME, f"write_{how}")(path) if how != "excel" else FRAME.write_excel(path.with_suffix(".xlsx"))
+    found = read(path.with_suffix(".xlsx") if how == "excel" else path)
+    assert found["age"].cast(pl.Int64).to_list() == list(range(40))
+    assert found["zone"].to_list() == FRAME["zone"].to_list()
+
+
+def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(InputError, match=r"cannot be started here \(No such file or directory\): give it as a frame"):
+        door.Reader().start()
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        (signal.SIGKILL, "more memory than is available"),
+        (signal.SIGXCPU, "takes longer than a file of its size should"),
+        (signal.SIGSEGV, "cannot be read: the file is damaged"),
+    ],
+)
+def test_how_a_process_died_says_why(status: signal.Signals, sentence: str) -> None:
+    with door.Reader() as reader:
+        reader.start()
+        assert reader._process is not None
+        os.kill(reader._process.pid, status)
+        with pytest.raises(InputError, match=sentence):
+            door.parse_with(reader, b"a,b\n1,2\n")
+
+
+def test_a_process_that_died_is_not_used_again() -> None:
+    assert refusal(ABORTS.read_bytes()) is not None
+    assert parse(b"a,b\n1,2\n").rows() == [("1", "2")]
+
+
+# What the process can reach
+
+PROBE = """
+import json, os, socket, sys
+from tclose.table.sources import isolation
+
+def tried(work):
+    try:
+        work()
+    except BaseException as error:
+        return type(error).__name__
+    return "done"
+
+def connected():
+    socket.create_connection(("127.0.0.1", PORT), 5)
+
+def started():
+    os.execv("/bin/true", ["true"])
+
+enforced = isolation.lock([ALLOWED])
+print(json.dumps({
+    "enforced": enforced,
+    "allowed": tried(lambda: open(ALLOWED).read()),
+    "other": tried(lambda: open(OTHER).read()),
+    "folder": tried(lambda: os.listdir(FOLDER)),
+    "new": tried(lambda: open(OTHER + ".new", "w")),
+    "overwritten": tried(lambda: open(ALLOWED, "w")),
+    "network": tried(connected),
+    "program": tried(started),
+    "signal": tried(lambda: os.kill(PARENT, 0)),
+    "environment": tried(lambda: open(f"/proc/{PARENT}/environ", "rb").read()),
+}))
+"""
+
+
+@LINUX
+def test_the_process_reaches_nothing_but_its_file(tmp_path: Path) -> None:
+    import socket
+
+    (tmp_path / "allowed").write_text("x")
+    (tmp_path / "other").write_text("secret")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        about = {"ALLOWED": str(tmp_path / "allowed"), "OTHER": str(tmp_path / "other"), "FOLDER": str(tmp_path)}
+        values = {**about, "PORT": server.getsockname()[1], "PARENT": os.getpid()}
+        code = "".join(f"{name} = {value!r}\n" for name, value in values.items()) + PROBE
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    calls, files = found.pop("enforced")
+    if not (calls and files):
+        pytest.skip("this kernel has no Landlock or no seccomp")
+    assert found.pop("allowed") == "done"
+    assert set(found.values()) <= {"PermissionError"}
+    assert {path.name for path in tmp_path.iterdir()} == {"allowed", "other"}
+
+
+@LINUX
+def test_the_process_knows_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", "s3cr3t")
+    with door.Reader() as reader:
+        reader.start()
+        assert reader._process is not None
+        assert b"s3cr3t" not in Path(f"/proc/{reader._process.pid}/environ").read_bytes()
+        assert Path(f"/proc/{reader._process.pid}/cwd").resolve() == Path("/")
+
+
+@LINUX
+def test_the_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
+    code = (
+        "import os, signal\nfrom tclose.table.sources import door\nreader = door.Reader()\n"
+        "door.parse_with(reader, b'a\\n1\\n')\nprint(reader._process.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=False)
+    place = Path(f"/proc/{int(done.stdout)}/cmdline")
+    for _ in range(1000):
+        if not place.exists() or not place.read_bytes():
+            return
+        os.sched_yield()
+        subprocess.run(["sleep", "0.02"], check=True)
+    raise AssertionError("the reading process goes on")
+
+
+# Code that lies around
+
+PLANTED = ("json", "pathlib", "typing", "polars", "numpy", "socket", "tclose", "sitecustomize", "fastexcel")
+
+
+def plant(folder: Path, marker: Path) -> None:
+    """Put modules into a folder that leave a mark when they run."""
+    folder.mkdir(exist_ok=True)
+    for name in PLANTED:
+        (folder / f"{name}.py").write_text(f"from builtins import open\nopen({str(marker)!r}, 'a').write('{name} ')\n")
+
+
+def command(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    tool = Path(sys.executable).with_name("tclose")
+    return subprocess.run([tool, *words], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_modules_beside_a_file_are_not_run(tmp_path: Path) -> None:
+    marker, own = tmp_path / "run", tmp_path / "own"
+    own.mkdir()
+    (own / "policy.toml").write_text('k = 2\nquasi = ["age"]\n[sensitive.zone]\nt = 1\ndistance = "equal"\n')
+    table = FRAME.drop("pay").with_columns(pl.col("age") // 10)
+    for ending in ("csv", "parquet"):
+        getattr(table, f"write_{ending}")(own / f"t.{ending}")
+    table.write_excel(own / "t.xlsx")
+    table.write_ndjson(own / "t.jsonl")
+    with sqlite3.connect(own / "t.db") as database:
+        database.execute("CREATE TABLE t (age INT, zone TEXT)")
+        database.executemany("INSERT INTO t VALUES (?, ?)", table.select("age", "zone").rows())
+    database.close()
+    plant(own, marker)
+    for name in ("t.csv", "t.parquet", "t.xlsx", "t.jsonl", "sqlite:///t.db#t"):
+        done = command("check", name, "--policy", "policy.toml", folder=own)
+        assert done.returncode in (0, 1), done.stderr
+    made = ["--out", "r.parquet", "--certificate", "c.json", "--method", "mondrian"]
+    assert command("anonymize", "t.csv", "--policy", "policy.toml", *made, folder=own).returncode == 0
+    assert command("verify", "r.parquet", "--certificate", "c.json", folder=own).returncode == 0
+    assert command("compare", "t.csv", "--policy", "policy.toml", "--methods", "mondrian", folder=own).returncode in (
+        0,
+        2,
+    )
+    assert not marker.exists(), marker.read_text()
+
+
+def test_modules_of_the_current_folder_are_not_run_by_the_library(tmp_path: Path) -> None:
+    """`python -c` has the current folder in front of its path; what reads files has not."""
+    marker, own = tmp_path / "run", tmp_path / "own"
+    own.mkdir()
+    FRAME.write_parquet(own / "t.parquet")
+    plant(tmp_path / "planted", marker)
+    code = (
+        f"import os, shutil, tclose\nos.chdir({str(own)!r})\nshutil.copytree({str(tmp_path / 'planted')!r}, '.', "
+        "dirs_exist_ok=True)\nassert tclose.read('t.parquet').height == 40\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not marker.exists(), marker.read_text()
+
+
+# Hostile files
+
+
+def workbook(sheet: str, strings: str = "") -> bytes:
+    """Return a workbook of one sheet, whose rows are given as they stand in it."""
+    content = (
+        '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        '<Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" '
+        'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/></Types>'
+    )
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    head = '<?xml version="1.0" encoding="UTF-8"?>'
+    files = {
+        "[Content_Types].xml": content,
+        "_rels/.rels": f'{head}<Relationships xmlns="{relations}"><Relationship Id="r1" Type="{kind}/officeDocument" '
+        'Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'{head}<workbook xmlns="{main}" xmlns:r="{kind}"><sheets><sheet name="s" sheetId="1" '
+        'r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'{head}<Relationships xmlns="{relations}"><Relationship Id="r1" '
+        f'Type="{kind}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="{kind}/sharedStrings" '
+        'Target="sharedStrings.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'{head}<worksheet xmlns="{main}"><sheetData>{sheet}</sheetData></worksheet>',
+        "xl/sharedStrings.xml": f'{head}<sst xmlns="{main}">{strings}</sst>',
+    }
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return packed.getvalue()
+
+
+def far_cell() -> bytes:
+    return workbook('<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>')
+
+
+def long_text() -> bytes:
+    cells = "".join(f'<row r="{row}"><c r="A{row}" t="s"><v>0</v></c></row>' for row in range(1, 20_001))
+    return workbook(cells, f"<si><t>{'x' * 230_000}</t></si>")
+
+
+def parquet_of_one_number() -> bytes:
+    file = io.BytesIO()
+    column = pl.repeat(7, 3_000_000, dtype=pl.Int64, eager=True)
+    pl.DataFrame([column.alias(f"c{number}") for number in range(60)]).write_parquet(file)  # 1.4 GB of numbers
+    return file.getvalue()
+
+
+def nested_json() -> bytes:
+    return b'{"a": ' + b"[" * 200_000 + b"]" * 200_000 + b"}\n"
+
+
+def many_keys() -> bytes:
+    return b"".join(b'{"k%d": 1}\n' % number for number in range(60_000))
+
+
+def stata(cut: int, change: int) -> bytes:
+    import tempfile
+
+    import pyreadstat
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t.dta")
+        pyreadstat.write_dta(FRAME.to_pandas(), str(path))
+        data = bytearray(path.read_bytes())
+    draw = random.Random(change)
+    for place in draw.sample(range(60, len(data)), 40):
+        data[place] = draw.randrange(256)
+    return bytes(data[: len(data) - cut])
+
+
+def spss(change: int) -> bytes:
+    import tempfile
+
+    import pyreadstat
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t.sav")
+        pyreadstat.write_sav(FRAME.to_pandas(), str(path))
+        data = bytearray(path.read_bytes())
+    data[80:84] = (2**31 - change).to_bytes(4, "little")  # the number of cases
+    data[68:72] = (2**30 + change).to_bytes(4, "little")  # the size of a case
+    return bytes(data)
+
+
+def arrow_of(change: int) -> bytes:
+    data = bytearray(written("ipc"))
+    draw = random.Random(change)
+    for place in draw.sample(range(len(data) - 400, len(data) - 10), 60):
+        data[place] = draw.randrange(256)
+    return bytes(data)
+
+
+FILES: dict[str, Callable[[], bytes]] = {
+    "workbook with a far cell": far_cell,
+    "workbook with a long text in many cells": long_text,
+    "workbook of half a zip": lambda: far_cell()[:900],
+    "workbook with an endless row": lambda: workbook('<row r="1">' + "<c><v>1</v></c>" * 60_000 + "</row>"),
+    "Parquet of one number": parquet_of_one_number,
+    "Parquet that aborts": ABORTS.read_bytes,
+    "Parquet of a footer alone": lambda: b"PAR1" + b"\0" * 40 + (40).to_bytes(4, "little") + b"PAR1",
+    "Parquet with a footer that is too long": lambda: written("parquet")[:-8] + b"\xff\xff\xff\x7fPAR1",
+    "Arrow with damaged lengths": lambda: arrow_of(1),
+    "Arrow with other damaged lengths": lambda: arrow_of(2),
+    "Arrow stream of a huge message": lambda: b"\xff\xff\xff\xff\xff\xff\xff\x7f" + b"x" * 100,
+    "JSON lines with a lone surrogate": lambda: b'{"a": "\\ud800"}\n',
+    "JSON lines with a lone surrogate as a name": lambda: b'{"\\udfff": 1}\n',
+    "JSON lines nested deeply": nested_json,
+    "JSON lines with a column a line": many_keys,
+    "JSON lines with a huge number": lambda: b'{"a": ' + b"9" * 100_000 + b"}\n",
+    "Stata, cut and damaged": lambda: stata(100, 1),
+    "Stata, damaged": lambda: stata(0, 2),
+    "SPSS that claims many cases": lambda: spss(1),
+    "SPSS that claims other cases": lambda: spss(7),
+    "gzip bomb": lambda: __import__("gzip").compress(b"a,b\n" + b"1,2\n" * 60_000_000, 9),
+    "CSV of separators": lambda: b"," * 3_000_000 + b"\n",
+    "CSV of one quote": lambda: b'a,b\n"' + b"x," * 5_000_000,
+    "text of zeros": lambda: b"\0" * 1_000_000,
+}
+
+JUDGE = """
+import resource, sys
+import tclose
+try:
+    tclose.read(sys.argv[1])
+except tclose.TcloseError as error:
+    print("refused:", str(error)[:300])
+else:
+    print("read")
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+HARMLESS = {
+    "Stata, cut and damaged",
+    "Stata, damaged",
+    "Arrow with damaged lengths",
+    "Arrow with other damaged lengths",
+}
+
+
+@LINUX
+@pytest.mark.parametrize("what", FILES)
+def test_hostile_files(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "hostile"
+    path.write_bytes(FILES[what]())
+    done = subprocess.run([sys.executable, "-c", JUDGE, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answer, sizes = done.stdout.strip().rsplit("\n", 1)
+    assert answer.startswith("refused: ") or what in HARMLESS, answer
+    assert answer.count("\n") == 0
+    assert max(map(int, sizes.split())) < MOST_RESIDENT, sizes
+    assert done.stderr == ""
+
+
+def endless_view(path: Path) -> str:
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "CREATE VIEW v AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x FROM r"
+        )
+        database.execute("CREATE VIEW w AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) "
+                         "SELECT sum(x) AS x FROM r")  # fmt: skip
+    database.close()
+    return "sqlite"
+
+
+def other_files(path: Path) -> str:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(path)) as database:
+        database.execute("CREATE VIEW v AS SELECT content AS x FROM read_text('/etc/passwd')")
+        database.execute("CREATE VIEW w AS SELECT * FROM range(100000000000)")
+    return "duckdb"
+
+
+@LINUX
+@pytest.mark.parametrize("make", [endless_view, other_files])
+@pytest.mark.parametrize("view", ["v", "w"])
+def test_hostile_databases(make: Callable[[Path], str], view: str, tmp_path: Path) -> None:
+    scheme = make(tmp_path / "t.db")
+    url = f"{scheme}:///{tmp_path}/t.db#{view}"
+    done = subprocess.run([sys.executable, "-c", JUDGE, url], capture_output=True, text=True, check=False)
+    answer, sizes = done.stdout.strip().rsplit("\n", 1)
+    assert answer.startswith("refused: "), answer
+    assert "root:" not in answer
+    assert max(map(int, sizes.split())) < MOST_RESIDENT, sizes
+
+
+def test_the_command_says_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "t.xlsx").write_bytes(far_cell())
+    (tmp_path / "p.toml").write_text('k = 2\nquasi = ["a"]\n')
+    done = command("check", "t.xlsx", "--policy", "p.toml", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+@LINUX
+def test_a_steward_can_let_a_file_take_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(door.MEMORY, "6000")
+    with door.Reader() as reader:
+        assert door.parse_with(reader, parquet_of_one_number(), only=["c1", "c2"]).shape == (3_000_000, 2)
+
+
+def test_sheets_of_what_is_no_workbook(tmp_path: Path) -> None:
+    (tmp_path / "t.xlsx").write_bytes(b"no workbook")
+    assert door.sheet_names(tmp_path / "t.xlsx") == []
+    assert door.sheet_names(tmp_path / "t.csv") == []
+    FRAME.write_excel(tmp_path / "u.xlsx", worksheet="ward")
+    assert door.sheet_names(tmp_path / "u.xlsx") == ["ward"]
+
+
+def test_memory_is_known_on_linux() -> None:
+    if Path("/proc/meminfo").exists():
+        assert isolation.available_memory() > 0
