@@ -387,11 +387,13 @@ else:
     print("read")
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
-HARMLESS = {
+HARMLESS = {  # may be read: what is damaged is perhaps a cell
     "Stata, cut and damaged",
     "Stata, damaged",
     "Arrow with damaged lengths",
     "Arrow with other damaged lengths",
+    "SPSS that claims many cases",
+    "SPSS that claims other cases",
 }
 
 

@@ -63,14 +63,13 @@ def test_a_column_name_that_stands_twice(tmp_path: Path) -> None:
         read(tmp_path / "t.parquet")
 
 
-def test_a_panic_of_polars_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_panic_of_polars_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     def panic(*_: object) -> None:
         raise pl.exceptions.PanicException("SECRET")
 
     monkeypatch.setattr(pl, "read_parquet", panic)
-    (tmp_path / "t.parquet").write_bytes(written("parquet"))
     with pytest.raises(InputError) as caught:
-        read(tmp_path / "t.parquet")
+        parse(written("parquet"), written_here=True)
     assert str(caught.value) == DAMAGED
 
 
