@@ -113,7 +113,7 @@ class Children:
             if self._ended:
                 raise InterruptedError
             child = subprocess.Popen(
-                [sys.executable, "-c", CHILD.format(path=sys.path)],
+                [sys.executable, "-P", "-c", CHILD.format(path=sys.path)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,  # a library's message could hold a cell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,13 @@ def sheets_of(table: str | Path) -> list[str]:
     from tclose.table.sources.door import sheet_names
 
     return sheet_names(Path(table))
+
+
+def readers_kept() -> AbstractContextManager[None]:
+    """Keep the processes that read files, for a process that reads those of one owner only."""
+    from tclose.table.sources.door import kept_open
+
+    return kept_open()
 
 
 def look_inside(release: Any, policy: PolicyLike, *, class_number: int = 1, progress: Progress = silent) -> ReleaseLook:

@@ -134,7 +134,7 @@ class Process:
         if self._process is None:
             self._begun = 0
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tclose.studio.worker"],
+                [sys.executable, "-P", "-m", "tclose.studio.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -14,6 +14,7 @@ from pathlib import Path
 from queue import Queue
 from typing import Any, TextIO
 
+from tclose import steps
 from tclose.errors import Cancelled, TcloseError
 from tclose.studio.wording import sentence_of
 from tclose.studio.work import WORK
@@ -84,7 +85,8 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     worker = Worker(answers)
     threading.Thread(target=worker.listen, args=(sys.stdin,), daemon=True).start()
-    worker.work()
+    with steps.readers_kept():  # one project has one worker, so all files are of one owner
+        worker.work()
 
 
 if __name__ == "__main__":
