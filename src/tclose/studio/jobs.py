@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -175,6 +176,10 @@ class Process:
         if self.folder.is_dir():
             remove_incomplete(Project(self.folder))
         with self._changed:
+            for pipe in (process.stdin, process.stdout):
+                with suppress(OSError):  # what was not sent to it is of no use any more
+                    if pipe is not None:
+                        pipe.close()
             if self._process is process:
                 self._process = None
                 for job in self.jobs.values():

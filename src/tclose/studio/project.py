@@ -208,8 +208,12 @@ class Project:
         return folder
 
     def remove(self) -> None:
-        """Delete the project with its copies of raw data and its releases."""
-        self._remove_all_but("project.json")  # the last: what a kill leaves can still be seen, and deleted
+        """Delete the project with its copies of raw data and its releases.
+
+        A kill leaves a project that shows what is left of its releases, and can be deleted again.
+        """
+        self.close()
+        self._remove_all_but("project.json")
         shutil.rmtree(self.folder)
 
     def close(self) -> None:

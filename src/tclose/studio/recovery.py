@@ -90,6 +90,8 @@ def _number(project: Project, folder: Path, told: Any) -> None:
         for policy in project.folder.glob("published-policy-*.toml"):
             with suppress(InputError):  # one that was damaged stays where it is
                 keep_policy(kept / policy.name, read_settings(policy), project.folder)
+        for part in folder.rglob(".*"):
+            part.unlink()  # of a file that a kill cut off
         said = _described(project, folder, known)
         put(project, folder, lambda _, place: {**said, "command": _moved(said.get("command"), place / PRIVATE)})
 
