@@ -114,7 +114,7 @@ def publish(tour: Tour) -> None:
     tour.worked(page.get_by_text("certificate.dsse.json"))
     tour.take("10-publish")
     tour.press("Publish")
-    tour.worked(page.get_by_role("heading", name="Published files"))
+    tour.worked(page.get_by_role("heading", name="Releases"))
     tour.take("10-published", at="published")
     with tempfile.TemporaryDirectory() as folder:
         files = {}

@@ -49,7 +49,7 @@ def _do_everything(folder: Path) -> None:
     names = {"release": "release.csv", "certificate": "certificate.json", "report": "report.html"}
     asked = {"report": False, "key": "", "valid_until": "", "profile": "", "columns": False, "names": names}
     publish(folder, silent, number=2, asked=asked)
-    release, certificate = (str(folder / "release" / name) for name in ("release.csv", "certificate.json"))
+    release, certificate = (str(folder / "releases" / "1" / name) for name in ("release.csv", "certificate.json"))
     work.verify(folder, silent, release=release, certificate=certificate, name="verified")
 
 

@@ -141,13 +141,13 @@ def test_a_release_in_another_form_is_verified_and_its_command_writes_the_same_b
     steward.do("publish/run", candidate="1", format="parquet", columns="yes", report="", **said)
     steward.wait()
     page = steward.see("publish")
-    assert "Verified after publishing: the files hold" in page
+    assert "The finished files hold what their certificate says." in page
     assert "&lt;b&gt;The university" in page
     assert "recipient" in (steward.folder / "policy.toml").read_text()
-    command = json.loads((steward.folder / "results/published.json").read_text())["command"]
+    command = json.loads((steward.folder / "releases/1/register.json").read_text())["command"]
     run = [sys.executable, "-c", "from tclose.cli import main; main()", *shlex.split(command)[1:]]
     subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
-    written = (steward.folder / "release/ward-7.parquet").read_bytes()
+    written = (steward.folder / "releases/1/ward-7.parquet").read_bytes()
     assert (tmp_path / "ward-7.parquet").read_bytes() == written
     archive = steward.browser.ask("GET", f"{steward.at}/publish?file=..%2Fproject.json")
     assert archive.status == 404

@@ -21,11 +21,12 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
 SEED = int(os.environ.get("TCLOSE_MONKEY", "20261116"))
 NUMBERS = ["", "0", "1", "-1", "5", "0,3", "1e999", "²", "9" * 500]
 TEXTS = [*NUMBERS, "x" * 3000, "quantiles 4", "prefix 3 1", "file no.csv", "<b>", "\t"]
-# an element by its number among those that can be used, and how it is used
+# an element by its number among those that are seen (nothing in closed details is) and can be used, and how it is used
 USE = """([number, text]) => {
   if (document.readyState !== "complete") return "the page is still loading";
   const kinds = "a[href], button, input:not([type=hidden]):not([type=file]), select, summary, textarea";
-  const usable = [...document.querySelectorAll(kinds)].filter(each => !each.disabled && each.getClientRects().length);
+  const visible = [...document.querySelectorAll(kinds)].filter(each => !each.disabled && each.checkVisibility());
+  const usable = visible.filter(each => !each.closest("form[action$='/delete']"));  // the project is needed to the end
   if (!usable.length) return "the page is being renewed";
   const it = usable[number % usable.length];
   it.focus();

@@ -27,6 +27,7 @@ from tclose.release.comparing import WORDS
 from tclose.studio.catalogue import LANGUAGES, Texts
 from tclose.studio.phrases import KINDS, LONGEST, PLACE, phrasebook, phrases_of, places_of
 from tclose.studio.project import Project
+from tclose.studio.register import releases
 from tclose.studio.trees import ROOT
 from tclose.words import columns, compiling, exposure_cure, exposure_sentence, legible, nothing_exposed, rows_in_classes
 
@@ -332,7 +333,8 @@ def _told(project: Project) -> set[str]:
     told += [finding["title"] for finding in check["models"]]
     told += [text for each in candidate["exposed"] for text in (each["sentence"], each["cure"])]
     told += [text for each in attacks for text in (each["title"], each["release"]["sentence"], each["cure"])]
-    verified: list[dict[str, Any]] = [project.result("verified"), project.result("published")["verified"]]
+    verified: list[dict[str, Any]] = [project.result("verified"), releases(project)[0]["verification"]]
+    told += [releases(project)[0]["verified"]]
     told += [text for each in verified for text in (*each["problems"], *each["not_verifiable"])]
     return {text for text in told if " " in text}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,10 @@ import pytest
 
 from tclose import InputError
 from tclose.policy.writing import as_toml
+from tclose.studio.holding import held
 from tclose.studio.home import Home
 from tclose.studio.project import Project
-from tclose.studio.recovery import held, put_published, recover, unpublished
+from tclose.studio.recovery import recover
 
 STATES: list[dict[str, Any]] = [{"k": k, "quasi": {"age": {}}} for k in (2, 3, 4)]
 
@@ -72,45 +72,6 @@ def test_candidates_that_nobody_makes_are_removed(project: Project) -> None:
     assert not made.exists()
 
 
-@pytest.mark.parametrize("moment", ["making", "removed", "done"])
-def test_published_files_are_the_old_ones_or_the_new_ones(project: Project, moment: str) -> None:
-    release = project.folder / "release" / "release.csv"
-    release.write_text("old")
-    (unpublished(project) / "release.csv").write_text("new")
-    if moment == "removed":  # the old ones were moved away, the new ones not yet moved
-        release.parent.rename(project.folder / "release.old")
-    elif moment == "done":
-        put_published(project)
-    recover(project)
-    assert release.read_text() == ("old" if moment == "making" else "new")
-    assert not (project.folder / "release.new").exists()
-    assert not (project.folder / "release.old").exists()
-
-
-def test_published_files_are_never_a_part_of_the_old_ones(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kill while the old files are removed leaves the new ones, whole."""
-    for name in ("release.csv", "certificate.json"):
-        (project.folder / "release" / name).write_text("old")
-    fresh = unpublished(project)
-    for name in ("release.csv", "certificate.json"):
-        (fresh / name).write_text("new")
-
-    def killed(folder: Path, **_: Any) -> None:
-        for file in sorted(folder.glob("*"))[:1]:
-            file.unlink()
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(shutil, "rmtree", killed)
-    with pytest.raises(KeyboardInterrupt):
-        put_published(project)
-    monkeypatch.undo()
-    recover(project)
-    assert {file.name: file.read_text() for file in (project.folder / "release").iterdir()} == {
-        "release.csv": "new",
-        "certificate.json": "new",
-    }
-
-
 def test_a_folder_with_other_files_becomes_no_project(tmp_path: Path) -> None:
     """Deleting the project would delete them."""
     (tmp_path / "mine").mkdir()
@@ -122,13 +83,3 @@ def test_a_folder_with_other_files_becomes_no_project(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="small letters"):
         home.at(tmp_path / "Not This", table=tmp_path / "t.csv")
     assert not (tmp_path / "Not This").exists()
-
-
-def test_files_that_another_studio_is_publishing_stay(project: Project) -> None:
-    fresh = unpublished(project)
-    (fresh / "release.csv").write_text("new")
-    with held(fresh):
-        recover(project)
-        assert (fresh / "release.csv").exists()
-    recover(project)
-    assert not fresh.exists()

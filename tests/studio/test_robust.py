@@ -139,7 +139,7 @@ def test_a_job_of_one_project_does_not_block_another(running: Running, tmp_path:
 def test_a_deleted_project_is_gone_with_its_copies_and_its_work(running: Running) -> None:
     browser = Browser(running)
     begin_try(browser, running.home)
-    assert browser.post("/delete", project=KEY).status == 303
+    assert browser.post("/delete", project=KEY, stays="nothing", sure="1").status == 303
     assert list((running.home / ".tclose" / "studio").iterdir()) == []
     assert workers(running) == []
     assert browser.ask("GET", f"/p/{KEY}/try").status == 404

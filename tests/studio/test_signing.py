@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("cryptography", reason="install it with: pip install 'tclose[sign]'")
 
 from tclose.errors import InputError
+from tclose.studio.register import REGISTER
 from tclose.studio.signing_keys import SigningKeys
 
 from .client import Browser
@@ -32,7 +33,14 @@ def said(answer: object) -> str:
 
 
 def release_of(steward: Browser) -> Path:
-    return steward.studio.home / ".tclose" / "studio" / KEY / "release"
+    """Return the folder of the newest release."""
+    folders = (steward.studio.home / ".tclose" / "studio" / KEY / "releases").iterdir()
+    return max(folders, key=lambda folder: int(folder.name))
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return the files for the recipient."""
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file() and file.name != REGISTER}
 
 
 def test_a_key_is_made_once_and_is_the_stewards_own(tmp_path: Path) -> None:
@@ -73,11 +81,11 @@ def test_passphrases_that_differ_make_no_key(steward: Browser) -> None:
 def test_a_wrong_passphrase_publishes_nothing_and_changes_nothing(steward: Browser) -> None:
     form = {"key_name": "steward", "new_passphrase": "right", "same_passphrase": "right"}
     assert "SHA256:" in said(steward.post(f"/p/{KEY}/publish/key", **form))
-    before = {file.name: file.read_bytes() for file in release_of(steward).iterdir()}
+    before = release_of(steward), files_of(release_of(steward))
     for passphrase, sentence in (("", "This key has a passphrase"), ("wrong", "the passphrase is wrong")):
         steward.post(f"/p/{KEY}/publish/run", **PUBLISH, signer="steward", passphrase=passphrase)
         assert sentence in wait_for(steward.studio, KEY)["error"]
-    assert {file.name: file.read_bytes() for file in release_of(steward).iterdir()} == before
+    assert (release_of(steward), files_of(release_of(steward))) == before
 
 
 def test_one_key_signs(steward: Browser) -> None:
@@ -101,7 +109,7 @@ def test_what_will_be_written_is_what_is_written(steward: Browser) -> None:
     planned = steward.page(f"/p/{KEY}/publish/plan?{asked}")
     steward.post(f"/p/{KEY}/publish/run", **PUBLISH, name="visits", signer="steward")
     assert wait_for(steward.studio, KEY)["state"] == "done"
-    written = {file.name for file in release_of(steward).iterdir()}
+    written = set(files_of(release_of(steward)))
     assert written == {"visits.csv", "visits-certificate.json", "visits-certificate.dsse.json"}
     assert all(f"<strong>{name}</strong>" in planned for name in written)
     assert planned.count("<strong>") == len(written)

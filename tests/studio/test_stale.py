@@ -19,7 +19,7 @@ from tclose import InputError, Policy, steps
 from tclose.studio import previews, work
 from tclose.studio.project import Project
 from tclose.studio.publication import publish
-from tclose.studio.recovery import put_published, unpublished
+from tclose.studio.register import releases
 from tclose.studio.worker import Worker
 
 from .client import Browser
@@ -168,17 +168,19 @@ def test_warnings_of_a_job_are_shown(running: Running) -> None:
 
 def test_the_published_command_outlives_its_candidate(finished_home: Path) -> None:
     project = Project(finished_home / ".tclose" / "studio" / KEY)
-    words = shlex.split(project.published["command"])
-    policy, record = (Path(words[words.index(name) + 1]).name for name in ("--policy", "--replay"))
+    words = shlex.split(releases(project)[0]["command"])
+    policy, record = (
+        finished_home.joinpath(*Path(words[words.index(name) + 1]).parts[-7:]) for name in ("--policy", "--replay")
+    )  # the project was copied after it was published
     shutil.rmtree(project.candidate(2))
     assert project.new_candidate().name == "0003"
     steps.anonymize(
         project.table,
-        Policy.load(project.folder / policy),
+        Policy.load(policy),
         out=project.folder / "again.csv",
-        replay=project.folder / record,
+        replay=record,
     )
-    again, release = project.folder / "again.csv", project.folder / "release" / "release.csv"
+    again, release = project.folder / "again.csv", project.folder / "releases" / "1" / "release.csv"
     assert again.read_bytes() == release.read_bytes()
 
 
@@ -187,12 +189,12 @@ def test_a_candidate_of_another_table_is_neither_attacked_nor_published(finished
     project.table.write_text(project.table.read_text() + "New,10115,33,other,130,flu\n")
     names = {"release": "release.xlsx", "certificate": "certificate.json", "report": "report.html"}
     asked = {"report": False, "key": "", "valid_until": "", "profile": "", "columns": False, "names": names}
-    before = sorted((project.folder / "release").iterdir())
+    before = sorted((project.folder / "releases").rglob("*"))
     with pytest.raises(InputError, match="has changed since this candidate"):
         work.attack(project.folder, silent, number=2)
     with pytest.raises(InputError, match="has changed since this candidate"):
         publish(project.folder, silent, number=2, asked=asked)
-    assert sorted((project.folder / "release").iterdir()) == before
+    assert sorted((project.folder / "releases").rglob("*")) == before
 
 
 def test_nobody_guesses_a_seed_that_the_studio_chose(finished_home: Path) -> None:
@@ -203,8 +205,8 @@ def test_nobody_guesses_a_seed_that_the_studio_chose(finished_home: Path) -> Non
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         publish(project.folder, silent, number=2, asked=asked)
-    published = json.loads((project.folder / "results" / "published.json").read_text())
-    assert (published["files"], published["verified"]["holds"]) == (["release.parquet"], True)
+    published, _ = releases(project)
+    assert (published["files"], published["verification"]["holds"]) == (["certificate.json", "release.parquet"], True)
     assert not [str(warning.message) for warning in caught if "seed" in str(warning.message)]
 
 
@@ -234,12 +236,3 @@ def test_rows_of_one_person_do_not_hide_that_the_person_is_alone(tmp_path: Path)
     previews.preview(project.folder, silent)
     found = project.result(previews.preview_name(project))["levels"][0]
     assert (found["alone"], found["few"], found["rows"]) == (12, 12, 12)
-
-
-def test_what_is_said_about_published_files_is_about_these(finished_home: Path) -> None:
-    """A kill right after the files took their place leaves no sentence about those of before."""
-    project = Project(finished_home / ".tclose" / "studio" / KEY)
-    assert project.published["candidate"] == 2
-    (unpublished(project) / "certificate.json").write_text("another one")
-    put_published(project)
-    assert project.published is None

@@ -92,7 +92,7 @@ def test_from_an_excel_file_to_a_verified_signed_release(visitor: Visitor, tmp_p
     page.get_by_text("certificate.dsse.json").wait_for()
     page.get_by_label("Passphrase of the key").fill("correct horse")
     visitor.button("Publish").click()
-    visitor.heading("Published files").wait_for()
+    visitor.heading("Releases").wait_for()
     page.get_by_text("Signed by steward").wait_for()
     files = downloaded(page, tmp_path, "release.csv", "certificate.json", "certificate.dsse.json", "steward.pub")
     page.get_by_role("link", name="tclose studio").click()

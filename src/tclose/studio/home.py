@@ -96,6 +96,11 @@ class Home:
         inside = [self.project(folder.name) for folder in newest]
         return inside + [project for project in self._open.values() if project.folder.parent != self.folder]
 
+    def close(self, project: Project) -> None:
+        """Delete everything of a project but its releases."""
+        with project.lock:
+            project.close()
+
     def forget(self, project: Project) -> None:
         """Delete a project."""
         with self._lock:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,8 @@ from tclose.studio.recovery import remove_incomplete
 PATIENCE = 1.5  # seconds that a cancelled job has to end by itself
 MOST_JOBS = 20  # of a process; then a new one begins with fresh memory
 MOST_PROCESSES = 4
+SECRET = "passphrase"  # which no job keeps
+WAITED_FOR = "publish"  # the kind of work that no other work ends: what is started meanwhile is done after it
 
 
 class Seen(NamedTuple):
@@ -40,6 +43,7 @@ class Job:
     error: str = ""
     result: Any = None
     notes: list[str] = field(default_factory=list)
+    given: dict[str, Any] = field(default_factory=dict)  # what it was asked for, without secrets
     fingerprint: str = ""  # of the settings and the table for which it was started
     begun: float = field(default_factory=time.monotonic)
 
@@ -78,8 +82,9 @@ class Process:
 
     @property
     def current(self) -> Job | None:
-        """The job that was started last."""
-        return self.jobs[max(self.jobs)] if self.jobs else None
+        """The job that was started last, of those that are running if there are any."""
+        running = [number for number, job in self.jobs.items() if job.running]
+        return self.jobs[max(running or self.jobs)] if self.jobs else None
 
     @property
     def busy(self) -> bool:
@@ -87,10 +92,13 @@ class Process:
         return any(job.running for job in self.jobs.values())
 
     def start(self, number: int, kind: str, given: dict[str, Any]) -> Job:
-        """Start a job; one that is running is cancelled."""
+        """Start a job; one that is running is cancelled, but publishing goes on, and the same is not begun twice."""
+        job = Job(number, kind, given={name: value for name, value in given.items() if name != SECRET})
         for running in [job for job in self.jobs.values() if job.running]:
-            self.cancel(running)
-        job = Job(number, kind)
+            if running.kind != WAITED_FOR:
+                self.cancel(running)
+            elif (running.kind, running.given) == (kind, job.given):
+                return running  # of a button that was pressed twice
         with self._changed:
             process = self._ready()
             self.jobs = {key: value for key, value in self.jobs.items() if key > number - 50} | {number: job}
@@ -104,6 +112,9 @@ class Process:
             if not job.running or process is None:
                 return
             self._send(process, {"cancel": job.number})
+            if any(other.running and other.number < job.number for other in self.jobs.values()):
+                self._set(job, state="cancelled")  # it waits, and the process does not begin it
+                return
             self._changed.wait_for(lambda: not job.running, PATIENCE)
             if job.running:
                 process.kill()
@@ -128,7 +139,8 @@ class Process:
 
     def _ready(self) -> subprocess.Popen[str]:
         self.used = time.monotonic()
-        if self._process is not None and (self._begun >= MOST_JOBS or self._process.poll() is not None):
+        worn = self._begun >= MOST_JOBS and not self.busy
+        if self._process is not None and (worn or self._process.poll() is not None):
             self._process.kill()
             self._process = None
         if self._process is None:
@@ -164,6 +176,10 @@ class Process:
         if self.folder.is_dir():
             remove_incomplete(Project(self.folder))
         with self._changed:
+            for pipe in (process.stdin, process.stdout):
+                with suppress(OSError):  # what was not sent to it is of no use any more
+                    if pipe is not None:
+                        pipe.close()
             if self._process is process:
                 self._process = None
                 for job in self.jobs.values():

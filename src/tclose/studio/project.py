@@ -22,7 +22,7 @@ from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.policy.writing import as_toml
 
-FOLDERS = ("source", "history", "candidates", "release", "results")
+FOLDERS = ("source", "history", "candidates", "releases", "results")
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 Settings = dict[str, Any]
 
@@ -66,6 +66,11 @@ class Project:
     def has_table(self) -> bool:
         """Whether there is a table to publish; otherwise the project only verifies releases."""
         return bool(self.about["table"])
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether only the releases were kept."""
+        return bool(self.about.get("closed"))
 
     @property
     def about(self) -> dict[str, Any]:
@@ -168,17 +173,6 @@ class Project:
         except (OSError, ValueError):
             return None
 
-    @property
-    def published(self) -> Any:
-        """What is said about the published files; None where it is about others, as after a kill, or there are none."""
-        if (told := self.result("published")) is None:
-            return None
-        try:
-            found = hashlib.sha256((self.folder / "release" / told["certificate"]).read_bytes()).hexdigest()
-        except OSError:
-            return None
-        return told if found == told["sha256"] else None
-
     def keep(self, name: str, result: Any) -> None:
         """Keep a result."""
         write_whole(self.folder / "results" / f"{name}.json", json.dumps(result))
@@ -214,8 +208,30 @@ class Project:
         return folder
 
     def remove(self) -> None:
-        """Delete the project with its copies of raw data."""
+        """Delete the project with its copies of raw data and its releases.
+
+        A kill leaves a project that shows what is left of its releases, and can be deleted again.
+        """
+        self.close()
+        self._remove_all_but("project.json")
         shutil.rmtree(self.folder)
+
+    def close(self) -> None:
+        """Delete everything but the releases: the copies of raw data, the candidates and the settings."""
+        write_whole(self.folder / "project.json", json.dumps({**self.about, "table": "", "closed": True}))
+        self.complete_folders()
+
+    def complete_folders(self) -> None:
+        """Remove what a project that keeps its releases only does not have any more; make the folders that it needs."""
+        if self.is_closed:
+            self._remove_all_but("project.json", "releases")
+        for name in FOLDERS:
+            (self.folder / name).mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+
+    def _remove_all_but(self, *names: str) -> None:
+        for path in self.folder.iterdir():
+            if path.name not in names:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
     def go(self, position: int) -> None:
         """Make the settings at a place of the history the current ones."""

@@ -32,7 +32,7 @@ from tclose.studio.jobs import Job, Jobs, Process
 from tclose.studio.pages import back, environment, page, texts_of
 from tclose.studio.project import Project
 from tclose.studio.safety import Guard, Keys
-from tclose.studio.screens import SCREENS, opening, verifying
+from tclose.studio.screens import SCREENS, deleting, opening, publishing, verifying
 from tclose.studio.screens.base import Screen, Show
 from tclose.studio.wording import sentence_of
 
@@ -61,6 +61,7 @@ def application(studio: Studio) -> Guard:
         Route("/p/{project}/cancel", changing(_cancel), methods=["POST"]),
         Route("/p/{project}/events", _events),
         Route("/p/{project}/job", _job),
+        Route("/p/{project}/delete", guarded(deleting.show)),
         *(route for screen in SCREENS for route in _routes(screen)),
     ]
     routes += [Route("/", guarded(opening.show_start)), Route("/verify", guarded(verifying.enter))]
@@ -128,7 +129,7 @@ def project_of(request: Request) -> Project:
 def _routes(screen: Screen) -> list[Route]:
     def opened(request: Request) -> Project:
         project = project_of(request)
-        if not (project.has_table or screen.name == verifying.SCREEN.name):
+        if not (project.has_table or screen.name == _only_screen(project)):
             raise InputError("there is no table here")
         return project
 
@@ -146,6 +147,11 @@ def _routes(screen: Screen) -> list[Route]:
     actions = [Route(f"{own}/{name}", changing(acting(do)), methods=["POST"]) for name, do in screen.actions.items()]
     parts = [Route(f"{own}/{name}", showing(show)) for name, show in screen.parts.items()]
     return [Route(own, showing(screen.show)), *parts, *actions]
+
+
+def _only_screen(project: Project) -> str:
+    """Return the screen of a project without a table: its releases if they were kept, otherwise verification."""
+    return publishing.SCREEN.name if project.is_closed else verifying.SCREEN.name
 
 
 def _undo(request: Request, form: Any) -> Response:

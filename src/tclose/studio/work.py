@@ -15,8 +15,9 @@ from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.policy.source import source_settings
 from tclose.studio import findings, previews, publication
+from tclose.studio.holding import held
 from tclose.studio.project import Project, drafted, read_settings, write_whole
-from tclose.studio.recovery import held, remove_incomplete
+from tclose.studio.recovery import remove_incomplete
 from tclose.studio.wording import sentence
 from tclose.types import Progress, stretch
 from tclose.words import rows_in_classes

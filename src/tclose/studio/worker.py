@@ -58,6 +58,8 @@ class Worker:
 
         notes: list[str] = []
         try:
+            if number in self._cancelled:  # while it waited
+                raise Cancelled("cancelled")
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 result = WORK[job["kind"]](Path(job["folder"]), progress, **job["given"])

@@ -11,10 +11,12 @@ from starlette.responses import RedirectResponse, Response
 from tclose import steps
 from tclose.errors import InputError
 from tclose.policy.source import DATES, source_settings
+from tclose.studio import register
 from tclose.studio.catalogue import LANGUAGES
 from tclose.studio.home import named_file
 from tclose.studio.pages import LANGUAGE, QUIET, back, page, project_page
 from tclose.studio.project import Project
+from tclose.studio.screens import deleting
 from tclose.studio.screens.base import Screen, start, text_of
 from tclose.studio.uploads import keep, safe_name
 
@@ -36,7 +38,7 @@ CHOICES = {
 def show_start(request: Request) -> Response:
     """Show where to begin."""
     studio: Studio = request.app.state.studio
-    recent = [(project.key, project.about["name"]) for project in studio.home.recent()]
+    recent = [(project, len(register.releases(project))) for project in studio.home.recent()]
     return page(request, "start.html", recent=recent)
 
 
@@ -92,15 +94,6 @@ def example(request: Request, form: FormData) -> Response:
     return RedirectResponse(f"/p/{project.key}/open", 303)
 
 
-def delete(request: Request, form: FormData) -> Response:
-    """Delete a project with its copies of raw data."""
-    studio: Studio = request.app.state.studio
-    project = studio.home.project(text_of(form, "project"))
-    studio.jobs.forget(project.folder)
-    studio.home.forget(project)
-    return RedirectResponse("/", 303)
-
-
 def language(request: Request, form: FormData) -> Response:
     """Choose the language of the studio."""
     chosen, to = text_of(form, "language"), text_of(form, "path")
@@ -126,5 +119,5 @@ def set_source(request: Request, project: Project, form: FormData) -> Response:
     return back(request, "open")
 
 
-ACTIONS: dict[str, Any] = {"/open": by_path, "/example": example, "/delete": delete, "/language": language}
+ACTIONS: dict[str, Any] = {"/open": by_path, "/example": example, "/delete": deleting.delete, "/language": language}
 SCREEN = Screen("open", show, {"again": look_again, "source": set_source})

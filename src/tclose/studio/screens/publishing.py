@@ -17,11 +17,13 @@ from tclose import steps
 from tclose.errors import InputError, TcloseError
 from tclose.policy import Policy
 from tclose.policy.context import PROFILES
+from tclose.studio import register
 from tclose.studio.home import named_file
 from tclose.studio.pages import back, page, project_page, texts_of
-from tclose.studio.project import Project, write_whole
-from tclose.studio.publication import CONTEXT, files_of
-from tclose.studio.screens.base import Screen, start, text_of, whole_of
+from tclose.studio.project import Project
+from tclose.studio.publication import files_of
+from tclose.studio.register import CONTEXT
+from tclose.studio.screens.base import Screen, count_of, start, text_of, whole_of
 from tclose.studio.screens.candidates import chosen
 from tclose.studio.signing_keys import SigningKeys
 
@@ -33,23 +35,35 @@ FORMATS = {"csv": "CSV", "xlsx": "Excel", "parquet": "Parquet", "dta": "Stata", 
 
 
 def show(request: Request, project: Project) -> Response:
-    """Show what can be published, and what was; or hand files over."""
-    made = {file.name: file for file in (project.folder / "release").glob("*") if not file.name.startswith(".")}
-    if request.query_params.get("all") and made:
-        return _all(project, made)
-    if asked := request.query_params.get("file"):
-        if asked not in made:
-            raise InputError("there is no such file")
-        return FileResponse(made[asked], filename=asked, media_type="application/octet-stream")
+    """Show what can be published, and every release that was; or hand files over."""
+    releases = register.releases(project)
+    if not {"all", "file"}.isdisjoint(request.query_params):
+        return _handed_over(request, project)
     keys = _keys(request)
     if asked := request.query_params.get("public"):
         return FileResponse(keys.public(asked), filename=keys.public(asked).name, media_type="text/plain")
+    deleted = [line for line in register.lines(project) if line.get("deleted")]
+    shown: dict[str, Any] = {"releases": releases, "deleted": deleted}
+    if project.is_closed:
+        return project_page(request, project, "publish", template="releases", **shown)
     if project.result("look") is None:
         return back(request, "open")
-    shown: dict[str, Any] = {"candidate": chosen(request, project), "files": sorted(made), "formats": FORMATS}
+    shown |= {"candidate": chosen(request, project), "formats": FORMATS}
     shown |= {"profiles": PROFILES, "said": project.settings.get("context", {}), "keys": keys.names}
     shown["planned"] = files_of(_asked(keys, {"format": "csv", "report": "yes"}.get))
-    return project_page(request, project, "publish", **shown, published=project.published)
+    return project_page(request, project, "publish", **shown)
+
+
+def _handed_over(request: Request, project: Project) -> Response:
+    """Hand a file of a release over, or all of them in one archive; what is the steward's own is none of them."""
+    number, name = request.query_params.get("release", ""), request.query_params.get("file")
+    release = register.release_of(project, count_of(number))
+    folder = Path(release["folder"])
+    if name is None:
+        return _all(release)
+    if name not in release["files"]:
+        raise InputError("there is no such file")
+    return FileResponse(folder / name, filename=name, media_type="application/octet-stream")
 
 
 def plan(request: Request, project: Project) -> Response:
@@ -80,15 +94,14 @@ def _keys(request: Request) -> SigningKeys:
     return studio.home.signing_keys
 
 
-def _all(project: Project, made: dict[str, Path]) -> Response:
-    """Hand all published files over in one archive."""
-    archive = project.folder / "results" / "release.zip"
+def _all(release: register.Release) -> Response:
+    """Hand all files of a release over in one archive."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, file in sorted(made.items()):
-            packed.write(file, name)
-    write_whole(archive, content.getvalue())
-    return FileResponse(archive, filename="release.zip", media_type="application/zip")
+        for name in release["files"]:
+            packed.write(Path(release["folder"]) / name, name)
+    named = {"Content-Disposition": f'attachment; filename="release-{release["number"]}.zip"'}
+    return Response(content.getvalue(), media_type="application/zip", headers=named)
 
 
 def publish(request: Request, project: Project, form: FormData) -> Response:
@@ -98,8 +111,19 @@ def publish(request: Request, project: Project, form: FormData) -> Response:
         raise InputError("choose a candidate that there is")
     asked = _asked(_keys(request), lambda name: text_of(form, name))
     _say(project, {name: text_of(form, name).strip() for name in CONTEXT if name in form})
+    asked["context"] = project.settings.get("context", {})  # of this form: another tab may say another recipient
     start(request, project, "publish", number=number, asked=asked, passphrase=text_of(form, "passphrase"))
     return back(request, "publish")
+
+
+def remove(request: Request, project: Project, form: FormData) -> Response:
+    """Delete the files of one release, by the number that the confirmation names."""
+    number = whole_of(form, "number")
+    release = register.release_of(project, number)
+    if number is None or whole_of(form, "sure") != number:
+        raise InputError(f"nothing was deleted: tick the box that names release {release['number']}")
+    register.remove(project, number)
+    return back(request, "publish", anchor="releases")
 
 
 def make_key(request: Request, project: Project, form: FormData) -> Response:
@@ -152,4 +176,4 @@ def _say(project: Project, said: dict[str, str]) -> None:
         project.change({**others, **({"context": kept} if kept else {})})
 
 
-SCREEN = Screen("publish", show, {"run": publish, "key": make_key}, {"plan": plan})
+SCREEN = Screen("publish", show, {"run": publish, "key": make_key, "remove": remove}, {"plan": plan})

@@ -103,15 +103,6 @@ function receive(group) {
   });
 }
 
-function confirming() {
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-confirm]");
-    if (!button || window.confirm(button.dataset.confirm)) return;
-    event.preventDefault();
-    event.stopPropagation();
-  }, true);
-}
-
 function prepare(root) {
   root.querySelectorAll("[data-below]").forEach(drag);
   root.querySelectorAll("[data-group]").forEach(receive);
@@ -122,5 +113,4 @@ function prepare(root) {
 
 document.documentElement.classList.add("scripted");
 dropping();
-confirming();
 htmx.onLoad(prepare);
