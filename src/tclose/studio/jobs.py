@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 from tclose.studio.project import Project
 from tclose.studio.recovery import remove_incomplete
+from tclose.studio.streams import Stream
 
 PATIENCE = 1.5  # seconds that a cancelled job has to end by itself
 MOST_JOBS = 20  # of a process; then a new one begins with fresh memory
@@ -42,6 +44,7 @@ class Job:
     notes: list[str] = field(default_factory=list)
     fingerprint: str = ""  # of the settings and the table for which it was started
     begun: float = field(default_factory=time.monotonic)
+    after: Callable[[], None] | None = None  # what is done when it is over, however it ends
 
     @property
     def running(self) -> bool:
@@ -86,11 +89,11 @@ class Process:
         """Whether a job is running."""
         return any(job.running for job in self.jobs.values())
 
-    def start(self, number: int, kind: str, given: dict[str, Any]) -> Job:
+    def start(self, number: int, kind: str, given: dict[str, Any], after: Callable[[], None] | None = None) -> Job:
         """Start a job; one that is running is cancelled."""
         for running in [job for job in self.jobs.values() if job.running]:
             self.cancel(running)
-        job = Job(number, kind)
+        job = Job(number, kind, after=after)
         with self._changed:
             process = self._ready()
             self.jobs = {key: value for key, value in self.jobs.items() if key > number - 50} | {number: job}
@@ -110,10 +113,15 @@ class Process:
                 self._process = None
                 self._set(job, state="cancelled")
 
-    def wait_for_news(self, job: Job, seen: Seen, seconds: float) -> None:
-        """Wait until a job is not as it was seen, at most so long."""
+    def wait_for_news(self, job: Job, seen: Seen, seconds: float, stream: Stream) -> None:
+        """Wait until a job is not as it was seen, or the stream that tells it is over; at most so long."""
         with self._changed:
-            self._changed.wait_for(lambda: job.seen != seen, seconds)
+            self._changed.wait_for(lambda: stream.over or job.seen != seen, seconds)
+
+    def wake(self) -> None:
+        """Let everyone who waits for news look whether it is still wanted."""
+        with self._changed:
+            self._changed.notify_all()
 
     def close(self) -> None:
         """End the process."""
@@ -173,6 +181,8 @@ class Process:
     def _set(self, job: Job, **said: Any) -> None:
         if not said.get("phase"):
             said.pop("phase", None)
+        if said.get("state", "running") != "running" and job.after is not None:
+            job.after()  # before anybody hears of the end
         vars(job).update(said)
         self._changed.notify_all()
 
@@ -194,9 +204,9 @@ class Jobs:
                 del self._processes[process.folder]
             return found
 
-    def start(self, folder: Path, kind: str, **given: Any) -> Job:
-        """Start a job for a project."""
-        return self.of(folder).start(next(self._numbers), kind, given)
+    def start(self, folder: Path, kind: str, *, after: Callable[[], None] | None = None, **given: Any) -> Job:
+        """Start a job for a project; `after` is called when it is over, however it ends."""
+        return self.of(folder).start(next(self._numbers), kind, given, after)
 
     def forget(self, folder: Path) -> None:
         """End the process of a project that is deleted."""
