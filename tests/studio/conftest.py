@@ -72,12 +72,20 @@ class Running:
         return self.address.partition("token=")[2]
 
 
-def start(home: Path, *arguments: str) -> Running:
-    """Start a studio whose projects lie in a folder."""
+TCLOSE = (sys.executable, "-c", "from tclose.cli import main; main()")
+
+
+def start(home: Path, *arguments: str, browser: str = "", under: tuple[str, ...] = ()) -> Running:
+    """Start a studio whose projects lie in a folder; `under` is a command that calls the studio's."""
     home.mkdir(exist_ok=True)
-    command = [sys.executable, "-c", "from tclose.cli import main; main()", "studio", "--no-browser", *arguments]
+    shown = () if browser else ("--no-browser",)
+    command = [*under, *TCLOSE, "studio", *shown, *arguments]
     process = subprocess.Popen(
-        command, env={**os.environ, "HOME": str(home)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        env={**os.environ, "HOME": str(home), "BROWSER": browser},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     address = process.stdout.readline().strip()
@@ -103,7 +111,8 @@ def readable_by_others(home: Path) -> list[Path]:
 
 def stop(running: Running) -> None:
     running.process.terminate()
-    running.process.communicate(timeout=60)
+    if running.process.stdout is not None and not running.process.stdout.closed:  # as after a test that killed it
+        running.process.communicate(timeout=60)
 
 
 @pytest.fixture

@@ -31,12 +31,16 @@ def small_private_file(path: Path) -> bytes | None:
         place = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return None
-    with os.fdopen(place, "rb") as file:
+    try:
         found = os.fstat(place)  # of the file that is open: a name could lead elsewhere a moment later
         closed = os.name != "posix" or not found.st_mode & OTHERS
         if not (stat.S_ISREG(found.st_mode) and _own(found) and closed and found.st_size <= LARGEST):
             return None
-        return file.read(LARGEST)
+        return os.read(place, LARGEST)
+    except OSError:
+        return None
+    finally:
+        os.close(place)
 
 
 def _own(found: os.stat_result) -> bool:

@@ -235,6 +235,11 @@ async def _answer(
     kind: str = "text/plain; charset=utf-8",
     more: tuple[tuple[str, str], ...] = (),
 ) -> None:
-    headers = [(b"content-type", kind.encode()), *((name.encode(), value.encode()) for name, value in more)]
+    length = str(len(text.encode())).encode()
+    headers = [
+        (b"content-type", kind.encode()),
+        (b"content-length", length),
+        *((name.encode(), value.encode()) for name, value in more),
+    ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text.encode()})

@@ -10,7 +10,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
@@ -29,7 +29,7 @@ from starlette.staticfiles import StaticFiles
 from tclose.errors import InputError, TcloseError
 from tclose.studio import instance
 from tclose.studio.catalogue import Texts
-from tclose.studio.connections import ACCEPTED, Strangers, most_strangers, protocol
+from tclose.studio.connections import ACCEPTED, Strangers, Users, most_strangers, protocol
 from tclose.studio.home import Home
 from tclose.studio.invitations import Invitation, Invitations
 from tclose.studio.jobs import Job, Jobs, Process
@@ -296,9 +296,10 @@ def serve(
 
 def _run(studio: Studio, listening: socket.socket, first: Invitation, begun: Callable[[Invitation], None]) -> None:
     """Run the server until it is stopped; `begun` is called once it answers."""
+    users = Users()
     settings = uvicorn.Config(
         application(studio),
-        http=protocol(Strangers(most_strangers())),
+        http=protocol(Strangers(most_strangers(), users=users)),
         ws="none",
         backlog=ACCEPTED,
         proxy_headers=False,
@@ -316,7 +317,8 @@ def _run(studio: Studio, listening: socket.socket, first: Invitation, begun: Cal
         begun(first)
 
     threading.Thread(target=announced, daemon=True).start()
-    server.run(sockets=[listening])
+    with closing(users):
+        server.run(sockets=[listening])
 
 
 def _opened(studio: Studio, table: Path | None, folder: Path | None) -> Project | None:
