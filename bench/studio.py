@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 from statistics import median
 from urllib.parse import urlencode
@@ -46,9 +47,11 @@ class Visit:
         assert self.server.stdout is not None
         found = re.fullmatch(r"http://(127.0.0.1:(\d+))/\?token=(.+)", self.server.stdout.readline().strip())
         assert found is not None
-        self.host, port, token = found.groups()
-        self.headers, self.root = {"Cookie": f"tclose-{port}={token}", "Origin": f"http://{self.host}"}, ""
-        self.root = re.findall(r"url=(/\w+)/", self.ask("GET", f"/?token={token}")[1])[0]
+        self.host, _, token = found.groups()
+        self.headers, self.root = {"Origin": f"http://{self.host}"}, ""
+        with urllib.request.urlopen(f"http://{self.host}/?token={token}", timeout=60) as entrance:  # it works once
+            cookie, path, *_ = entrance.headers["set-cookie"].split("; ")
+        self.headers["Cookie"], self.root = cookie, path.removeprefix("Path=")
         self.headers["X-Form-Token"] = re.findall(r'X-Form-Token": "(\w+)', self.ask("GET", "/")[1])[0]
         self.key = ""
 

@@ -22,8 +22,9 @@ class Browser:
         """Ask for a path below the studio's own folder; where an answer leads is told without it, too."""
         below = path if path.startswith("/?token=") else f"{self.studio.root}{path}"
         port = int(self.host.partition(":")[2])
-        cookie = f"tclose-{port}={self.studio.token}"
-        usual: dict[str, str | None] = {"Host": self.host, "Cookie": cookie}
+        usual: dict[str, str | None] = {"Host": self.host}
+        if "Cookie" not in headers:
+            usual["Cookie"] = f"tclose-{port}={self.studio.cookie}"
         if method == "POST":
             usual |= {"Origin": self.studio.origin, "Content-Type": "application/x-www-form-urlencoded"}
         sent = {**usual, **{name.replace("_", "-"): value for name, value in headers.items()}}

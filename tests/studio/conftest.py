@@ -20,6 +20,9 @@ pytest.importorskip("starlette", reason="the studio is not installed: pip instal
 pytest.importorskip("uvicorn", reason="the studio is not installed: pip install 'tclose[studio]'")
 pytest.importorskip("multipart", reason="the studio is not installed: pip install 'tclose[studio]'")
 
+from tclose.studio.instance import ask
+from tclose.studio.invitations import Invitation
+
 
 @dataclass
 class Running:
@@ -34,10 +37,25 @@ class Running:
         return self.address.partition("/?")[0]
 
     @cached_property
+    def entered(self) -> tuple[str, str]:
+        """The folder of all pages and the value of the cookie that is bound to it; this uses an address up."""
+        with urllib.request.urlopen(self.invite().address, timeout=60) as entrance:
+            cookie, path, *_ = entrance.headers["set-cookie"].split("; ")
+        return path.removeprefix("Path="), cookie.partition("=")[2]
+
+    def invite(self, *, file: bool = False) -> Invitation:
+        """Ask for a new address, as a second command does."""
+        invitation = ask(self.home / ".tclose" / "server", table=None, project=None, file=file)
+        assert invitation is not None
+        return invitation
+
+    @property
     def root(self) -> str:
-        """The folder of all pages, as the entrance binds its cookie to it."""
-        with urllib.request.urlopen(self.address, timeout=60) as entrance:
-            return str(entrance.headers["set-cookie"].partition("Path=")[2].partition(";")[0])
+        return self.entered[0]
+
+    @property
+    def cookie(self) -> str:
+        return self.entered[1]
 
     @property
     def base(self) -> str:
@@ -50,15 +68,24 @@ class Running:
 
     @property
     def token(self) -> str:
+        """What the printed address holds: it works once."""
         return self.address.partition("token=")[2]
 
 
-def start(home: Path, *arguments: str) -> Running:
-    """Start a studio whose projects lie in a folder."""
+TCLOSE = (sys.executable, "-c", "from tclose.cli import main; main()")
+
+
+def start(home: Path, *arguments: str, browser: str = "", under: tuple[str, ...] = ()) -> Running:
+    """Start a studio whose projects lie in a folder; `under` is a command that calls the studio's."""
     home.mkdir(exist_ok=True)
-    command = [sys.executable, "-c", "from tclose.cli import main; main()", "studio", "--no-browser", *arguments]
+    shown = () if browser else ("--no-browser",)
+    command = [*under, *TCLOSE, "studio", *shown, *arguments]
     process = subprocess.Popen(
-        command, env={**os.environ, "HOME": str(home)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        env={**os.environ, "HOME": str(home), "BROWSER": browser},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     address = process.stdout.readline().strip()
@@ -68,7 +95,7 @@ def start(home: Path, *arguments: str) -> Running:
 
 def wait_for(running: Running, project: str, *, seconds: float = 300) -> dict[str, Any]:
     """Wait until the job of a project has ended, and return what came of it."""
-    cookie = {"Cookie": f"tclose-{running.port}={running.token}"}
+    cookie = {"Cookie": f"tclose-{running.port}={running.cookie}"}
     request = urllib.request.Request(f"{running.base}/p/{project}/events", headers=cookie)
     with urllib.request.urlopen(request, timeout=seconds) as answer:
         for line in answer:
@@ -84,7 +111,8 @@ def readable_by_others(home: Path) -> list[Path]:
 
 def stop(running: Running) -> None:
     running.process.terminate()
-    running.process.communicate(timeout=60)
+    if running.process.stdout is not None and not running.process.stdout.closed:  # as after a test that killed it
+        running.process.communicate(timeout=60)
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_more_than_was_announced_is_not_read(attacked: Running) -> None:
     port, browser = attacked.port, Browser(attacked)
     head = (
         f"POST {attacked.root}/upload HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {attacked.origin}\r\n"
-        f"Cookie: tclose-{port}={attacked.token}\r\nContent-Length: 200\r\nX-Form-Token: {browser.form_token}\r\n"
+        f"Cookie: tclose-{port}={attacked.cookie}\r\nContent-Length: 200\r\nX-Form-Token: {browser.form_token}\r\n"
         "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
         '--x\r\nContent-Disposition: form-data; name="table"; filename="liar.csv"\r\n\r\n'
     )

@@ -12,6 +12,7 @@ pytest.importorskip("starlette", reason="the studio is not installed: pip instal
 
 from tclose.studio.jobs import Job, Process
 from tclose.studio.server import news
+from tclose.studio.streams import Stream
 
 
 async def there() -> bool:
@@ -31,7 +32,7 @@ def test_a_job_that_ends_while_a_page_is_told_about_it(tmp_path: Path, moment: s
 
     async def listen() -> list[str]:
         heard = []
-        async for line in news(process, spelled, there):
+        async for line in news(process, spelled, there, Stream(process.wake)):
             heard.append(line)
             job.state = "done"
         return heard

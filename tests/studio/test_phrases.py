@@ -59,6 +59,7 @@ RARE = (  # mistakes that a steward at a browser hardly makes stay English
     " is no project of the studio",
     " exists and is no project",
     "cannot be used: name another one",
+    " is no folder of this user",
 )
 
 

@@ -45,6 +45,7 @@ def test_the_entrance_needs_the_token(browser: Browser) -> None:
     assert browser.ask("GET", "/?token=wrong", Cookie=None).status == 403
     answer = browser.ask("GET", f"/?token={browser.studio.token}", Cookie=None)
     assert answer.status == 200
+    assert browser.studio.token not in answer.headers["set-cookie"]
     assert {"HttpOnly", "SameSite=Strict"} <= set(answer.headers["set-cookie"].split("; "))
 
 
@@ -65,7 +66,7 @@ def test_other_servers_of_the_machine_do_not_see_the_cookie(chromium: Any, share
         threading.Thread(target=other.serve_forever, daemon=True).start()
         context = chromium.new_context()
         page = context.new_page()
-        page.goto(shared_studio.address)
+        page.goto(shared_studio.invite().address)
         page.get_by_role("heading", name="Which table has to leave the house?").wait_for()
         asked = context.request.get(f"http://127.0.0.1:{other.server_port}/")  # with the cookies of the browser
         other.shutdown()
@@ -78,9 +79,10 @@ def test_the_pages_lie_in_a_folder_that_nobody_guesses(browser: Browser) -> None
     root = browser.studio.root
     assert len(root) > 20
     assert browser.studio.token not in root
+    assert browser.studio.cookie not in root
     for path in ("/", "/p/none/open", "/static/studio.css", f"/{'0' * 32}/"):
         request = urllib.request.Request(f"{browser.studio.origin}{path}")
-        request.add_header("Cookie", f"tclose-{browser.studio.port}={browser.studio.token}")
+        request.add_header("Cookie", f"tclose-{browser.studio.port}={browser.studio.cookie}")
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(request, timeout=60)
 
@@ -168,3 +170,4 @@ def test_nothing_of_a_table_is_printed(studio: Running, tmp_path: Path) -> None:
     assert out == ""
     assert "Zanzibar" not in error
     assert studio.token not in error
+    assert studio.cookie not in error

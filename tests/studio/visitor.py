@@ -34,7 +34,7 @@ class Visitor:
         self.page.on(
             "response", lambda got: self.wrong.append(f"{got.status} {got.url}") if got.status >= 400 else None
         )
-        self.page.goto(studio.address)
+        self.page.goto(studio.invite().address)
         self.page.get_by_role("heading", name="Which table has to leave the house?").wait_for()
 
     def _asked(self, request: Any) -> None:

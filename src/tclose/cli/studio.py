@@ -14,12 +14,18 @@ from tclose.errors import MissingExtra
 @click.command(short_help="Do the whole job in a browser, on this machine.")
 @click.argument("table", required=False, type=FILE)
 @click.option("--project", type=FILE, help="The folder of the project; a new one is made for TABLE.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; any free one if absent.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Start a studio at this port (0: any free one). If absent, the running studio is used; without one, "
+    "8471 or the next free port, and the same one next time.",
+)
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
-def studio(table: Path | None, project: Path | None, port: int, no_browser: bool) -> int:
+def studio(table: Path | None, project: Path | None, port: int | None, no_browser: bool) -> int:
     """Open a local web application with which a table goes from a file to a verified release.
 
-    It talks to nobody but the browsers on this machine that know the address it prints.
+    It talks to nobody but the browsers on this machine that open the address it prints. The address works once: call
+    the command again for a new one.
     """
     try:
         from tclose.studio.server import serve

@@ -9,7 +9,9 @@ import threading
 from pathlib import Path
 
 from tclose.errors import InputError
-from tclose.studio.project import PRIVATE_FOLDER, Project
+from tclose.studio.dropped import remove_left
+from tclose.studio.private import private_folder
+from tclose.studio.project import Project
 from tclose.studio.recovery import recover
 from tclose.studio.signing_keys import SigningKeys
 
@@ -31,7 +33,9 @@ class Home:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = Path.home() / ".tclose" / "studio" if folder is None else folder
-        self.folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+        private_folder(self.folder)
+        for each in self.folder.glob("*/project.json"):
+            remove_left(each.parent)
         self._open: dict[str, Project] = {}
         self._lock = threading.Lock()
 
@@ -62,6 +66,7 @@ class Home:
         if (folder / "project.json").is_file():
             project = Project(folder)
             recover(project)
+            remove_left(folder)
         elif table is None:
             raise InputError(f"{folder} is no project of the studio: name a table to begin one")
         elif folder.exists():  # deleting the project would delete what lies there

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 from tclose.studio.project import Project
 from tclose.studio.recovery import remove_incomplete
+from tclose.studio.streams import Stream
 
 PATIENCE = 1.5  # seconds that a cancelled job has to end by itself
 MOST_JOBS = 20  # of a process; then a new one begins with fresh memory
@@ -46,6 +48,7 @@ class Job:
     given: dict[str, Any] = field(default_factory=dict)  # what it was asked for, without secrets
     fingerprint: str = ""  # of the settings and the table for which it was started
     begun: float = field(default_factory=time.monotonic)
+    after: Callable[[], None] | None = None  # what is done when it is over, however it ends
 
     @property
     def running(self) -> bool:
@@ -91,9 +94,9 @@ class Process:
         """Whether a job is running."""
         return any(job.running for job in self.jobs.values())
 
-    def start(self, number: int, kind: str, given: dict[str, Any]) -> Job:
+    def start(self, number: int, kind: str, given: dict[str, Any], after: Callable[[], None] | None = None) -> Job:
         """Start a job; one that is running is cancelled, but publishing goes on, and the same is not begun twice."""
-        job = Job(number, kind, given={name: value for name, value in given.items() if name != SECRET})
+        job = Job(number, kind, given={name: value for name, value in given.items() if name != SECRET}, after=after)
         for running in [job for job in self.jobs.values() if job.running]:
             if running.kind != WAITED_FOR:
                 self.cancel(running)
@@ -121,10 +124,15 @@ class Process:
                 self._process = None
                 self._set(job, state="cancelled")
 
-    def wait_for_news(self, job: Job, seen: Seen, seconds: float) -> None:
-        """Wait until a job is not as it was seen, at most so long."""
+    def wait_for_news(self, job: Job, seen: Seen, seconds: float, stream: Stream) -> None:
+        """Wait until a job is not as it was seen, or the stream that tells it is over; at most so long."""
         with self._changed:
-            self._changed.wait_for(lambda: job.seen != seen, seconds)
+            self._changed.wait_for(lambda: stream.over or job.seen != seen, seconds)
+
+    def wake(self) -> None:
+        """Let everyone who waits for news look whether it is still wanted."""
+        with self._changed:
+            self._changed.notify_all()
 
     def close(self) -> None:
         """End the process."""
@@ -189,6 +197,8 @@ class Process:
     def _set(self, job: Job, **said: Any) -> None:
         if not said.get("phase"):
             said.pop("phase", None)
+        if said.get("state", "running") != "running" and job.after is not None:
+            job.after()  # before anybody hears of the end
         vars(job).update(said)
         self._changed.notify_all()
 
@@ -210,9 +220,9 @@ class Jobs:
                 del self._processes[process.folder]
             return found
 
-    def start(self, folder: Path, kind: str, **given: Any) -> Job:
-        """Start a job for a project."""
-        return self.of(folder).start(next(self._numbers), kind, given)
+    def start(self, folder: Path, kind: str, *, after: Callable[[], None] | None = None, **given: Any) -> Job:
+        """Start a job for a project; `after` is called when it is over, however it ends."""
+        return self.of(folder).start(next(self._numbers), kind, given, after)
 
     def forget(self, folder: Path) -> None:
         """End the process of a project that is deleted."""

@@ -48,6 +48,7 @@ def page(request: Request, template: str, *, status: int = 200, **given: Any) ->
         "languages": LANGUAGES,
         "form_token": studio.keys.form,
         "root": studio.keys.root,
+        "alive": studio.keys.alive,
         "screens": studio.screens,
         "project": None,
         "screen": None,

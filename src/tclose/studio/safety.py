@@ -1,26 +1,38 @@
-"""Who may speak to the studio: the browser that was given its token, from the studio's own pages, on this machine.
+"""Who may speak to the studio: a browser that used an address of it, from the studio's own pages, on this machine.
 
 Every request passes here before anything else looks at it. Pages of other sites fail by the Host header (DNS
 rebinding), by the Origin header, by the cookie, which is never sent from elsewhere, and by the token in every form.
 A browser sends the cookies of 127.0.0.1 to every port, so other servers on this machine would see ours: it is bound to
 a folder that only the studio's pages know.
+
+Two questions are answered without a cookie: a further command of the same user asks for a new address, and a page asks
+whether this is still its own studio. Both carry a proof and no secret.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
+from starlette.concurrency import run_in_threadpool
+
+from tclose.studio.catalogue import Texts
+from tclose.studio.connections import PASSED
+from tclose.studio.instance import ASKED, MOST_ASKED, NONCE, PROOF, Instance
+from tclose.studio.invitations import Invitations
+
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+NONCES = re.compile(r"[0-9a-f]{32,64}")
 MOST_SENT = 1 << 20  # bytes of a request
 MOST_UPLOADED = 2 << 30  # bytes of an upload
 HEADERS = {
@@ -41,18 +53,27 @@ ENTRANCE = (
 )
 
 
+USED = (
+    "This address works once: it was used already, or the studio has ended. "
+    "Run tclose studio again: it prints a new address."
+)
+STRANGE = "The studio does not know this browser. Run tclose studio again: it prints an address that lets it in."
+NO_PAGE = "Only the studio's own pages may ask this."
+
+
 class Keys:
-    """The secret of one run: the token in the address that is printed, and the one in every form."""
+    """The secrets of one run; each of them tells nothing about the others."""
 
     def __init__(self, port: int) -> None:
-        self.port, self.token = port, secrets.token_urlsafe(32)
-        self.first = "/"  # the page that the printed address leads to
+        self.port, self._secret = port, secrets.token_bytes(32)
+        self.cookie_value = self._derived(b"cookie")
         self.form = self._derived(b"form")
+        self.alive = self._derived(b"alive")  # what a page keeps, to know its own studio again
+        self.instance = Instance(port, self._derived(b"command"))
         self.root = f"/{self._derived(b'root')[:32]}"  # the folder of all pages, to which the cookie is bound
 
     def _derived(self, purpose: bytes) -> str:
-        """Return a secret that tells nothing about the token."""
-        return hmac.new(self.token.encode(), purpose, hashlib.sha256).hexdigest()
+        return hmac.new(self._secret, purpose, hashlib.sha256).hexdigest()
 
     @property
     def cookie(self) -> str:
@@ -64,17 +85,28 @@ class Keys:
         """The hosts under which the studio is reached."""
         return f"127.0.0.1:{self.port}", f"localhost:{self.port}"
 
-    @property
-    def address(self) -> str:
-        """What is printed: whoever has it can use the studio."""
-        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+    def alive_proof(self, nonce: str) -> str:
+        """Prove to a page that this is its own studio; the port keeps another studio's answer from being passed on."""
+        return hmac.new(self.alive.encode(), f"{self.port}:{nonce}".encode(), hashlib.sha256).hexdigest()
 
 
 class Guard:
-    """Lets through what comes from the studio's own pages."""
+    """Lets through what comes from the studio's own pages.
 
-    def __init__(self, application: Application, keys: Keys, uploads: Callable[[str], bool]) -> None:
-        self.application, self.keys, self.uploads = application, keys, uploads
+    `invite` answers a further command of the same user, outside the server's own thread.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        keys: Keys,
+        invitations: Invitations,
+        *,
+        uploads: Callable[[str], bool],
+        invite: Callable[[bytes], bytes],
+    ) -> None:
+        self.application, self.keys, self.invitations = application, keys, invitations
+        self.uploads, self.invite = uploads, invite
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Judge a request, then hand it on."""
@@ -85,16 +117,60 @@ class Guard:
         if scope["type"] != "http":
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        if (why := self._refusal(scope, headers)) is not None:
+        texts = Texts(headers.get("accept-language", "")[:2].lower())
+        asked = (scope["method"], scope["path"])
+        if asked == ("POST", ASKED) and headers.get("host") in self.keys.hosts:
+            await self._invited(headers, receive, guarded)
+        elif (why := self._refusal(scope, headers)) is not None:
             await _answer(guarded, 403, why)
-        elif self._enters(scope):
-            cookie = f"{self.keys.cookie}={self.keys.token}; Path={self.keys.root}; HttpOnly; SameSite=Strict"
-            entrance = ENTRANCE.format(root=self.keys.root, first=self.keys.first)
-            await _answer(guarded, 200, entrance, "text/html; charset=utf-8", (("set-cookie", cookie),))
+        elif asked == ("GET", "/alive"):
+            await self._proved(scope, guarded)
+        elif asked == ("GET", "/") and (token := _asked(scope, "token")) and "sec-purpose" not in headers:
+            await self._entered(token, texts, guarded)
         elif not (scope["path"].startswith(f"{self.keys.root}/") and self._known(headers)):
-            await _answer(guarded, 403, "Open the studio with the address that it printed when it started.")
+            await _answer(guarded, 403, texts.say(STRANGE))
         else:
+            scope.get(PASSED, _nothing)()
             await self._limited(scope, headers, receive, guarded)
+
+    async def _entered(self, token: str, texts: Texts, send: Send) -> None:
+        """Give a browser its cookie, if the token was given out and not used yet."""
+        first = self.invitations.redeem(token)
+        if first is None:
+            await _answer(send, 403, texts.say(USED))
+            return
+        cookie = f"{self.keys.cookie}={self.keys.cookie_value}; Path={self.keys.root}; HttpOnly; SameSite=Strict"
+        entrance = ENTRANCE.format(root=self.keys.root, first=first)
+        await _answer(send, 200, entrance, "text/html; charset=utf-8", (("set-cookie", cookie),))
+
+    async def _proved(self, scope: Scope, send: Send) -> None:
+        """Prove to a page of this studio that it is here; others learn nothing."""
+        nonce = _asked(scope, "nonce")
+        if NONCES.fullmatch(nonce) is None:
+            await _answer(send, 403, NO_PAGE)
+        else:
+            await _answer(send, 200, self.keys.alive_proof(nonce))
+
+    async def _invited(self, headers: dict[str, str], receive: Receive, send: Send) -> None:
+        """Answer a further command of the same user; browsers always name an origin with a POST."""
+        length, nonce = headers.get("content-length", ""), headers.get(NONCE, "")
+        short = length.isascii() and length.isdigit() and int(length[:9]) <= MOST_ASKED
+        if "origin" in headers or not short or "transfer-encoding" in headers or NONCES.fullmatch(nonce) is None:
+            await _answer(send, 403, NO_PAGE)
+            return
+        body, more = b"", True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        instance = self.keys.instance
+        if not hmac.compare_digest(headers.get(PROOF, "").encode(), instance.question_proof(nonce, body).encode()):
+            await _answer(send, 403, NO_PAGE)
+            return
+        said = await run_in_threadpool(self.invite, body)
+        proved = ((PROOF, instance.answer_proof(nonce, said)),)
+        await _answer(send, 200, said.decode(), "application/json", proved)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> str | None:
         if headers.get("host") not in self.keys.hosts:
@@ -102,21 +178,17 @@ class Guard:
         origins = [f"http://{host}" for host in self.keys.hosts]
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
         if scope["method"] in ("GET", "HEAD"):
-            return None if origin in (None, *origins) else "Only the studio's own pages may ask this."
+            return None if origin in (None, *origins) else NO_PAGE
         if origin not in origins or site != "same-origin":
-            return "Only the studio's own pages may ask this."
+            return NO_PAGE
         return None
-
-    def _enters(self, scope: Scope) -> bool:
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        return scope["path"] == "/" and hmac.compare_digest(given.encode(), self.keys.token.encode())
 
     def _known(self, headers: dict[str, str]) -> bool:
         try:
             cookie = SimpleCookie(headers.get("cookie", "")).get(self.keys.cookie)
         except CookieError:
             return False
-        return cookie is not None and hmac.compare_digest(cookie.value.encode(), self.keys.token.encode())
+        return cookie is not None and hmac.compare_digest(cookie.value.encode(), self.keys.cookie_value.encode())
 
     async def _limited(self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send) -> None:
         """Hand a request on, as long as it is not too large."""
@@ -146,6 +218,16 @@ def _with_headers(send: Send, root: str) -> Send:
     return guarded
 
 
+def _asked(scope: Scope, name: str) -> str:
+    """Return what an address asks for by a name."""
+    query: bytes = scope["query_string"]
+    return parse_qs(query.decode("latin-1")).get(name, [""])[0]
+
+
+def _nothing() -> None:
+    """Nobody counts this connection."""
+
+
 async def _answer(
     send: Send,
     status: int,
@@ -153,6 +235,11 @@ async def _answer(
     kind: str = "text/plain; charset=utf-8",
     more: tuple[tuple[str, str], ...] = (),
 ) -> None:
-    headers = [(b"content-type", kind.encode()), *((name.encode(), value.encode()) for name, value in more)]
+    length = str(len(text.encode())).encode()
+    headers = [
+        (b"content-type", kind.encode()),
+        (b"content-length", length),
+        *((name.encode(), value.encode()) for name, value in more),
+    ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text.encode()})

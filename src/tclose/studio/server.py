@@ -7,10 +7,11 @@ import json
 import os
 import socket
 import threading
+import time
 import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -26,18 +27,22 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tclose.errors import InputError, TcloseError
+from tclose.studio import instance
 from tclose.studio.catalogue import Texts
+from tclose.studio.connections import ACCEPTED, Strangers, Users, most_strangers, protocol
 from tclose.studio.home import Home
+from tclose.studio.invitations import Invitation, Invitations
 from tclose.studio.jobs import Job, Jobs, Process
 from tclose.studio.pages import back, environment, page, texts_of
 from tclose.studio.project import Project
 from tclose.studio.safety import Guard, Keys
 from tclose.studio.screens import SCREENS, deleting, opening, publishing, verifying
 from tclose.studio.screens.base import Screen, Show
+from tclose.studio.streams import Stream, Streams
 from tclose.studio.wording import sentence_of
 
 UPLOAD = "/upload"
-LOCAL = "127.0.0.1"
+QUEUED = 1024  # connections that wait until they are taken
 HEARTBEAT = 10.0  # seconds after which a page hears of a job in any case
 
 
@@ -48,7 +53,9 @@ class Studio:
     home: Home
     jobs: Jobs
     keys: Keys
+    invitations: Invitations
     templates: Environment
+    streams: Streams = field(default_factory=Streams)
     screens: tuple[Screen, ...] = SCREENS
 
 
@@ -68,14 +75,13 @@ def application(studio: Studio) -> Guard:
     routes += [Route(UPLOAD, changing(opening.upload), methods=["POST"])]
     routes += [Route(path, changing(do), methods=["POST"]) for path, do in opening.ACTIONS.items()]
 
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
-        studio.jobs.close()
-
-    made = Starlette(routes=routes, lifespan=lifespan, exception_handlers=MISTAKES)
+    made = Starlette(routes=routes, exception_handlers=MISTAKES)
     made.state.studio = studio
-    return Guard(made, studio.keys, lambda path: path == UPLOAD or path.endswith("/verify/run"))
+
+    def uploads(path: str) -> bool:
+        return path == UPLOAD or path.endswith("/verify/run")
+
+    return Guard(made, studio.keys, studio.invitations, uploads=uploads, invite=lambda body: _invite(studio, body))
 
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -201,22 +207,36 @@ async def _events(request: Request) -> Response:
     except TcloseError:
         return Response(status_code=404)
     process, texts = request.app.state.studio.jobs.of(project.folder), texts_of(request, project)
+    streams: Streams = request.app.state.studio.streams
+    stream = streams.open(process.wake)
 
-    told = news(process, lambda job: json.dumps(_told(job, texts)), request.is_disconnected)
-    return StreamingResponse(told, media_type="text/event-stream")
+    async def told() -> AsyncIterator[str]:
+        try:
+            async for line in news(process, lambda job: json.dumps(_told(job, texts)), request.is_disconnected, stream):
+                yield line
+        finally:
+            streams.close(stream)
+
+    return StreamingResponse(told(), media_type="text/event-stream")
 
 
 async def news(
-    process: Process, spelled: Callable[[Job], str], gone: Callable[[], Awaitable[bool]]
+    process: Process, spelled: Callable[[Job], str], gone: Callable[[], Awaitable[bool]], stream: Stream
 ) -> AsyncIterator[str]:
-    """Tell how far the current job is, whenever that changes; its end is always told."""
+    """Tell how far the current job is, whenever that changes; its end is always told.
+
+    A page whose stream gives way to that of another page is told so, and asks from time to time instead.
+    """
     job = process.current
     while job is not None:
         seen = job.seen
         yield f"data: {spelled(job)}\n\n"
         if seen.state != "running" or await gone():
             return
-        await asyncio.to_thread(process.wait_for_news, job, seen, HEARTBEAT)
+        if stream.over:
+            yield "event: over\ndata:\n\n"
+            return
+        await asyncio.to_thread(process.wait_for_news, job, seen, HEARTBEAT, stream)
 
 
 async def _not_found(request: Request, _: Exception) -> Response:
@@ -235,24 +255,75 @@ async def _broken(request: Request, error: Exception) -> Response:
 MISTAKES: dict[Any, Any] = {404: _not_found, 405: _not_found, 400: _refused, 500: _broken}
 
 
+class Server(uvicorn.Server):
+    """The server of a studio; pages that follow some work do not keep it from ending."""
+
+    def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
+        super().__init__(config)
+        self._streams = streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End."""
+        self._streams.end()
+        await super().shutdown(sockets)
+
+
 def serve(
-    table: Path | None, *, project: Path | None, port: int, browser: bool, announce: Callable[[str], None]
+    table: Path | None, *, project: Path | None, port: int | None, browser: bool, announce: Callable[[str], None]
 ) -> None:
-    """Serve the studio until it is stopped; `announce` is told its address once it answers."""
+    """Serve the studio until it is stopped; `announce` is told an address of it once it answers.
+
+    Where no port is named and the user runs a studio already, that one gives a new address, and this command is done.
+    """
     os.umask(0o077)  # everything that is written is the user's own
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((LOCAL, port))
-        except OSError:
-            raise InputError(f"port {port} cannot be used: name another one, or leave out --port") from None
-        studio = Studio(Home(), Jobs(), Keys(listening.getsockname()[1]), environment())
-        entrance = studio.keys.address
-        if (opened := _opened(studio, table, project)) is not None:
-            studio.keys.first = f"/p/{opened.key}/open"
-        settings = uvicorn.Config(application(studio), log_level="critical", access_log=False, lifespan="on")
-        server = uvicorn.Server(settings)
-        threading.Thread(target=_announced, args=(server, entrance, browser, announce), daemon=True).start()
+    folder = instance.server_folder()
+    with ExitStack() as searching:
+        if port is None:
+            searching.enter_context(instance.starting(folder))
+            if (found := instance.ask(folder, table=table, project=project, file=browser)) is not None:
+                searching.close()
+                _enter(found, announce)
+                return
+
+        def begun(invitation: Invitation) -> None:
+            searching.close()
+            _enter(invitation, announce)
+
+        with instance.listening_socket(folder, port) as listening:
+            keys = Keys(listening.getsockname()[1])
+            studio = Studio(Home(), Jobs(), keys, Invitations(keys.port, folder), environment())
+            try:
+                _run(studio, listening, _invitation(studio, table, project, file=browser), begun)
+            finally:
+                keys.instance.remove(folder)
+                studio.invitations.close()
+                studio.jobs.close()
+
+
+def _run(studio: Studio, listening: socket.socket, first: Invitation, begun: Callable[[Invitation], None]) -> None:
+    """Run the server until it is stopped; `begun` is called once it answers."""
+    users = Users()
+    settings = uvicorn.Config(
+        application(studio),
+        http=protocol(Strangers(most_strangers(), users=users)),
+        ws="none",
+        backlog=ACCEPTED,
+        proxy_headers=False,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+    )
+    server = Server(settings, studio.streams)
+
+    def announced() -> None:
+        while not server.started:
+            time.sleep(0.02)
+        listening.listen(QUEUED)  # the server takes few connections at a time; more may wait
+        studio.keys.instance.write(studio.invitations.folder)
+        begun(first)
+
+    threading.Thread(target=announced, daemon=True).start()
+    with closing(users):
         server.run(sockets=[listening])
 
 
@@ -266,11 +337,26 @@ def _opened(studio: Studio, table: Path | None, folder: Path | None) -> Project 
     return next(known, None) or opening.open_path(studio, str(table))
 
 
-def _announced(server: uvicorn.Server, address: str, browser: bool, announce: Callable[[str], None]) -> None:
-    import time
+def _invite(studio: Studio, body: bytes) -> bytes:
+    """Give a further command of the same user a new address; a mistake is told in its sentence."""
+    asked = json.loads(body)
+    table, folder = (None if asked[name] is None else Path(asked[name]) for name in ("table", "project"))
+    try:
+        found = _invitation(studio, table, folder, file=asked["file"])
+    except (TcloseError, OSError) as error:
+        said = error.sentence if isinstance(error, TcloseError) else sentence_of(error)
+        return json.dumps({"error": said}).encode()
+    return json.dumps({"address": found.address, "file": None if found.file is None else str(found.file)}).encode()
 
-    while not server.started:
-        time.sleep(0.02)
-    announce(address)
-    if browser:
-        webbrowser.open(address)
+
+def _invitation(studio: Studio, table: Path | None, folder: Path | None, *, file: bool) -> Invitation:
+    """Return a new address that leads to the project that a command names, or to the start page."""
+    opened = _opened(studio, table, folder)
+    return studio.invitations.issue("/" if opened is None else f"/p/{opened.key}/open", file=file)
+
+
+def _enter(invitation: Invitation, announce: Callable[[str], None]) -> None:
+    """Tell the user an address, and open the browser through its file if there is one."""
+    announce(invitation.address)
+    if invitation.file is not None:
+        webbrowser.open(invitation.file.as_uri())

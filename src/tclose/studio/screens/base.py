@@ -43,9 +43,11 @@ def count_of(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def start(request: Request, project: Project, kind: str, **given: Any) -> Job:
-    """Start a job of a project."""
+def start(
+    request: Request, project: Project, kind: str, *, after: Callable[[], None] | None = None, **given: Any
+) -> Job:
+    """Start a job of a project; `after` is called when it is over, however it ends."""
     fingerprint = project.fingerprint
-    job: Job = request.app.state.studio.jobs.start(project.folder, kind, **given)
+    job: Job = request.app.state.studio.jobs.start(project.folder, kind, after=after, **given)
     job.fingerprint = fingerprint
     return job

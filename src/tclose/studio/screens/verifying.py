@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
+from pathlib import Path
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from tclose.errors import InputError
+from tclose.studio.dropped import Dropped
 from tclose.studio.pages import back, project_page
 from tclose.studio.project import PRIVATE_FOLDER, Project
 from tclose.studio.screens.base import Screen, start
@@ -29,9 +30,18 @@ def enter(request: Request) -> Response:
 def verify(request: Request, project: Project, form: FormData) -> Response:
     """Verify files that were dropped here: a release, its certificate, and the public key of its signer, if given."""
     project.forget("verified")  # an old verdict must not stand beside new files
-    folder = project.folder / "results" / "dropped"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=PRIVATE_FOLDER)
+    dropped = Dropped(project.folder)
+    try:
+        paths = _kept(form, dropped.folder)
+        start(request, project, "verify", after=dropped.remove, **paths, name="verified")
+    except BaseException:
+        dropped.remove()
+        raise
+    return back(request, "verify")
+
+
+def _kept(form: FormData, folder: Path) -> dict[str, str]:
+    """Copy what was dropped; return the path of each file by what it is."""
     paths = {}
     for name in ("release", "certificate", "signer"):
         given = form.get(name)
@@ -40,10 +50,10 @@ def verify(request: Request, project: Project, form: FormData) -> Response:
                 continue
             raise InputError("choose a release and its certificate")
         (folder / name).mkdir(mode=PRIVATE_FOLDER)  # both may be called the same
-        paths[name] = folder / name / safe_name(given.filename, name)
-        keep(given, paths[name])
-    start(request, project, "verify", **{name: str(path) for name, path in paths.items()}, name="verified")
-    return back(request, "verify")
+        path = folder / name / safe_name(given.filename, name)
+        keep(given, path)
+        paths[name] = str(path)
+    return paths
 
 
 SCREEN = Screen("verify", show, {"run": verify})

@@ -23,25 +23,86 @@ function ended(section) {
   section.replaceChildren(told);
 }
 
+// The secret by which a page knows its own studio again: another program may have taken the port of one that ended.
+const KEPT = "tclose-alive";
+
+function remember() {
+  const secret = document.querySelector("meta[name=alive]")?.content;
+  if (secret) sessionStorage.setItem(KEPT, secret);
+}
+
+// Whether the studio of this page answers. The question carries no cookie, and the answer proves the secret.
+async function alive() {
+  const bytes = (text) => new TextEncoder().encode(text);
+  const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  try {
+    const answer = await fetch(`/alive?nonce=${nonce}`, { credentials: "omit", cache: "no-store", redirect: "error" });
+    const proof = (await answer.text()).match(/^[0-9a-f]{64}$/)?.[0].match(/../g).map((pair) => parseInt(pair, 16));
+    if (!proof) return false;
+    const kind = { name: "HMAC", hash: "SHA-256" };
+    const key = await crypto.subtle.importKey("raw", bytes(sessionStorage.getItem(KEPT)), kind, false, ["verify"]);
+    return await crypto.subtle.verify("HMAC", key, new Uint8Array(proof), bytes(`${location.port}:${nonce}`));
+  } catch {
+    return false;
+  }
+}
+
+const PAUSE = 3000; // milliseconds between two questions of a page that no stream tells anything
+
+function later(section, ask) {
+  setTimeout(() => { if (section.isConnected) ask(); }, PAUSE);
+}
+
+// Show how far the work of a section is; say whether it goes on.
+function shown(section, job) {
+  if (job.state !== "running") {
+    if (unsaved()) ended(section);
+    else window.location.reload();
+    return false;
+  }
+  section.querySelector("progress").value = job.share;
+  section.querySelector("[data-percent]").textContent = `${Math.round(100 * job.share)} %`;
+  if (job.phase) section.querySelector("[data-phase]").textContent = job.phase;
+  return true;
+}
+
+// The stream was lost: go on only with the page's own studio.
+async function reconnect(section) {
+  if (await alive()) {
+    follow(section);
+    return;
+  }
+  section.querySelector("[data-phase]").textContent = section.dataset.gone;
+  later(section, () => reconnect(section));
+}
+
+// Newer pages have taken the streams: ask from time to time.
+async function poll(section) {
+  if (!(await alive())) {
+    reconnect(section);
+    return;
+  }
+  try {
+    const answer = await fetch(section.dataset.job);
+    if (answer.ok && shown(section, await answer.json())) later(section, () => poll(section));
+  } catch {
+    later(section, () => reconnect(section));
+  }
+}
+
 function follow(section) {
   const events = new EventSource(section.dataset.events);
+  const close = () => events.close();
+  window.addEventListener("pagehide", close);
+  events.addEventListener("over", () => { close(); later(section, () => poll(section)); });
   events.onmessage = (event) => {
-    const job = JSON.parse(event.data);
-    if (!section.isConnected) {
-      events.close();
-      return;
-    }
-    if (job.state !== "running") {
-      events.close();
-      if (unsaved()) ended(section);
-      else window.location.reload();
-      return;
-    }
-    section.querySelector("progress").value = job.share;
-    section.querySelector("[data-percent]").textContent = `${Math.round(100 * job.share)} %`;
-    if (job.phase) section.querySelector("[data-phase]").textContent = job.phase;
+    if (!section.isConnected || !shown(section, JSON.parse(event.data))) close();
   };
-  window.addEventListener("pagehide", () => events.close());
+  events.onerror = () => {
+    const refused = events.readyState === EventSource.CLOSED; // as when the project was deleted
+    close();
+    if (!refused && section.isConnected) later(section, () => reconnect(section));
+  };
 }
 
 function slide(slider) {
@@ -112,5 +173,6 @@ function prepare(root) {
 }
 
 document.documentElement.classList.add("scripted");
+remember();
 dropping();
 htmx.onLoad(prepare);
