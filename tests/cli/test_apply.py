@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import stat
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -72,6 +74,34 @@ def test_new_rows_join_and_the_certificates_form_a_chain(released: Run) -> None:
     assert "waiting" not in Path("c2.json").read_text()
     for name in ("rec2.json", *(["w.csv"] if waiting else [])):
         assert stat.S_IMODE(Path(name).stat().st_mode) == 0o600
+
+
+SIGNALLED = """
+import os, signal
+from tclose.cli import main
+from tclose.steps import applying
+published = applying._published
+
+def signalled(*given):
+    certificate = published(*given)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return certificate
+
+applying._published = signalled
+main()
+"""
+
+
+def test_asked_to_end_between_the_release_and_the_rows_that_wait(released: Run, folder: Path) -> None:
+    """The rows that wait are in no other file: once the release is there, they are written as well."""
+    (folder / "new.csv").write_text(table(40, 4, secret="Eve,30,a,\n"))
+    command = [sys.executable, "-c", SIGNALLED, *APPLY, "--waiting", "w.csv"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("asked to end too late: ")
+    assert " new rows are in r2.csv: " in done.stdout
+    assert ("Eve", "30", "a", "") in rows_of("w.csv")
+    assert released("verify", "r2.csv", "--certificate", "c2.json").status == 0
 
 
 def test_the_next_batch_joins_the_newest_release(released: Run, folder: Path) -> None:

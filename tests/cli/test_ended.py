@@ -274,6 +274,71 @@ def test_a_hang_up_that_is_ignored_stays_ignored(folder: Path, old: dict[str, by
     assert sound(folder, old)
 
 
+# Files get their names: nothing is there and the status says so, or all is there and the command has done its work
+
+NAMING = """
+import os, signal, sys
+from tclose.cli import main, show
+from tclose.release import files
+step, number = sys.argv.pop(1), getattr(signal, sys.argv.pop(1))
+
+def ends(place, name, before, after):
+    original = getattr(place, name)
+    def call(*given, **more):
+        calls.append(name)
+        if step == before.format(calls.count(name)):
+            os.kill(os.getpid(), number)
+        answer = original(*given, **more)
+        if step == after.format(calls.count(name)):
+            os.kill(os.getpid(), number)
+        return answer
+    setattr(place, name, call)
+
+calls = []
+ends(files.Pending, "publish", "before name {}", "after name {}")
+ends(files.Pending, "discard", "before discarding {}", "after discarding {}")
+ends(files, "flush_folder", "before flushing {}", "after flushing {}")
+ends(show, "show_release", "before the answer", "after the answer")
+main()
+"""
+LATE = "asked to end too late: the files had got their names already, so the command has done all its work\n"
+
+
+@pytest.mark.parametrize(
+    ("step", "name"),
+    [
+        ("before name 1", "SIGTERM"),
+        ("before flushing 1", "SIGTERM"),
+        ("after name 1", "SIGINT"),
+        ("before name 2", "SIGHUP"),
+        ("after name 3", "SIGTERM"),
+        ("before discarding 1", "SIGTERM"),
+        ("before the answer", "SIGTERM"),
+        ("after the answer", "SIGTERM"),
+    ],
+)
+def test_asked_to_end_while_files_get_their_names(folder: Path, old: dict[str, bytes], step: str, name: str) -> None:
+    """The first name decides: from then on the work is finished, with its own answer and status."""
+    skip_if_ignored(name)
+    command = [sys.executable, "-c", NAMING, step, name, *ASKED, *FILES]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, LATE)
+    assert done.stdout.startswith("Released r.csv: ")
+    assert sound(folder, old)
+    assert left_behind(folder, old) == set()
+    assert (folder / "seed.json").exists()
+
+
+def test_asked_to_end_before_files_get_their_names(folder: Path, old: dict[str, bytes]) -> None:
+    before = NAMING.replace(
+        'ends(files.Pending, "publish"', 'from tclose.release import release\nends(release, "publish"'
+    )
+    command = [sys.executable, "-c", before, "before name 1", "SIGTERM", *ASKED, *FILES]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "ended on request\n")
+    assert content_of(folder) == old
+
+
 # Out of space
 
 

@@ -5,12 +5,18 @@ The limits are generous: what took quadratic time took minutes or hours on these
 
 from __future__ import annotations
 
+import cProfile
 import json
+import pstats
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tclose import Policy, steps
+from tclose.engine import choosing
 
 SECONDS = 150
 MANY = pytest.mark.parametrize("columns", [12_000, pytest.param(50_000, marks=pytest.mark.soak)])
@@ -49,6 +55,31 @@ def test_many_columns_with_a_role(tmp_path: Path, columns: int) -> None:
     roles = f"keep = {json.dumps(names[2 : columns // 2])}\nidentifiers = {json.dumps(names[columns // 2 :])}"
     (tmp_path / "policy.toml").write_text(f"{roles}\n[quasi.c0]\n[sensitive.c1]\nt = 1\n")
     assert tclose(tmp_path, "check", "table.csv", "--policy", "policy.toml").returncode == 0
+
+
+def queries_of_a_check(folder: Path, columns: int) -> int:
+    wide(folder, columns)
+    (folder / "policy.toml").write_text('others = "drop"\n[quasi.c0]\n[sensitive.c1]\nt = 1\n')
+    with cProfile.Profile() as profile:
+        steps.check(folder / "table.csv", folder / "policy.toml", engine="auto")
+    calls: Any = pstats.Stats(profile)
+    return sum(times for (_, _, name), (_, times, *_) in calls.stats.items() if "'collect' of" in name)
+
+
+def test_columns_that_are_dropped_take_no_query_each(tmp_path: Path) -> None:
+    """One takes polars 0.1 ms: 50,000 columns took 5 of 10 CPU seconds."""
+    few, many = (queries_of_a_check(tmp_path, columns) for columns in (20, 400))
+    assert 0 < many <= few
+
+
+def test_a_small_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it is too large for memory, its size tells: how it is written need not be looked at."""
+    wide(tmp_path, 3)
+    policy = Policy(quasi=["c0"], sensitive={"c1": {"t": 1}}, others="drop")
+    assert choosing.table_on_disk(tmp_path / "table.csv").size < choosing.MANY_ROWS
+    monkeypatch.setattr(choosing, "table_on_disk", lambda *_: pytest.fail("the file was looked at"))
+    assert not choosing.on_disk("auto", tmp_path / "table.csv", policy)
+    assert not choosing.published_on_disk("auto", tmp_path / "table.csv", policy, "weave", {})
 
 
 @MANY

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import datetime
 import io
+import itertools
 import os
+import signal
 import stat
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -13,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tclose import InputError
-from tclose.release.files import check_targets, pending, publish, sha256
+from tclose.release import files
+from tclose.release.files import Pending, check_targets, file_mode, pending, publish, sha256
 from tclose.release.formats import fingerprint, format_of, write_table
 from tclose.table.sources import parse
 
@@ -232,3 +236,93 @@ def test_a_file_that_appears_during_the_work_stays(
     (tmp_path / "r.csv").unlink()
     work(theirs=False)
     assert content_of(tmp_path) == {"r.csv": b"ours", "r.json": b"ours"}
+
+
+# Modes of new files
+
+
+def test_the_mask_is_never_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other threads of the process write files, too; they would get the mode of a mask that is set for a moment."""
+    mask = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "umask", lambda _: pytest.fail("the mask of the whole process was set"))
+            assert (file_mode(tmp_path), file_mode(tmp_path, 0o777)) == (0o640, 0o750)
+            patch.setattr(files, "_mask_of_the_process", lambda: None)  # as on a system that does not show it
+            assert (file_mode(tmp_path), file_mode(tmp_path, 0o777)) == (0o640, 0o750)
+    finally:
+        os.umask(mask)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_other_threads_keep_their_modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown: bool) -> None:
+    """Should anything set the mask, it stays until the other thread has written one more file."""
+    if not shown:
+        monkeypatch.setattr(files, "_mask_of_the_process", lambda: None)
+    (tmp_path / "own").mkdir()
+    modes: set[int] = set()
+    stop, written_again, set_mask = threading.Event(), threading.Event(), os.umask
+
+    def write() -> None:
+        for number in itertools.count():
+            if stop.is_set():
+                return
+            path = tmp_path / f"{number}"
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
+            modes.add(mode_of(path))
+            path.unlink()
+            written_again.set()
+
+    def umask(mask: int) -> int:
+        before = set_mask(mask)
+        for _ in range(2):  # the first may have been begun before
+            written_again.clear()
+            assert written_again.wait(60)
+        return before
+
+    thread, mask = threading.Thread(target=write), os.umask(0o022)
+    monkeypatch.setattr(os, "umask", umask)
+    thread.start()
+    try:
+        for _ in range(50):
+            assert file_mode(tmp_path / "own") == 0o644
+        written_again.clear()
+        assert written_again.wait(60)
+    finally:
+        stop.set()
+        thread.join()
+        set_mask(mask)
+    assert modes == {0o644}
+
+
+# Signals while files get their names
+
+
+def test_signals_wait_until_all_files_have_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are neither lost, as the program that tclose is a part of would not end then, nor do they come between."""
+    came: list[tuple[int, set[str]]] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    name = Pending.publish
+
+    def signalled(file: Pending) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGHUP)
+        name(file)
+
+    def note(number: int, _: object) -> None:
+        came.append((number, set(content_of(tmp_path))))
+
+    monkeypatch.setattr(Pending, "publish", signalled)
+    try:
+        signal.signal(signal.SIGTERM, note)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # stays ignored
+        with pending({"a": tmp_path / "a", "b": tmp_path / "b"}) as held:
+            for file in held.values():
+                file.write(lambda out: out.write(b"new"))
+            publish(held.values())
+        assert came == [(signal.SIGTERM, {"a", "b"})]
+        assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)) == (note, signal.SIG_IGN)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

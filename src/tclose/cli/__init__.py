@@ -16,7 +16,7 @@ from tclose import steps
 from tclose.cli import show
 from tclose.cli.applying import apply
 from tclose.cli.bounding import bound
-from tclose.cli.endings import Ended, clean_up_when_ended
+from tclose.cli.endings import TOO_LATE, Ended, came_too_late, clean_up_when_ended
 from tclose.cli.health import doctor
 from tclose.cli.judging import check, explain, sql, verify
 from tclose.cli.libraries import contained, shortage
@@ -41,6 +41,8 @@ def main() -> None:
     with contained(steps.discard_unfinished):
         forgive_stderr()  # which is another stream now
         status = run(sys.argv[1:])
+        if came_too_late():
+            echo_error(TOO_LATE)
     prints = "duckdb" in sys.modules  # which prints about itself while Python ends
     if prints or any(thread.daemon for thread in threading.enumerate()):  # a solver that nobody waits for any more
         end_at_once(status)

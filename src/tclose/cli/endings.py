@@ -3,12 +3,17 @@
 The first signal counts, and all later ones are ignored: a second Ctrl-C must not interrupt the cleaning up. A library
 may swallow the exception (one that is raised while Python frees an object is lost), so every report of progress raises
 it again.
+
+Once files have got their names, it is too late: a status that says "ended" beside a complete release would be false.
+The command then goes on to its own end, which is near, and one line says so.
 """
 
 from __future__ import annotations
 
 import signal
 from types import FrameType
+
+from tclose import steps
 
 WORDS = {"SIGINT": "interrupted", "SIGTERM": "ended on request", "SIGHUP": "the terminal was closed"}
 
@@ -22,7 +27,10 @@ class Ended(BaseException):
         self.words = WORDS[name]
 
 
+TOO_LATE = "asked to end too late: the files had got their names already, so the command has done all its work"
 _first: list[str] = []  # the name of the signal that came first
+_late: list[str] = []  # the names of those that came when files had got their names
+_server: list[bool] = []  # not empty where this process only ends when it is asked to
 
 
 def clean_up_when_ended() -> None:
@@ -46,7 +54,21 @@ def check_ended() -> None:
         raise Ended(_first[0])
 
 
+def end_at_any_time() -> None:
+    """Never find a request to end too late: a server writes files, too, and ends only when it is asked to."""
+    _server.append(True)
+
+
+def came_too_late() -> bool:
+    """Tell whether this process was asked to end when its files had got their names already."""
+    return bool(_late)
+
+
 def _end(number: int, frame: FrameType | None) -> None:
+    name = signal.Signals(number).name
+    if steps.anything_published() and not _server:
+        _late.append(name)
+        return
     ignore_endings()
-    _first.append(signal.Signals(number).name)
+    _first.append(name)
     raise Ended(_first[0])

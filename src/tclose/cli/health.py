@@ -33,6 +33,7 @@ def doctor(warm: bool, as_json: bool) -> int:
         echo(f"tclose {health.tclose} on Python {health.python}, {health.system}, {health.cores} cores")
         for name, version in {**health.needed, **health.extras}.items():
             echo(f"  {name:18} {version or 'not installed'}")
+        echo(f"  {'kernels':18} {health.kernels or 'not kept'} ({health.kernels_state})")
         for line in health.advice:
             echo(line)
         if compiled is not None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tclose.cli.endings import end_at_any_time
 from tclose.cli.options import FILE, HOLDS
 from tclose.cli.terminal import echo
 from tclose.errors import MissingExtra
@@ -31,5 +32,6 @@ def studio(table: Path | None, project: Path | None, port: int | None, no_browse
         from tclose.studio.server import serve
     except ImportError as missing:
         raise MissingExtra("starlette, uvicorn and others", "studio", "the studio") from missing
+    end_at_any_time()
     serve(table, project=project, port=port, browser=not no_browser, announce=echo)
     return HOLDS

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tclose.partition.shared.code_folder import compiled_each_time, writable_folder
+from tclose.partition.shared.code_folder import compiled_each_time, state_of_folder
 
 NEEDED = ("numpy", "polars", "narwhals", "numba", "click", "rich")
 EXTRAS = {
@@ -37,7 +37,8 @@ class Health:
     cores: int | None
     needed: Mapping[str, str | None]
     extras: Mapping[str, str | None]
-    kernels: str | None  # the folder in which compiled kernels are kept; None if none can be written to
+    kernels: str | None  # the folder in which compiled kernels are kept; None if there is no private one
+    kernels_state: str  # who else can write to it, or why there is none
 
     @property
     def healthy(self) -> bool:
@@ -61,6 +62,7 @@ class Health:
 
 def examine() -> Health:
     """Return what is installed, and what could be."""
+    folder, state = state_of_folder()
     return Health(
         tclose=_version("tclose"),
         python=platform.python_version(),
@@ -68,7 +70,8 @@ def examine() -> Health:
         cores=os.cpu_count(),
         needed={name: _version(name) for name in NEEDED},
         extras={name: _version(name) for name in EXTRAS},
-        kernels=None if (folder := writable_folder()) is None else str(folder),
+        kernels=None if folder is None else str(folder),
+        kernels_state=state,
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from tclose.errors import InputError
 from tclose.policy.paths import check_name
@@ -84,7 +84,7 @@ class Pending:
     def publish(self) -> None:
         """Give the file its name, in one step; without `force`, only a name that no other file has."""
         if not self.private:
-            self.path.chmod(file_mode())
+            self.path.chmod(file_mode(self.path.parent))
         if self.force:
             self.path.replace(self.target)
         else:
@@ -130,12 +130,12 @@ def discard_unfinished() -> None:
 
 
 def publish(files: Iterable[Pending]) -> None:
-    """Give all files their names, or none; a signal that comes meanwhile is too late, since half would be worse.
+    """Give all files their names, or none; a signal that comes meanwhile waits, since half would be worse.
 
     Without `force`, a file that somebody else has written meanwhile stays as it is, and none of these gets its name.
     """
     begun: list[Pending] = []
-    with _undisturbed():
+    with _signals_waiting():
         try:
             for file in files:
                 begun.append(file)
@@ -146,6 +146,15 @@ def publish(files: Iterable[Pending]) -> None:
             if isinstance(error, FileExistsError):
                 raise _appeared(begun[-1].target) from None
             raise
+        _published.set()  # before a waiting signal is delivered: what handles it may ask
+
+
+_published = threading.Event()
+
+
+def anything_published() -> bool:
+    """Whether files of this process have got their names, so that it is too late to end it as if nothing had been."""
+    return _published.is_set()
 
 
 def _appeared(target: Path) -> InputError:
@@ -170,20 +179,25 @@ def _name_new(path: Path, target: Path) -> None:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ignore the signals that ask a process to end."""
+def _signals_waiting() -> Iterator[None]:
+    """Let the signals that ask a process to end wait; the handlers that they are for hear of them afterwards."""
     if threading.current_thread() is not threading.main_thread():  # which alone hears of signals
         yield
         return
-    numbers = [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
-    before = {number: handler for number in numbers if (handler := signal.getsignal(number)) is not None}
-    for number in before:
-        signal.signal(number, signal.SIG_IGN)
+    came: dict[int, None] = {}
+    before: dict[int, Any] = {}
     try:
+        for number in (getattr(signal, name) for name in ENDING if hasattr(signal, name)):
+            handler = signal.getsignal(number)
+            if handler not in (None, signal.SIG_IGN):  # one that is ignored, as under nohup, stays so
+                before[number] = handler
+                signal.signal(number, lambda number, _: came.setdefault(number))
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def write_flushed(path: Path, fill: Callable[[BinaryIO], object]) -> None:
@@ -194,11 +208,33 @@ def write_flushed(path: Path, fill: Callable[[BinaryIO], object]) -> None:
         os.fsync(file.fileno())
 
 
-def file_mode(most: int = 0o666) -> int:
-    """Return the mode of a new file or folder, as the user's umask limits it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return most & ~mask
+def file_mode(folder: Path, most: int = 0o666) -> int:
+    """Return the mode of a new file or folder in a folder, as the user's umask limits it.
+
+    `os.umask` is no way to ask for it, since it sets it: other threads of the process would write with the wrong one.
+    """
+    mask = _mask_of_the_process()
+    return most & ~(_mask_in(folder) if mask is None else mask)
+
+
+def _mask_of_the_process() -> int | None:
+    """Return the umask, where the system shows it: Linux does."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    lines = (line.partition(":") for line in status.splitlines())
+    return next((int(value, 8) for name, _, value in lines if name == "Umask"), None)
+
+
+def _mask_in(folder: Path) -> int:
+    """Return what the umask takes from a new folder: one is made for this, and removed."""
+    probe = folder / f".tclose-{secrets.token_hex(8)}.part"
+    probe.mkdir(mode=0o777)
+    try:
+        return 0o777 & ~probe.stat().st_mode
+    finally:
+        probe.rmdir()
 
 
 def flush_folder(folder: Path) -> None:

@@ -32,9 +32,10 @@ class PendingFolder(Pending):
 
     def publish(self) -> None:
         """Give the folder its name, in one step; `FileExistsError` if anything else has it."""
+        mode = file_mode(self.target.parent, 0o777)
         for name in self.names:
-            (self.path / name).chmod(file_mode())
-        self.path.chmod(file_mode(0o777))
+            (self.path / name).chmod(mode & 0o666)
+        self.path.chmod(mode)
         flush_folder(self.path)
         if os.path.lexists(self.target):
             raise FileExistsError(self.target)

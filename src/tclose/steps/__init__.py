@@ -21,7 +21,7 @@ from tclose.release.certificate import RELEASE_FORMATS, ReleaseFormat
 from tclose.release.demands import Demands
 from tclose.release.describing import FORMATS as DESCRIPTIONS
 from tclose.release.endorsement import Endorsement
-from tclose.release.files import discard_unfinished
+from tclose.release.files import anything_published, discard_unfinished
 from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound
 from tclose.release.naming import check_clock
 from tclose.release.publication import Demonstration, Publication
@@ -121,6 +121,7 @@ __all__ = [
     "WorstClass",
     "allowed_by",
     "anonymize",
+    "anything_published",
     "apply",
     "attack",
     "bound",

@@ -168,8 +168,7 @@ def warn_of_like_values(columns: Mapping[str, SensitiveColumn]) -> None:
 def _with_one_number(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     """Return the table with one spelling of every number: 0.0 and -0.0, 9 and 9.0 are in no column two values."""
     named = {name for name, _ in policy.columns()}
-    columns = ((column.name, column) for column in frame.iter_columns())
-    return pl.DataFrame({name: with_one_number(c, policy.missing) if name in named else c for name, c in columns})
+    return frame.with_columns(with_one_number(frame[name], policy.missing) for name in frame.columns if name in named)
 
 
 def encode_quietly(

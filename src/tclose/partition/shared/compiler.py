@@ -8,19 +8,70 @@ For the parts of a kernel that wastes time. Here they are optimized once, togeth
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Any
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
 
-from numba.core import types
-from numba.core.caching import FunctionCache
+from numba.core import config, types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, UserProvidedCacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+
+from tclose.partition.shared.private_folder import PRIVATE
+
+
+class CannotBeKept(Exception):
+    """The machine code of a function cannot be kept in the folder for it."""
+
+
+class _Place(UserProvidedCacheLocator):
+    """A folder in the one that was found to be private, and as private."""
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder."""
+        Path(self.get_cache_path()).mkdir(mode=PRIVATE, exist_ok=True)
+
+
+class _Kept(CompileResultCacheImpl):
+    _locator_classes = [_Place]  # numba would go on to folders that nobody has looked at
+
+
+class _PrivateFiles(IndexDataCacheFile):
+    """Files that nobody else may write, whatever the umask says."""
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[BinaryIO]:
+        new = Path(f"{filepath}.tmp.{secrets.token_hex(8)}")
+        try:
+            with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                yield file
+            new.replace(filepath)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
 
 
 class KeptCode(FunctionCache):
     """Machine code on disk. What cannot be written there, or read again, is compiled each time; no run fails for it."""
 
+    _impl_class = _Kept
     failed = False  # whether code could not be written
+
+    def __init__(self, function: Any, folder: Path) -> None:
+        settings: Any = config
+        before = settings.CACHE_DIR, getattr(settings, "CACHE_LOCATOR_CLASSES", "")
+        settings.CACHE_DIR, settings.CACHE_LOCATOR_CLASSES = str(folder), ""  # what a user set may not be private
+        try:
+            super().__init__(function)
+        except RuntimeError as error:  # numba finds no place
+            raise CannotBeKept from error
+        finally:
+            settings.CACHE_DIR, settings.CACHE_LOCATOR_CLASSES = before
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _PrivateFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled kernel, if the disk lets us."""

@@ -8,7 +8,7 @@ package (code_folder.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,11 +18,10 @@ from numba.core import event
 from numba.core.compiler import Compiler
 
 from tclose.partition.shared.code_folder import code_folder
-from tclose.partition.shared.compiler import KeptCode, PartCompiler, RarePartCompiler, widen_arguments
+from tclose.partition.shared.compiler import CannotBeKept, KeptCode, PartCompiler, RarePartCompiler, widen_arguments
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-PREFIXES = {False: "tclose-kernels-", True: "tclose-checked-kernels-"}  # without and with bounds checks
 USUAL_SECONDS = 0.4  # to compile a kernel, in CPU seconds, measured on the machine of decision 028
 KERNELS: list[Any] = []  # those of all modules that are loaded
 _seconds: dict[int, float] = {}
@@ -30,16 +29,12 @@ _seconds: dict[int, float] = {}
 
 def kernel(function: Function) -> Function:
     """Compile a function; it runs without the interpreter's lock, so that threads run side by side."""
-    settings: Any = numba.config
-    before, folder = settings.CACHE_DIR, _folder()
     compile_: Any = numba.njit(nogil=True, error_model="numpy")
     compiled: Any = compile_(function)
-    try:
-        settings.CACHE_DIR = str(folder or before)
-        if folder is not None:
-            compiled._cache = KeptCode(function)  # type: ignore[no-untyped-call]
-    finally:
-        settings.CACHE_DIR = before
+    folder = _folder()
+    if folder is not None:
+        with suppress(CannotBeKept):
+            compiled._cache = KeptCode(function, folder)
     widen_arguments(compiled)
     KERNELS.append(compiled)
     return compiled  # type: ignore[no-any-return]
@@ -126,15 +121,13 @@ class _Listener(event.Listener):
 
 @cache
 def _folder() -> Path | None:
-    """Return where machine code is kept, or None if no folder can be written to; then it is not kept."""
-    prefix = PREFIXES[bool(numba.config.BOUNDSCHECK)]  # type: ignore[attr-defined]
-    return code_folder(prefix, numba.__version__)
+    """Return where machine code is kept, or None if no private folder can be written to; then it is not kept."""
+    return code_folder(numba.__version__, checked=bool(numba.config.BOUNDSCHECK))  # type: ignore[attr-defined]
 
 
 def seconds_of_each_run() -> float:
     """Return about how long those loaded kernels take to compile that cannot be kept on disk, as far as is known."""
-    unkept = KERNELS if _folder() is None else [compiled for compiled in KERNELS if compiled._cache.failed]
-    return sum(map(_seconds_of, unkept))
+    return sum(_seconds_of(compiled) for compiled in KERNELS if getattr(compiled._cache, "failed", True))
 
 
 def _seconds_of(compiled: Any) -> float:

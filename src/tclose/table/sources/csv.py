@@ -64,12 +64,12 @@ def parse(
     try:
         few = set(repeated)
         schema = {name: pl.Categorical(pl.Categories.random()) if name in few else pl.String() for name in header}
-        frame = pl.read_csv(data, separator=separator, schema=schema, has_header=False)
+        frame = pl.read_csv(data, separator=separator, schema=schema, has_header=False, empty_string_is_null=bool(few))
     except pl.exceptions.PolarsError:  # its message would quote cells
         raise InputError("the table is not valid CSV") from None
     if frame.shape != (records, len(header)):
         raise InputError("the table is not valid CSV: its quotes do not pair up")
-    return frame[1:].with_columns(pl.col(pl.String).fill_null(""))
+    return frame[1:].with_columns(pl.col(pl.String).fill_null("")) if few else frame[1:]  # for 50,000 columns, 2 s
 
 
 def trimmed(data: bytes) -> bytes:

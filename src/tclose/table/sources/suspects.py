@@ -52,12 +52,11 @@ def marks_in(data: bytes, *, commas: bool) -> list[str]:
 
 def numbers(frame: pl.DataFrame, missing: Collection[str], marks: Sequence[str]) -> Iterator[Suspect]:
     """Yield the columns that may hold numbers with other marks, of which only some occur in the file."""
-    for column in texts(frame):
-        sample = _sample(column, missing)
+    for column, sample in _sampled(frame, missing):
         if not any(map(DIGIT_FIRST.match, sample)):
             continue
         cells = column.alias("")
-        pointed = any("." in cell for cell in sample)
+        pointed = "." in "".join(sample)
         if _marked(cells, marks) or (pointed and cells.str.contains(r"\.[0-9]+\.").any()):
             yield Suspect(column.name, _present(cells.unique(), missing).sort())
 
@@ -68,8 +67,8 @@ def _marked(cells: pl.Series, marks: Sequence[str]) -> bool:
 
 def pointed(frame: pl.DataFrame, missing: Collection[str], known: Collection[str]) -> Iterator[Suspect]:
     """Yield the other columns whose numbers have points: whether these are decimal points, the whole file tells."""
-    for column in texts(frame):
-        if column.name not in known and any(map(DIGIT_FIRST.match, _sample(column, missing))):
+    for column, sample in _sampled(frame, missing):
+        if column.name not in known and any(map(DIGIT_FIRST.match, sample)):
             present = _present(column.alias("").unique(), missing)
             if present.str.contains(".", literal=True).any() and present.str.contains(MARKED).all():
                 yield Suspect(column.name, present.sort())
@@ -77,15 +76,15 @@ def pointed(frame: pl.DataFrame, missing: Collection[str], known: Collection[str
 
 def dates(frame: pl.DataFrame, missing: Collection[str], *, digits: bool = False) -> Iterator[Suspect]:
     """Yield the columns that may hold dates which are not ISO dates; with `digits`, also columns of eight digits."""
-    for column in texts(frame):
-        sample = _sample(column, missing)
+    for column, sample in _sampled(frame, missing):
         if any(map(DATE_LIKE.match, sample)) or (digits and any(map(EIGHT_DIGITS.match, sample))):
             yield Suspect(column.name, _present(column.alias("").unique(), missing).sort())
 
 
-def _sample(column: pl.Series, missing: Collection[str]) -> list[str]:
-    """Return the first cells that have a value."""
-    sample = [cell for cell in column[:SAMPLE].to_list() if cell is not None and cell not in missing]
-    if sample or len(column) <= SAMPLE:
-        return sample
-    return _present(column.alias(""), missing)[:SAMPLE].to_list()
+def _sampled(frame: pl.DataFrame, missing: Collection[str]) -> Iterator[tuple[pl.Series, list[str]]]:
+    """Yield the columns of text, each with its first cells that have a value."""
+    for column, first in zip(texts(frame), texts(frame.head(SAMPLE)), strict=True):
+        sample = [cell for cell in first.to_list() if cell is not None and cell not in missing]
+        if not sample and len(column) > SAMPLE:
+            sample = _present(column.alias(""), missing)[:SAMPLE].to_list()
+        yield column, sample
