@@ -8,8 +8,8 @@ import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
+from tclose.studio.holding import held
 from tclose.studio.project import PRIVATE_FOLDER
-from tclose.studio.recovery import held
 
 FOLDER = Path("results") / "dropped"  # of a project
 
