@@ -13,7 +13,7 @@ from typing import Any
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 GROUPS = {  # the pages of docs/ in the order of the navigation; all others are how-to pages
-    "how-to": ("studio", "guide", "python", "large-tables", "ci"),
+    "how-to": ("studio", "guide", "python", "large-tables", "security", "ci"),
     "mathematics": ("method", "bound", "weave", "similarity", "papers"),
     "developers": ("architecture",),
 }
