@@ -95,4 +95,5 @@ def listen(port):
 
 
 ACTIONS = {"processes": processes, "files": files, "ask": ask, "hold": hold, "listen": listen}
-sys.stdout.write(json.dumps(ACTIONS[sys.argv[1]](*sys.argv[2:])))
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(ACTIONS[sys.argv[1]](*sys.argv[2:])))

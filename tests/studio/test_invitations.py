@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -123,6 +124,13 @@ def test_a_studio_leaves_only_the_port_behind(tmp_path: Path) -> None:
     assert len(list((studio.home / ".tclose" / "server").glob("*.json"))) == 1
     stop(studio)
     assert server_files(studio) == {"lock", "port"}
+
+
+def test_a_copy_of_the_home_has_a_studio_of_its_own(studio: Running, tmp_path: Path) -> None:
+    copy = start(Path(shutil.copytree(studio.home, tmp_path / "copy")))
+    assert copy.port != studio.port
+    stop(copy)
+    assert Browser(studio).ask("GET", "/").status == 200
 
 
 def test_the_port_is_remembered_and_another_taken_where_it_is_not_free(tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def test_files_of_another_user_are_not_trusted(launch: Callable[..., Running], s
     server.mkdir(mode=0o700)
     for port, owner, mode in ((4711, NOBODY, 0o600), (4712, 0, 0o644)):
         path = server / f"{port}.json"
-        path.write_text(json.dumps({"port": port, "secret": "x"}))
+        path.write_text(json.dumps({"port": port, "secret": "x", "folder": str(server)}))
         path.chmod(mode)
         os.chown(path, owner, owner)
     os.mkfifo(server / "4713.json", 0o600)

@@ -54,8 +54,9 @@ class Instance:
     secret: str
 
     def write(self, folder: Path) -> None:
-        """Let further commands find this studio."""
-        write_whole(folder / f"{self.port}.json", json.dumps({"port": self.port, "secret": self.secret}))
+        """Let further commands find this studio; the folder tells a copy of the home from the home itself."""
+        said = {"port": self.port, "secret": self.secret, "folder": str(folder.resolve())}
+        write_whole(folder / f"{self.port}.json", json.dumps(said))
 
     def remove(self, folder: Path) -> None:
         """Let no command look for it any more; the file of another studio that has the port by now stays."""
@@ -147,11 +148,11 @@ def _cut_off(connection: socket.socket) -> Iterator[None]:
 def _read(path: Path) -> Instance | None:
     try:
         said = json.loads(small_private_file(path) or b"")
-        port, secret = said["port"], said["secret"]
+        port, secret, folder = said["port"], said["secret"], said["folder"]
     except (ValueError, KeyError, TypeError):
         return None
     fits = isinstance(port, int) and isinstance(secret, str) and path.name == f"{port}.json" and 0 < port < 1 << 16
-    return Instance(port, secret) if fits else None
+    return Instance(port, secret) if fits and folder == str(path.parent.resolve()) else None
 
 
 def _changed(path: Path) -> float:
