@@ -180,7 +180,10 @@ def _name_new(path: Path, target: Path) -> None:
 
 @contextmanager
 def _signals_waiting() -> Iterator[None]:
-    """Let the signals that ask a process to end wait; the handlers that they are for hear of them afterwards."""
+    """Let the signals that ask a process to end wait; the handlers that they are for hear of them afterwards.
+
+    Python's own answer to Ctrl-C, an exception, would say that nothing was written: it comes too late, and is dropped.
+    """
     if threading.current_thread() is not threading.main_thread():  # which alone hears of signals
         yield
         return
@@ -197,7 +200,8 @@ def _signals_waiting() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         for number in came:
-            signal.raise_signal(number)
+            if before[number] is not signal.default_int_handler:
+                signal.raise_signal(number)
 
 
 def write_flushed(path: Path, fill: Callable[[BinaryIO], object]) -> None:
