@@ -35,7 +35,7 @@ def hold_worker(studio: Running, browser: Browser) -> int:
 
 
 def test_they_go_when_the_verification_is_over(running: Running) -> None:
-    browser, release = Browser(running), folder(running.home) / "release"
+    browser, release = Browser(running), folder(running.home) / "releases" / "1"
     drop(browser)
     assert wait_for(running, KEY)["state"] == "failed"
     assert dropped(running.home) == []

@@ -385,7 +385,8 @@ except tclose.TcloseError as error:
     print("refused:", str(error)[:300])
 else:
     print("read")
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+own = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))  # not what forked us
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, own)
 """
 HARMLESS = {  # may be read: what is damaged is perhaps a cell
     "Stata, cut and damaged",

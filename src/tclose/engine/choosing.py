@@ -75,9 +75,11 @@ def published_on_disk(engine: str, table: Any, policy: Policy, method: str, opti
     is_path = isinstance(table, str | Path) and str(table) != "-"
     if engine != "auto" or not is_path or in_parts_refusal(policy, method, options) is not None:
         return False
+    if _is_file_below(table, MANY_ROWS):  # a row has a byte at least
+        return False
     try:
         source = table_on_disk(table, policy.source)
-        if source.size < MANY_ROWS or source.count_rows() < MANY_ROWS:  # a row has a byte at least
+        if source.size < MANY_ROWS or source.count_rows() < MANY_ROWS:
             return False
         source.check()
     except InputError:  # the engine memory can read it, or says why not
@@ -97,8 +99,18 @@ def verified_on_disk(engine: str, release: str | Path, certificate: str | Path) 
 
 
 def _is_large(path: str | Path, said: SourceSettings | None) -> bool:
+    if _is_file_below(path, min(LARGE.values())):
+        return False
     share = _share_of_large(path, said)
     return share is not None and share >= 1 and _in_batches(path, said)
+
+
+def _is_file_below(path: str | Path, size: int) -> bool:
+    """Tell whether a table is a file below a size: how it is written need not be looked at to know it is not large."""
+    try:
+        return Path(path).is_file() and Path(path).stat().st_size < size
+    except (OSError, ValueError):  # it cannot be read, which is said later
+        return False
 
 
 def _in_batches(path: str | Path, said: SourceSettings | None) -> bool:
