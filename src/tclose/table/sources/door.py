@@ -32,7 +32,7 @@ from tclose.table.sources.locations import Location
 from tclose.table.sources.reader import FRAME, LENGTH, TAKEN, TEXT
 
 PACKAGE = Path(__file__).parents[2]
-PACKAGES: tuple[tuple[str, ...], ...] = ((), ("policy",), ("table",))  # whose own code the process does not need
+PACKAGES: tuple[tuple[str, ...], ...] = ((), ("policy",), ("table",), ("table", "sources"))  # without their own code
 START = """
 import json, sys, types
 packages, folders = json.loads(sys.argv[1])
@@ -206,9 +206,7 @@ def _what_is_imported() -> str:
     """Return where the process finds tclose and its libraries: never in the current folder."""
     here = Path.cwd() if _has_folder() else None
     folders = [each for each in sys.path if Path(each).is_absolute() and (here is None or not _same(Path(each), here))]
-    packages = [
-        (".".join(("tclose", *parts)), str(PACKAGE.joinpath(*parts))) for parts in ((), ("policy",), ("table",))
-    ]
+    packages = [(".".join(("tclose", *parts)), str(PACKAGE.joinpath(*parts))) for parts in PACKAGES]
     return json.dumps([packages, folders])
 
 
@@ -399,4 +397,6 @@ def _put_together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Put columns together that came in several messages."""
     if len(frames) == 1:
         return frames[0]
+    if len({frame.height for frame in frames}) > 1:
+        raise InputError(DAMAGED)
     return pl.DataFrame([column for frame in frames for column in frame.iter_columns()])

@@ -74,9 +74,7 @@ def pointed(frame: pl.DataFrame, missing: Collection[str], known: Collection[str
                 yield Suspect(column.name, present.sort())
 
 
-def dates(
-    frame: pl.DataFrame, missing: Collection[str], pattern: str, *, digits: bool = False
-) -> Iterator[Suspect]:
+def dates(frame: pl.DataFrame, missing: Collection[str], pattern: str, *, digits: bool = False) -> Iterator[Suspect]:
     """Yield the columns that may hold dates which are not ISO dates; with `digits`, also columns of eight digits.
 
     At least one cell looks like `pattern`. Numbers of persons do not, and a million of them are not sorted for it.
