@@ -1,9 +1,10 @@
 """What the door costs: CPU seconds and peak memory of whole commands, beside an earlier tclose that read by itself.
 
-    .venv/bin/python bench/door.py OTHER_TCLOSE [--rounds N]
+    .venv/bin/python bench/door.py OTHER_TCLOSE [--rounds N] [--command check|anonymize|verify] [--rows N ...]
 
 OTHER_TCLOSE is the command of the earlier version, such as .previous/.venv/bin/tclose. The tables are the invented
-hospital of 200 and 1,000,000 rows, as CSV and as Parquet. Both versions run in turns, after one run of each; medians.
+hospital of 200 and 1,000,000 rows, as CSV and as Parquet. Both versions run in turns, after one run of each, which also
+compiles the kernels; medians. Releases are written in the format of the table, and each version verifies its own.
 CPU seconds are those of the command and all processes that it starts; memory is the largest sum of the proportional
 sizes (PSS) of all of them, looked at every 20 ms in runs of their own.
 """
@@ -29,6 +30,20 @@ quasi = ["age", "zip", "sex"]
 [sensitive.ldl]
 t = 0.15
 """
+
+
+def command_of(name: str, tool: str, table: Path, policy: Path) -> list[str]:
+    """Return a command about a table; a release that is verified is written first."""
+    if name == "check":
+        return [tool, "check", str(table), "--policy", str(policy), "--engine", "memory"]
+    folder = Path(tempfile.mkdtemp(dir=table.parent))
+    release, certificate = str(folder / f"r{table.suffix}"), str(folder / "c.json")
+    to = ["--out", release, "--certificate", certificate, "--engine", "memory", "--seed", "1", "--force"]
+    publish = [tool, "anonymize", str(table), "--policy", str(policy), *to]
+    if name == "anonymize":
+        return publish
+    cpu(publish)
+    return [tool, "verify", release, "--certificate", certificate]
 
 
 def cpu(command: list[str]) -> float:
@@ -75,19 +90,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("other", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--command", choices=("check", "anonymize", "verify"), default="check")
+    parser.add_argument("--rows", type=int, nargs="+", default=(200, 1_000_000))
     asked = parser.parse_args()
     own = Path(sys.executable).with_name("tclose")
     print(f"{machine()}; load {os.getloadavg()[0]:.1f}")
     print("| table | CPU s: before | after | after / before | peak MB: before | after |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         (place := Path(folder, "p.toml")).write_text(POLICY)
-        for rows in (200, 1_000_000):
+        for rows in asked.rows:
             frame = hospital(rows, seed=1)
             for ending in ("csv", "parquet"):
                 table = Path(folder, f"t{rows}.{ending}")
                 getattr(frame, f"write_{ending}")(table)
-                words = ["check", str(table), "--policy", str(place), "--engine", "memory"]
-                commands = [[str(tool), *words] for tool in (asked.other, own)]
+                commands = [command_of(asked.command, str(tool), table, place) for tool in (asked.other, own)]
                 for command in commands:
                     cpu(command)
                 runs = [[cpu(command) for command in commands] for _ in range(asked.rounds)]

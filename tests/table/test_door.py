@@ -470,3 +470,34 @@ def test_sheets_of_what_is_no_workbook(tmp_path: Path) -> None:
 def test_memory_is_known_on_linux() -> None:
     if Path("/proc/meminfo").exists():
         assert isolation.available_memory() > 0
+
+
+@LINUX
+def test_the_limits_hold_before_a_library_is_loaded_or_a_thread_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Landlock binds the thread that asks for it and those that this one starts later."""
+    told = tmp_path / "told"
+    look = f"""
+import os
+from tclose.table.sources import isolation
+with open({str(told)!r}, "w") as file:
+    print("polars" in sys.modules, "numpy" in sys.modules, len(os.listdir("/proc/self/task")), file=file)
+main()
+"""
+    monkeypatch.setattr(door, "START", door.START.replace("main()\n", look))
+    with door.Reader() as reader:
+        assert door.parse_with(reader, b"a\n1\n").rows() == [("1",)]
+    assert told.read_text() == "False False 1\n"
+
+
+@LINUX
+def test_columns_of_a_parquet_file_that_come_one_after_the_other_take_no_more_than_all_of_them(tmp_path: Path) -> None:
+    """The process has none of them any more when the next one comes, but the door has them all."""
+    rows = 2_000_000
+    empty = [pl.repeat("", rows, eager=True).alias(str(place)) for place in range(60)]
+    noise = pl.Series("noise", random.Random(1).randbytes(rows), dtype=pl.UInt8)  # else all columns are read at once
+    pl.DataFrame([noise, *empty]).write_parquet(tmp_path / "t.parquet")
+    assert (tmp_path / "t.parquet").stat().st_size < 4 << 20
+    with pytest.raises(InputError, match="needs more memory"):
+        read(tmp_path / "t.parquet")

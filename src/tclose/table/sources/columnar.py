@@ -14,6 +14,8 @@ from tclose.errors import InputError
 from tclose.table.sources.base import Source
 
 TWICE = "a column name stands in the table twice: rename one"
+SMALL = 1 << 20  # bytes of a file whose columns are read all at once
+GROUPS = 16  # of columns: with one column each, a file of 50,000 would be opened as often
 DAMAGED = "the table looks like Parquet or Arrow but cannot be read: it is damaged, or a column is of an unusual type"
 
 
@@ -43,6 +45,20 @@ def _read_only(data: bytes, only: Collection[str]) -> pl.DataFrame:
         if not set(only) <= set(names):
             return _read("read_parquet", data, ())
         return _columns(data, [place for place, name in enumerate(names) if name in only])
+
+
+def parquet_groups(
+    data: bytes, *, repeated: Collection[str] = (), only: Collection[str] = ()
+) -> Iterator[pl.DataFrame]:
+    """Yield the columns of a Parquet file in groups, read as `_read_parquet` and `_read_only` read all of them."""
+    with _refusals():
+        names = _names(data)
+        whole = not only or not set(only) <= set(names)
+        places = [place for place, name in enumerate(names) if whole or name in only]
+        size = len(places) if len(data) < SMALL else -(-len(places) // GROUPS)
+        for start in range(0, len(places), max(size, 1)):
+            frame = _columns(data, places[start : start + size])
+            yield frame.with_columns(_categories(column) for column in frame if column.name in repeated)
 
 
 def _names(data: bytes) -> list[str]:

@@ -33,14 +33,22 @@ class DateFormat:
         """What stands between the parts; nothing in yyyymmdd."""
         return next((letter for letter in self.name if letter in "./-"), "")
 
-    def read(self, cells: pl.Series) -> pl.Series:
-        """Return ISO dates; null where a cell is no date in this format."""
-        order = self.name.split(self.mark) if self.mark else ["yyyy", "mm", "dd"]
+    @property
+    def order(self) -> list[str]:
+        """Which part comes first, second and third."""
+        return self.name.split(self.mark) if self.mark else ["yyyy", "mm", "dd"]
+
+    @property
+    def pattern(self) -> str:
+        """What dates look like; some that look so are none, such as 31.2.2020."""
         widths = PARTS if self.mark else {"yyyy": "[0-9]{4}", "mm": "[0-9]{2}", "dd": "[0-9]{2}"}
         mark = rf"\{self.mark}" if self.mark else ""
-        pattern = "^" + mark.join(f"({widths[part]})" for part in order) + TIME + "$"
-        groups = cells.str.extract_groups(pattern).struct.unnest()
-        found = {part: groups[str(place)] for place, part in enumerate(order, start=1)}
+        return "^" + mark.join(f"({widths[part]})" for part in self.order) + TIME + "$"
+
+    def read(self, cells: pl.Series) -> pl.Series:
+        """Return ISO dates; null where a cell is no date in this format."""
+        groups = cells.str.extract_groups(self.pattern).struct.unnest()
+        found = {part: groups[str(place)] for place, part in enumerate(self.order, start=1)}
         time = groups["4"]
         padded = [found["yyyy"], found["mm"].str.zfill(2), found["dd"].str.zfill(2)]
         iso = padded[0] + "-" + padded[1] + "-" + padded[2]
@@ -86,7 +94,8 @@ def find(frame: pl.DataFrame, missing: Collection[str], said: SourceSettings | N
         return FoundDates()
     digits = said is not None and DIGITS_ONLY in said.dates
     fitting, remarks = [], []
-    for suspect in suspects.dates(frame, missing, digits=digits):
+    pattern = "|".join((ISO, *(form.pattern for form in known)))
+    for suspect in suspects.dates(frame, missing, pattern, digits=digits):
         if fits := [form for form in known if form.fits(suspect.cells)]:
             fitting.append((suspect, fits))
         elif _share_of_dates(suspect.cells, known) > MOSTLY:

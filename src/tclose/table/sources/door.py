@@ -7,7 +7,6 @@ nothing of a file is looked at but its size and the first bytes, which tell what
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -30,10 +29,10 @@ from tclose.policy.source import SourceSettings
 from tclose.table.sources.base import Labels, TableRead
 from tclose.table.sources.isolation import NO_MEMORY
 from tclose.table.sources.locations import Location
-from tclose.table.sources.reader import FRAME, LENGTH, TEXT
+from tclose.table.sources.reader import FRAME, LENGTH, TAKEN, TEXT
 
 PACKAGE = Path(__file__).parents[2]
-PACKAGES: tuple[tuple[str, ...], ...] = ((), ("policy",), ("table",))  # whose own code the process does not need
+PACKAGES: tuple[tuple[str, ...], ...] = ((), ("policy",), ("table",), ("table", "sources"))  # without their own code
 START = """
 import json, sys, types
 packages, folders = json.loads(sys.argv[1])
@@ -91,6 +90,7 @@ class Reader:
         if not hasattr(socket, "recv_fds"):
             raise InputError(OTHERS)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed in the end
+        self._hatch = _nameless()
         own, other = socket.socketpair()
         try:
             self._process = subprocess.Popen(
@@ -105,15 +105,15 @@ class Reader:
                 },
             )
         except BaseException as error:
-            own.close()
-            self._errors.close()
+            for each in (own, self._errors, self._hatch):
+                each.close()
             if not isinstance(error, OSError):
                 raise
             raise InputError(NO_PROCESS.format(why=error.strerror or type(error).__name__)) from None
         finally:
             other.close()
         self._socket, self._incoming = own, own.makefile("rb")
-        self._send({**self._files, **self._limits(0)}, None)
+        self._send({**self._files, **self._limits(0)}, self._hatch)
 
     def close(self) -> None:
         """End the process."""
@@ -121,7 +121,7 @@ class Reader:
             return
         self._process.kill()
         self._process.wait()
-        for stream in (self._incoming, self._socket, self._errors):
+        for stream in (self._incoming, self._socket, self._errors, self._hatch):
             stream.close()
         self._process = None
 
@@ -158,16 +158,23 @@ class Reader:
 
     def _received(self) -> Any:
         kind, length = self._exactly(1), int.from_bytes(self._exactly(LENGTH), "big")
-        data = self._exactly(length)
         try:
             if kind == TEXT:
-                return json.loads(data)
+                return json.loads(self._exactly(length))
             if kind == FRAME:
-                return pl.read_ipc_stream(io.BytesIO(data))
-        except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+                return self._taken()
+        except (ValueError, OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
             pass  # of a type that polars cannot hand over
         self.close()
         raise InputError(DAMAGED)
+
+    def _taken(self) -> pl.DataFrame:
+        """Return the frame that lies in the hatch, which is free for the next one then."""
+        self._hatch.seek(0)
+        frame = pl.read_ipc_stream(self._hatch)  # copies: the process can change what lies there at any time
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self._socket.sendall(TAKEN)
+        return frame
 
     def _exactly(self, length: int) -> bytes:
         with suppress(ConnectionResetError):
@@ -199,9 +206,7 @@ def _what_is_imported() -> str:
     """Return where the process finds tclose and its libraries: never in the current folder."""
     here = Path.cwd() if _has_folder() else None
     folders = [each for each in sys.path if Path(each).is_absolute() and (here is None or not _same(Path(each), here))]
-    packages = [
-        (".".join(("tclose", *parts)), str(PACKAGE.joinpath(*parts))) for parts in ((), ("policy",), ("table",))
-    ]
+    packages = [(".".join(("tclose", *parts)), str(PACKAGE.joinpath(*parts))) for parts in PACKAGES]
     return json.dumps([packages, folders])
 
 
@@ -392,4 +397,6 @@ def _put_together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Put columns together that came in several messages."""
     if len(frames) == 1:
         return frames[0]
+    if len({frame.height for frame in frames}) > 1:
+        raise InputError(DAMAGED)
     return pl.DataFrame([column for frame in frames for column in frame.iter_columns()])

@@ -74,10 +74,14 @@ def pointed(frame: pl.DataFrame, missing: Collection[str], known: Collection[str
                 yield Suspect(column.name, present.sort())
 
 
-def dates(frame: pl.DataFrame, missing: Collection[str], *, digits: bool = False) -> Iterator[Suspect]:
-    """Yield the columns that may hold dates which are not ISO dates; with `digits`, also columns of eight digits."""
+def dates(frame: pl.DataFrame, missing: Collection[str], pattern: str, *, digits: bool = False) -> Iterator[Suspect]:
+    """Yield the columns that may hold dates which are not ISO dates; with `digits`, also columns of eight digits.
+
+    At least one cell looks like `pattern`. Numbers of persons do not, and a million of them are not sorted for it.
+    """
     for column, sample in _sampled(frame, missing):
-        if any(map(DATE_LIKE.match, sample)) or (digits and any(map(EIGHT_DIGITS.match, sample))):
+        like_dates = any(map(DATE_LIKE.match, sample)) or (digits and any(map(EIGHT_DIGITS.match, sample)))
+        if like_dates and column.str.contains(pattern).any():
             yield Suspect(column.name, _present(column.alias("").unique(), missing).sort())
 
 
