@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tclose.cli.libraries import ABORTED, NO_MEMORY, NO_THREADS, shortage
+from tclose.table.sources.door import NO_ROOM
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="libraries are contained on POSIX systems only")
 
@@ -82,7 +83,7 @@ def test_a_table_larger_than_the_memory(tmp_path: Path) -> None:
     code = f"{limit}\nfrom tclose.cli import main; main()"
     command = [sys.executable, "-c", code, "init", "table.csv"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{NO_MEMORY}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {NO_ROOM}\n")
 
 
 def test_which_errors_mean_that_nothing_is_left() -> None:

@@ -262,7 +262,7 @@ def test_whoever_takes_the_port_of_a_killed_studio_gets_and_says_nothing(
 
 def test_files_of_another_user_are_not_trusted(launch: Callable[..., Running], stranger: Stranger, home: Path) -> None:
     server = home / ".tclose" / "server"
-    server.mkdir(mode=0o700)
+    server.mkdir(mode=0o700, exist_ok=True)
     for port, owner, mode in ((4711, NOBODY, 0o600), (4712, 0, 0o644)):
         path = server / f"{port}.json"
         path.write_text(json.dumps({"port": port, "secret": "x", "folder": str(server)}))

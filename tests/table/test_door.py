@@ -377,8 +377,9 @@ FILES: dict[str, Callable[[], bytes]] = {
 }
 
 JUDGE = """
-import resource, sys
-import tclose
+import resource, sys, warnings
+import tclose, tclose.errors
+warnings.simplefilter("ignore", tclose.errors.SourceWarning)
 try:
     tclose.read(sys.argv[1])
 except tclose.TcloseError as error:

@@ -27,7 +27,7 @@ from tclose.errors import InputError, MissingExtra, PolicyError, TcloseError
 from tclose.policy.paths import check_readable
 from tclose.policy.source import SourceSettings
 from tclose.table.sources.base import Labels, TableRead
-from tclose.table.sources.isolation import NO_MEMORY
+from tclose.table.sources.isolation import NO_MEMORY, most_memory
 from tclose.table.sources.locations import Location
 from tclose.table.sources.reader import FRAME, LENGTH, TAKEN, TEXT
 
@@ -193,6 +193,8 @@ class Reader:
         if status == -signal.SIGKILL:  # as the system does when memory runs out
             return NO_ROOM
         if status == NO_MEMORY or NO_ALLOCATION.search(said):
+            if _memory_for(self._asked_size) > most_memory():  # not the size of the file was the limit
+                return NO_ROOM
             return TOO_LARGE.format(variable=MEMORY, given=f"{_memory_for(self._asked_size) >> 20:,}")
         return DAMAGED
 

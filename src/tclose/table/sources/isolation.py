@@ -90,6 +90,17 @@ def available_memory() -> int:
     return _kilobytes("/proc/meminfo", "MemAvailable:")
 
 
+def most_memory() -> float:
+    """Return how many bytes a process could take here at most, whatever it reads."""
+    most = [float(available_memory() or "inf")]
+    with suppress(ImportError, OSError):
+        import resource
+
+        hard = (resource.getrlimit(kind)[1] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+        most += [float(limit) for limit in hard if limit != resource.RLIM_INFINITY]
+    return min(most)
+
+
 def _private_memory() -> int:
     """Return the bytes of this process that count towards its limit of data."""
     return _kilobytes("/proc/self/status", "VmData:")
