@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LENGTH = 8  # bytes of a length
 TEXT, FRAME = b"t", b"f"  # kinds of messages
+IN_CELL = 12  # bytes of text that polars keeps in the cell
 COLUMNS_AT_ONCE = 16 << 20  # bytes of columns that are handed over in one message, so that few are in memory twice
 Content = dict[str, Any]
 Answer = Iterator["Content | pl.DataFrame"]
@@ -51,7 +52,7 @@ def _serve(channel: socket.socket) -> None:
         asked, file = received(channel)
         isolation.limit(asked["memory"], asked["seconds"])
         try:
-            for message in WORK[asked["do"]](asked, file):
+            for message in _within(asked["memory"], WORK[asked["do"]](asked, file)):
                 send(channel, message)
             send(channel, {"done": True})
         except TcloseError as error:
@@ -104,6 +105,30 @@ def _columns(frame: pl.DataFrame) -> Answer:
             pending, size = [], 0.0
     if pending:
         yield frame.__class__(pending)
+
+
+def _within(memory: int, answer: Answer) -> Answer:
+    """Yield messages as long as their cells fit into the memory, also where each gets a text of its own.
+
+    A table or a batch begins with a dictionary. Cells that show one long text share it here, and on their way; whoever
+    works with them copies it for each.
+    """
+    room = memory
+    for message in answer:
+        room = memory if isinstance(message, dict) else room - sum(map(_long_text, message.iter_columns()))
+        if room < 0:
+            raise MemoryError
+        yield message
+
+
+def _long_text(column: pl.Series) -> int:
+    """Return the bytes of all texts in a column that do not stand in their cells themselves."""
+    import polars as pl
+
+    if not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
+        return 0
+    lengths = (column.str if isinstance(column.dtype, pl.String) else column.cat).len_bytes()
+    return int(lengths.filter(lengths > IN_CELL).cast(pl.UInt64).sum())
 
 
 def _bytes(file: BinaryIO | None) -> bytes:
