@@ -53,6 +53,7 @@ def _rows(data: bytes) -> list[list[str]] | None:
     if '"' in first or "\r" in text or ('"' in text and b"\r" in data):
         return None
     separator = max(",;\t", key=first.count)
+    separator = "|" if separator not in first and "|" in first else separator
     return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
 
 
