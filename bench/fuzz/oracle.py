@@ -44,12 +44,16 @@ def figures(
 
 
 def _rows(data: bytes) -> list[list[str]] | None:
-    """Read records; None where quotes and line ends may be read in more than one way."""
-    text = data.decode("utf-8-sig").replace("\r\n", "\n").strip("\n")
+    """Read records; None where the text is not UTF-8, or its quotes and line ends may be read in more than one way."""
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n").strip("\n")
+    except UnicodeDecodeError:  # tclose reads it as Windows-1252
+        return None
     first = text.partition("\n")[0]
     if '"' in first or "\r" in text or ('"' in text and b"\r" in data):
         return None
     separator = max(",;\t", key=first.count)
+    separator = "|" if separator not in first and "|" in first else separator
     return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
 
 

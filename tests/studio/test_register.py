@@ -187,7 +187,9 @@ def test_a_studio_that_is_killed_while_it_publishes_leaves_no_part(finished_home
 
 def test_publications_of_two_tabs_and_of_two_studios_get_numbers_of_their_own(finished_home: Path) -> None:
     """A second publication does not cancel the first, and each goes to the recipient of its own form."""
-    project, studios = project_of(finished_home), [start(finished_home, "--port", "0") for _ in range(2)]
+    project, first = project_of(finished_home), start(finished_home)
+    assert first.entered, "before there is another studio to ask"
+    studios = [first, start(finished_home, "--port", "0")]
     asked = [f"Recipient {number}" for number in range(4)]
     for number, recipient in enumerate(asked):
         Browser(studios[number % 2]).post(f"/p/{KEY}/publish/run", **FORM, recipient=recipient)
@@ -217,9 +219,8 @@ def test_work_that_waits_is_cancelled_without_the_publication(finished_home: Pat
     process.cancel(waiting)
     assert waiting.state == "cancelled"
     assert process.current is published
-    stream = Stream(process.wake)
     while published.running:
-        process.wait_for_news(published, published.seen, 1, stream)
+        process.wait_for_news(published, published.seen, 1, Stream(process.wake))
     running = process._process
     assert running is not None
     assert running.stdin is not None

@@ -304,6 +304,21 @@ def parquet_of_one_number() -> bytes:
     return file.getvalue()
 
 
+def shared_text(*, categories: bool, arrow: bool = False) -> bytes:
+    """Return 20,000 cells that share one text of 200 KB: 58 KB, and 4 GB for whoever writes the cells out."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import ipc, parquet
+
+    codes, file = pyarrow.array([0] * 20_000, pyarrow.int32()), pyarrow.BufferOutputStream()
+    table = pyarrow.table({"a": pyarrow.DictionaryArray.from_arrays(codes, pyarrow.array(["x" * 200_000]))})
+    if arrow:
+        with ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        parquet.write_table(table, file, compression="zstd", store_schema=categories)
+    return bytes(file.getvalue())
+
+
 def nested_json() -> bytes:
     return b'{"a": ' + b"[" * 200_000 + b"]" * 200_000 + b"}\n"
 
@@ -355,6 +370,9 @@ FILES: dict[str, Callable[[], bytes]] = {
     "workbook of half a zip": lambda: far_cell()[:900],
     "workbook with an endless row": lambda: workbook('<row r="1">' + "<c><v>1</v></c>" * 60_000 + "</row>"),
     "Parquet of one number": parquet_of_one_number,
+    "Parquet with a long text in many cells": lambda: shared_text(categories=False),
+    "Parquet with a long category in many cells": lambda: shared_text(categories=True),
+    "Arrow with a long category in many cells": lambda: shared_text(categories=True, arrow=True),
     "Parquet that aborts": ABORTS.read_bytes,
     "Parquet of a footer alone": lambda: b"PAR1" + b"\0" * 40 + (40).to_bytes(4, "little") + b"PAR1",
     "Parquet with a footer that is too long": lambda: written("parquet")[:-8] + b"\xff\xff\xff\x7fPAR1",

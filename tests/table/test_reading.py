@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import random
 import sys
+import time
 import zipfile
 from datetime import date, datetime
 from pathlib import Path
@@ -108,7 +110,24 @@ def test_zstandard() -> None:
     packed = zstd.compress(b"a,b\n" + b"1,2\n" * 1000)
     assert read_data(packed, None).frame.height == 1000
     assert refusal(packed[:-4]) == archives.DAMAGED
+    parts = [random.Random(5).randbytes(3 * archives.PIECE), b"", b"a" * 3 * archives.BLOCK]
+    assert archives.unpacked(b"".join(map(zstd.compress, parts))) == b"".join(parts)
     assert "taken for a bomb" in refusal(zstd.compress(b"\0" * (archives.SMALL + archives.BLOCK)))
+
+
+def test_many_empty_parts_take_no_time() -> None:
+    """What is left to read is not copied for each of them: that took minutes."""
+    begun = time.process_time()
+    assert archives.unpacked((gzip.compress(b"", mtime=0) + b"\0") * 200_000) == b""
+    assert time.process_time() - begun < 8
+
+
+def test_parts_of_several_pieces() -> None:
+    draw = random.Random(5)
+    parts = [draw.randbytes(3 * archives.PIECE), b"", b"a" * 3 * archives.BLOCK, draw.randbytes(7)]
+    packed = b"".join(gzip.compress(part, mtime=0) + b"\0" * 9 for part in parts)
+    assert archives.unpacked(packed) == b"".join(parts)
+    assert refusal(packed[: 2 * archives.PIECE]) == archives.DAMAGED
 
 
 @pytest.mark.parametrize("cut", [5, 12, 20, -1])

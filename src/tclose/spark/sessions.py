@@ -13,7 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from tclose.errors import InputError
 from tclose.spark.jobs import condition_of
 
-SETTINGS = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+SETTINGS = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.executorEnv.PYTHONSAFEPATH": "1",  # `python -m pyspark.worker` would run modules of the current folder
+}
 REMOTE = "sc://"
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from tclose.errors import InputError, MissingExtra
 from tclose.table.sources.magic import GZIP, ZIP, ZSTANDARD
 
-BLOCK = 1 << 20
+BLOCK, PIECE = 1 << 20, 1 << 16  # bytes that come out and go in at a time
+PADDING = re.compile(rb"\0*")  # of tapes, behind each part
 SMALL = 1 << 26  # bytes that may come out of any archive, however small it is
 RATIO = 200  # beyond that, so many times its size; text of tables seldom reaches 50
 MOST = 1 << 36
@@ -50,39 +52,44 @@ def _most(size: int) -> int:
 
 def _gzip(data: bytes) -> Iterator[bytes]:
     """Yield what each of the parts of a gzip file holds, a block at a time."""
-    rest = data
-    while rest.startswith(GZIP):
-        reader = zlib.decompressobj(wbits=31)
-        yield from _blocks(reader, rest)
-        rest = reader.unused_data.lstrip(b"\0")  # tapes pad with zeros
+    place = 0
+    while data.startswith(GZIP, place):
+        place = yield from _blocks(zlib.decompressobj(wbits=31), data, place)
+        place += len(PADDING.match(data, place)[0])  # type: ignore[index]
 
 
-def _blocks(reader: Any, data: bytes) -> Iterator[bytes]:
-    pending = data
+def _blocks(reader: Any, data: bytes, place: int) -> Generator[bytes, None, int]:
+    """Yield the part that begins at a place, and return where it ends; what is not yet unpacked is copied often."""
+    pending = b""
     try:
         while not reader.eof:
+            if not pending:
+                pending = data[place : place + PIECE]
+                place += len(pending)
             piece = reader.decompress(pending, BLOCK)
-            pending = reader.unconsumed_tail
             if not piece and not pending and not reader.eof:
                 raise InputError(DAMAGED)
+            pending = reader.unconsumed_tail
             yield piece
     except zlib.error:
         raise InputError(DAMAGED) from None
+    return place - len(reader.unused_data)
 
 
 def _zstandard(data: bytes) -> Iterator[bytes]:
     decompressor, error = _zstandard_library()
-    rest = data
+    place = 0
     try:
-        while rest.startswith(ZSTANDARD):
-            reader, pending = decompressor(), rest
+        while data.startswith(ZSTANDARD, place):
+            reader = decompressor()
             while not reader.eof:
+                pending = data[place : place + PIECE] if reader.needs_input else b""
+                place += len(pending)
                 piece = reader.decompress(pending, BLOCK)
-                pending = b""
-                if not piece and reader.needs_input:
+                if not piece and not pending and reader.needs_input:
                     raise InputError(DAMAGED)
                 yield piece
-            rest = reader.unused_data
+            place -= len(reader.unused_data)
     except error:
         raise InputError(DAMAGED) from None
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 LENGTH = 8  # bytes of a length
 TEXT, FRAME = b"t", b"f"  # kinds of messages
 TAKEN = b"."  # what the door says when it has a frame
+IN_CELL = 12  # bytes of text that polars keeps in the cell
 COLUMNS_AT_ONCE = 4 << 20  # bytes of columns that lie in the hatch, so that few are in memory twice
 Content = dict[str, Any]
 Answer = Iterator["Content | pl.DataFrame"]
@@ -55,7 +56,7 @@ def _serve(channel: socket.socket, hatch: BinaryIO) -> None:
         isolation.limit(asked["memory"], asked["seconds"])
         handed_over, most = 0, asked["memory"] + isolation.OWN_DATA if asked["do"] in WHOLE else sys.maxsize
         try:
-            for message in WORK[asked["do"]](asked, file):
+            for message in _within(asked["memory"], WORK[asked["do"]](asked, file)):
                 handed_over += send(channel, hatch, message)
                 if handed_over > most:
                     raise MemoryError
@@ -115,6 +116,31 @@ def _handed_over(columns: list[pl.Series]) -> Answer:
             frame, pending, size = pl.DataFrame(pending), [], 0.0
             yield frame
             del frame
+
+
+def _within(memory: int, answer: Answer) -> Answer:
+    """Yield messages as long as their cells fit into the memory, also where each gets a text of its own.
+
+    A table or a batch begins with a dictionary. Cells that show one long text share it here, and on their way; whoever
+    works with them copies it for each.
+    """
+    room = memory
+    for message in answer:
+        room = memory if isinstance(message, dict) else room - sum(map(_long_text, message.iter_columns()))
+        if room < 0:
+            raise MemoryError
+        yield message
+        del message  # before the next one is made
+
+
+def _long_text(column: pl.Series) -> int:
+    """Return the bytes of all texts in a column that do not stand in their cells themselves."""
+    import polars as pl
+
+    if not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
+        return 0
+    lengths = (column.str if isinstance(column.dtype, pl.String) else column.cat).len_bytes()
+    return int(lengths.filter(lengths > IN_CELL).cast(pl.UInt64).sum())
 
 
 def _bytes(file: BinaryIO | None) -> bytes:
