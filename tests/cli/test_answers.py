@@ -249,7 +249,17 @@ def test_a_very_long_name_is_shortened(tclose: Run) -> None:
 
 def test_doctor(tclose: Run) -> None:
     found = answer(tclose("doctor", "--json"))
-    assert set(found) == {"tclose", "python", "system", "cores", "needed", "extras", "kernels", "healthy"}
+    assert set(found) == {
+        "tclose",
+        "python",
+        "system",
+        "cores",
+        "needed",
+        "extras",
+        "kernels",
+        "kernels_state",
+        "healthy",
+    }
     assert found["healthy"] is True
     assert {"numpy", "polars", "narwhals", "click", "rich"} <= set(found["needed"])
     outcome = tclose("doctor")
