@@ -222,6 +222,24 @@ def test_an_older_certificate_does_not_say_what_cells_are(tmp_path: Path) -> Non
     assert given.expected_counts({"ill": "flu"}).upper == 6
 
 
+def test_a_certificate_that_does_not_count_withheld_rows_gives_no_bounds_of_the_table(tmp_path: Path) -> None:
+    released(tmp_path, *withheld())
+    content = json.loads((tmp_path / "c.json").read_text())
+    less = {name: value for name, value in content.items() if name not in ("withheld", "digest")}
+    (tmp_path / "c.json").write_text(json.dumps({**less, "digest": digest_of(less)}))
+    release = tclose.load(tmp_path / "r.csv", tmp_path / "c.json")
+    assert release.withheld is None
+    assert "does not say how many rows were withheld" in release.expected_counts({"sex": "f"}).needs
+
+
+def test_a_certificate_that_was_changed_is_refused(tmp_path: Path) -> None:
+    released(tmp_path, *withheld())
+    text = (tmp_path / "c.json").read_text()
+    (tmp_path / "c.json").write_text(text.replace('"withheld": 11', '"withheld": 0'))
+    with pytest.raises(tclose.InputError, match="was changed after it was made: its digest does not fit its content"):
+        tclose.load(tmp_path / "r.csv", tmp_path / "c.json")
+
+
 def test_a_permutation_is_refused_by_a_true_sentence(tmp_path: Path) -> None:
     warnings.simplefilter("ignore", tclose.LeakWarning)
     raw = pl.DataFrame({"age": [20, 30, 40, 50], "pay": [1, 2, 1, 2]})

@@ -56,7 +56,7 @@ def test_check(tclose: Run) -> None:
                     "t": 0.3,
                     "answer": "yes",
                     "says": "with t = 0.3, its highest values (25.0 % of the rows) can be 0 % to 67.5 % of a class; "
-                    "at no t does a class show one value only, unless half of the rows have it; "
+                    "at no t does a class show one value only, unless half of the rows have it, or fewer than k; "
                     "below t = 0.187, no value is given away",
                     "of": "its highest values",
                     "share": 0.25,
@@ -78,7 +78,7 @@ def test_check(tclose: Run) -> None:
                     "t": 1 / 3,
                     "answer": "yes",
                     "says": "with t = 0.3333, a value (50.0 % of the rows) can be 16.6 % to 83.4 % of a class; "
-                    "at no t does a class show one value only, unless half of the rows have it",
+                    "at no t does a class show one value only, unless half of the rows have it, or fewer than k",
                     "of": "a value",
                     "share": 0.5,
                     "least": 1 / 6,

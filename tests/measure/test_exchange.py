@@ -246,6 +246,15 @@ def test_several_attributes_kept_columns_and_missing_cells() -> None:
     assert found.of == 120
 
 
+def test_a_column_of_one_value_has_no_pairs_to_tell_apart() -> None:
+    frame = made_frame(120).with_columns(pay=pl.lit(7))
+    policy = tclose.Policy(quasi=["x", "y"], sensitive={"ill": {"t": 0.3}, "pay": {"t": 0.3}}, k=3)
+    figures = attack_on(frame, "mondrian", policy)["release"].details["attributes"]
+    assert (figures["pay"]["pairs"], figures["pay"]["pair_test"]) == (0, None)
+    assert figures["pay"]["correlation_pair_test"] is None
+    assert 0 < figures["ill"]["pair_test"] < 1
+
+
 def test_what_cannot_be_measured_says_why() -> None:
     assert "at least 5 classes" in attack_on(made_frame(9), "weave")["release"].sentence
     means = tclose.Policy(quasi={"x": {"publish": "mean"}, "y": {}}, sensitive={"ill": {"t": 0.2}}, k=3)

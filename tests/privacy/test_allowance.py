@@ -205,6 +205,13 @@ def test_models_that_forbid_one_value() -> None:
     assert said(values, k=11, t="0.9").one_value_from is None  # no value has as many rows
 
 
+def test_at_no_t_leaves_out_what_fewer_than_k_rows_have() -> None:
+    """A class of two rows shows one value only and is within t; it has fewer than k rows, and so has its value."""
+    allows = said(["a"] * 6 + ["b"] * 2 + ["c"] * 2, k=3, t="0.9", distance="equal")
+    assert (allows.answer, allows.one_value_from) == ("yes", None)
+    assert "unless half of the rows have it, or fewer than k" in allows.claim.says
+
+
 def test_a_rare_answer() -> None:
     allows = said(["no"] * 95 + ["yes"] * 5, t="0.15", distance="equal")
     assert (allows.least, allows.most) == (Fraction(0), Fraction(1, 5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import tclose
 from tclose.engine.memory import detail as kept
 from tclose.engine.memory import predicted
 from tclose.measure.kept import DETAIL_MEASURES
+from tclose.steps import anonymize
 
 POLICY = tclose.Policy(quasi=["age", "sex"], sensitive={"pay": {"t": 1}, "ill": {"t": 1}})
 TABLE = pl.DataFrame(
@@ -55,8 +57,24 @@ def test_one_class_for_all_tells_nothing_of_anybody() -> None:
     assert found["disclosed"] == 0
     # each person's combination has 1/6 of the table, and in the release 1/6 (pay) or 1/2 (ill) of 1/12
     assert found["divergence"] == pytest.approx((np.log(12) + np.log(4)) / 2, abs=1e-4)
-    # age and pay were one line, and are not correlated any more
-    assert found["correlations"] == pytest.approx(1, abs=1e-4)
+    # age and pay were one line; a column of one text has no correlation, which is not a correlation of 0
+    assert found["correlations"] is None
+
+
+def test_one_lost_correlation_is_not_hidden_by_the_others() -> None:
+    table = TABLE.with_columns(weight=pl.Series([1, 3, 2, 6, 5, 4]))
+    policy = tclose.Policy(quasi=["age", "weight"], sensitive={"pay": {"t": 1}}, others="drop")
+    published = table.select("pay", age=pl.col("age").cast(str), weight=pl.lit("[1, 6]"))
+    assert kept(published, original=table, policy=policy)["correlations"] is None
+
+
+def test_the_page_says_why_a_figure_is_not_known(tmp_path: Path) -> None:
+    TABLE.write_csv(tmp_path / "t.csv")
+    policy = tclose.Policy(quasi=["age", "sex"], sensitive={"pay": {"t": 0}}, k=6, others="drop")
+    anonymize(tmp_path / "t.csv", policy, method="mondrian", out=tmp_path / "r.csv", report=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "not known: fewer than two columns of numbers, or a published one no longer varies" in page
+    assert "nothing to measure it on" not in page
 
 
 def test_two_classes_by_hand() -> None:

@@ -230,3 +230,12 @@ def test_each_projection_that_lost_everything_is_named() -> None:
         (number, True) for number, frame in enumerate(release.layout.frames, start=1) if "tax" in frame.columns
     ]
     assert release.lost[0].sentence.startswith(f"Table {release.lost[0].table} lost everything: all 60 rows")
+
+
+def test_without_a_sensitive_column_nobody_knows_what_a_class_tells() -> None:
+    policy = Policy.from_dict({"quasi": ["age", "ill"], "sensitive": {}, "k": 2})
+    release = anonymize(FRAME.select("age", "ill"), policy, method="mondrian")
+    alone = next(figure for figure in release.exposed.figures if figure.name == "class_alone")
+    assert (alone.answer, alone.rows, alone.baseline) == ("undecided", None, None)
+    assert alone.claim.needs == "which columns nobody may learn: make them sensitive"
+    assert release.exposed.answer != "yes"

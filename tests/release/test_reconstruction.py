@@ -53,6 +53,21 @@ def test_steps_are_read_as_numbers_that_the_table_need_not_have() -> None:
     assert after([1, 2, 3, 4], ["[0, 5]"] * 4, {"step": 5}) == [round(n / 6, 6) for n in (2, 1, 1, 2)]
 
 
+@pytest.mark.parametrize(
+    ("published", "width"),
+    [
+        (["[1, 3]", "[1, 3]", "8", "8"], 1),
+        (["[1, 3]", "[1, 3]", "[1, 8] or missing", "missing"], 11 / 3),
+        (["[1, 3]", "[1, 3]", "≥8", "≥8"], None),  # nobody knows how wide an open range is
+        (["[1, 3]", "[1, 3]", "*", "*"], None),
+        (["1", "3", "8", "8"], None),
+    ],
+)
+def test_widths_are_known_for_all_cells_or_not_at_all(published: list[str | None], width: float | None) -> None:
+    found = change([1, 3, 8, None if published[-1] == "missing" else 8], published).width
+    assert found == (None if width is None else pytest.approx(width))
+
+
 def test_a_mean_counts_for_the_nearest_value() -> None:
     assert after([1, 1, 4, 4], ["2.2", "2.2", "3.1", "4"], {"publish": "mean"}) == [0.5, 0.5]
 

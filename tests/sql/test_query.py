@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,6 +12,7 @@ import pytest
 
 import tclose
 from tclose.sql import DIALECTS
+from tclose.steps import anonymize
 
 TREE = [["flu", "lungs", "*"], ["it's \\ bad", "skin", "*"]]
 POLICY: dict[str, Any] = {
@@ -71,6 +74,7 @@ def test_the_header_says_what_is_judged_and_no_name_can_end_it() -> None:
         ({"sensitive": {"ill": {"t": 0.2}}}, 'sensitive.ill.distance: .* say distance = "equal" or "ordered"'),
         ({"sensitive": {"ill": {"t": 0.2, "matrix": "m.csv"}}}, "sensitive.ill.matrix: .* every distance but a matrix"),
         ({"sensitive": {"ill": {"t": 0.2, "bins": {"quantiles": 4}}}}, "sensitive.ill.bins: .* say width or edges"),
+        ({"sensitive": {"ill": {"t": 0.2, "bins": {"quantiles": 4}}}}, "edges of quantiles in columns.edges"),
         ({"sensitive": {"ill": {"t": 0.2, "bins": {"edges": ["0", "1/3"]}}}}, "sensitive.ill.bins: .* 12 decimals"),
         ({"sensitive": {"ill": {"t": 0.2, "hierarchy": {"prefix": [1]}}}}, "sensitive.ill.hierarchy: .* by rule"),
         ({"sensitive": {"ill": {"t": 0.2, "order": ["1.0", "2"]}}}, "sensitive.ill.order: .* needless zeros"),
@@ -84,6 +88,21 @@ def test_the_header_says_what_is_judged_and_no_name_can_end_it() -> None:
 def test_what_a_query_cannot_judge_is_refused(more: dict[str, Any], says: str) -> None:
     with pytest.raises(tclose.PolicyError, match=says):
         query(**more)
+
+
+def test_the_edges_that_a_record_lists_judge_as_the_quantiles_do(tmp_path: Path) -> None:
+    """The refusal names them as the cure."""
+    frame = pl.DataFrame({"age": [row % 7 for row in range(90)], "pay": [row * row % 89 for row in range(90)]})
+    asked: dict[str, Any] = {"quasi": ["age"], "sensitive": {"pay": {"t": 0.3, "distance": "ordered"}}, "k": 3}
+    asked["sensitive"]["pay"]["bins"] = {"quantiles": 5}
+    frame.write_csv(tmp_path / "t.csv")
+    files: Any = {"out": tmp_path / "r.csv", "certificate": tmp_path / "c.json", "record": tmp_path / "record.json"}
+    anonymize(tmp_path / "t.csv", tclose.Policy.from_dict(asked), method="mondrian", **files)
+    learned = tclose.check(frame, asked).to_dict()["sensitive"]
+    edges = json.loads((tmp_path / "record.json").read_text())["columns"]["edges"]["pay"]
+    asked["sensitive"]["pay"]["bins"] = {"edges": edges}
+    assert tclose.check(frame, asked).to_dict()["sensitive"] == learned
+    assert "SELECT" in tclose.sql_check(asked, table="visits", dialect="duckdb")
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,10 @@ def _with_given(roles: _Roles, means: Collection[str], hierarchies: Mapping[str,
 
 def _certified(release: str | Path, certificate: str | Path) -> tuple[pl.DataFrame, _Roles]:
     """Read the files that a certificate is about; others are refused."""
-    promised = load_certificate(certificate).certificate
+    loaded = load_certificate(certificate)
+    if loaded.digest != loaded.written_digest:
+        raise InputError(f"{certificate} was changed after it was made: its digest does not fit its content")
+    promised = loaded.certificate
     if promised.layout == "permutation":
         raise InputError(PERMUTED)
     if promised.layout != "one table":
@@ -135,8 +138,9 @@ def _certified(release: str | Path, certificate: str | Path) -> tuple[pl.DataFra
     columns = promised.release_format == "columns"
     if columns:
         text_table(frame, promised.policy)  # refuses cells that do not fit together
-    withheld = promised.withheld if isinstance(promised.withheld, int) else None
-    return frame, _Roles(promised.policy, columns, withheld, promised.cells or {})
+    withheld = loaded.content.get("withheld")
+    known = withheld if isinstance(withheld, int) else None
+    return frame, _Roles(promised.policy, columns, known, promised.cells or {})
 
 
 def _from_file(release: str | Path, means: Collection[str]) -> tuple[pl.DataFrame, _Roles]:

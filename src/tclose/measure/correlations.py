@@ -29,8 +29,8 @@ def correlation(first: Floats, second: Floats) -> float | None:
     return min(max(float(x @ y) / spread, -1.0), 1.0) if spread else None
 
 
-def pairs(detail: Detail) -> list[tuple[str, str, float, float]]:
-    """Return every pair with its correlation before and after; what no longer varies is no longer correlated."""
+def pairs(detail: Detail) -> list[tuple[str, str, float, float | None]]:
+    """Return every pair with its correlation before, and after: None where a published column no longer varies."""
     columns = [
         (column.name, column.before[column.cells], column.after[column.texts], True)
         for column in detail.visible
@@ -46,13 +46,21 @@ def pairs(detail: Detail) -> list[tuple[str, str, float, float]]:
         detail.people.beat()
         was = correlation(before, other_before) if blurred or also else None
         if was is not None:
-            correlated.append((name, other_name, was, correlation(after, other_after) or 0.0))
+            correlated.append((name, other_name, was, correlation(after, other_after)))
     return correlated
 
 
 def correlations_moved(detail: Detail) -> float | None:
-    """Return the mean change of a correlation, as an amount; None without two columns of numbers."""
-    changes = [abs(was - now) for *_, was, now in pairs(detail)]
+    """Return the mean change of a correlation, as an amount.
+
+    None without two columns of numbers, and where a pair has no correlation left: its change is not known, and a mean
+    over the other pairs would hide that.
+    """
+    changes = []
+    for *_, was, now in pairs(detail):
+        if now is None:
+            return None
+        changes.append(abs(was - now))
     return float(np.mean(changes)) if changes else None
 
 
@@ -61,9 +69,10 @@ CORRELATIONS = DetailMeasure(
     title="mean change of a correlation",
     short="correlations",
     meaning="How much Pearson's r of two numeric columns changes from the table to the release; the mean over all "
-    "pairs with a quasi-identifier.",
+    "pairs with a quasi-identifier. No figure where a published column of numbers no longer varies.",
     better="lower",
     low=0.0,
     high=2.0,
     compute=correlations_moved,
+    why_none="not known: fewer than two columns of numbers, or a published one no longer varies",
 )

@@ -60,9 +60,10 @@ class Detail:
 
 @dataclass(frozen=True, kw_only=True)
 class DetailMeasure(Declaration):
-    """One measure of detail kept; None where a table has nothing to measure it on."""
+    """One measure of detail kept; None where it is not known, such as where a table has nothing to measure it on."""
 
     compute: Callable[[Detail], float | None]
+    why_none: str = "this table has nothing to measure it on"
     seconds: Callable[[Detail], float] = lambda detail: 0.0  # about how long it takes, where that may be long
 
 

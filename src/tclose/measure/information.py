@@ -199,5 +199,6 @@ DIVERGENCE = DetailMeasure(
     low=0.0,
     high=None,
     compute=mean_divergence,
+    why_none="not known: no sensitive values are published, or the release rules out a row of the table",
     seconds=_divergence_seconds,
 )

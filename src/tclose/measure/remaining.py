@@ -221,7 +221,9 @@ def suspicions(counts: LineCounts, facts: TableFacts) -> tuple[Suspicion, ...]:
 
 def _class_alone(counts: LineCounts, facts: TableFacts) -> Figure:
     if not facts.sensitive:
-        return _nothing("class_alone", facts, "The policy names no sensitive column, so no class tells one.")
+        says = "The policy names no sensitive column, so what a class tells was not looked at."
+        claim = Claim(answer="undecided", says=says, needs="which columns nobody may learn: make them sensitive")
+        return Figure("class_alone", claim, None, facts.rows, None, suspicion=())
     found, given = suspicions(counts, facts), counts.given_away
     holders = [column.holders for column in facts.columns if column.sensitive]
     chance = given_away_by_chance(counts.sizes, holders, facts.units)
@@ -386,7 +388,7 @@ def _unprotected(counts: LineCounts, facts: TableFacts) -> Figure:
             "Nothing to look at: every quasi-identifier is of a kind that others may know, has no uncommon values, or "
             "follows from another one."
         )
-        return _nothing("unprotected", facts, says)
+        return Figure("unprotected", Claim(answer="yes", says=says), 0, facts.rows, 0.0)
     worst = max(found, key=lambda name: (found[name].read / found[name].sampled, found[name].sampled))
     figure = found[worst]
     multiple = _multiple(figure.read, figure.sampled, MOST_READ_OFF)
@@ -414,11 +416,6 @@ def _multiple(rows: int, of: int, most: Fraction) -> Fraction:
 def _within(multiple: Fraction, *, open_question: bool = False) -> Answer:
     """Answer by the figure as a multiple of its cut-off; where more can be exposed, only a figure beyond it decides."""
     return "no" if multiple >= 1 else "undecided" if open_question else "yes"
-
-
-def _nothing(name: Name, facts: TableFacts, says: str) -> Figure:
-    suspicion = () if name == "class_alone" else None
-    return Figure(name, Claim(answer="yes", says=says), 0, facts.rows, 0.0, suspicion=suspicion)
 
 
 def _for_rows(rows: int, of: int) -> str:

@@ -90,7 +90,7 @@ class Allowance:
     def alone(self) -> str:
         """Say from which t on a class may show one value only."""
         if self.one_value_from is None:
-            return "at no t does a class show one value only, unless half of the rows have it"
+            return "at no t does a class show one value only, unless half of the rows have it, or fewer than k"
         return f"from t = {_level(self.one_value_from, up=True)} on, a class may show one {self.noun} only"
 
     @property

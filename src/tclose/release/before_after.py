@@ -12,12 +12,14 @@ import polars as pl
 
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
+from tclose.recode.spelling import MISSING, OR_MISSING
 from tclose.release.reconstruction import PublishedCells, Reconstruction, reconstructed
 from tclose.table.spellings import with_one_number
 from tclose.table.tally import Tally
 from tclose.table.values import ValueDomain
+from tclose.types import Bools, Floats
 
-RANGE = r"^[\[(](-?[0-9.]+), (-?[0-9.]+)[\])]$"
+RANGE = rf"^[\[(](-?[0-9.]+), (-?[0-9.]+)[\])](?:{OR_MISSING})?$"
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class ColumnChange:
     before: int
     after: int
     exact: float  # share of rows that publish a value of the table as it is
-    width: float | None  # mean width of the ranges of numbers, 0 for an exact one; None where there are none
+    width: float | None  # mean width of the ranges of numbers, 0 for an exact one; None where some have no known width
     reconstruction: Reconstruction | None  # None where the policy could not have published the column's cells
     unreadable: str = ""  # and why not
 
@@ -57,15 +59,13 @@ def _change(table: pl.Series, published: pl.Series, policy: Policy, apart: Mappi
     ends = [cells.texts.str.extract(RANGE, group).cast(pl.Float64, strict=False) for group in (1, 2)]
     kept = cells.texts.is_in(pl.Series(domain.texts, dtype=pl.String).implode()).fill_null(False).to_numpy()
     widths = (ends[1] - ends[0]).to_numpy()
-    measured = kept | ~np.isnan(widths)
-    width = float(np.average(np.nan_to_num(widths)[measured], weights=cells.rows[measured])) if measured.any() else None
     known = partial(
         ColumnChange,
         name=table.name,
         before=len(domain.texts),
         after=len(cells.texts),
         exact=float(np.average(kept, weights=cells.rows)),
-        width=None if np.isnan(widths).all() else width,
+        width=_mean_width(widths, kept, cells),
     )
     exact_cells = apart.get(table.name)
     try:
@@ -74,3 +74,12 @@ def _change(table: pl.Series, published: pl.Series, policy: Policy, apart: Mappi
         return known(reconstruction=reconstructed(domain, cells, policy))
     except (InputError, PolicyError) as error:  # the hierarchies of a project may have changed since
         return known(reconstruction=None, unreadable=error.sentence)
+
+
+def _mean_width(widths: Floats, kept: Bools, cells: PublishedCells) -> float | None:
+    """Return the mean width of ranges and exact numbers; None without ranges, and where a cell has an unknown width."""
+    if np.isnan(widths).all():
+        return None
+    shown = cells.texts.ne_missing(MISSING).to_numpy() & cells.texts.is_not_null().to_numpy()
+    known = np.where(np.isnan(widths) & kept, 0.0, widths)[shown]
+    return None if np.isnan(known).any() else float(np.average(known, weights=cells.rows[shown]))

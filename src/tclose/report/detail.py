@@ -37,7 +37,7 @@ class DetailFigure:
 
     measure: DetailMeasure
     figure: float | None
-    why_not: str = "this table has nothing to measure it on"
+    why_not: str
 
     @property
     def words(self) -> str:
@@ -57,7 +57,7 @@ def detail_figures(beside: Beside, progress: Progress = silent) -> list[DetailFi
         if seconds > MOST_SECONDS:
             figures.append(DetailFigure(measure, None, f"not measured: it would take about {seconds:,.0f} seconds"))
         else:
-            figures.append(DetailFigure(measure, rounded(measure.compute(detail))))
+            figures.append(DetailFigure(measure, rounded(measure.compute(detail)), measure.why_none))
     return figures
 
 

@@ -57,7 +57,8 @@ def _of_attribute(spec: Sensitive) -> Iterator[tuple[str, str]]:
 def _of_bins(spec: Sensitive) -> Iterator[tuple[str, str]]:
     assert spec.bins is not None
     if spec.bins.kind in ("count", "quantiles"):
-        yield "bins", "a query cannot learn edges from the values: say width or edges"
+        cure = f"a record that anonymize --record writes lists the edges of {spec.bins.kind} in columns.edges"
+        yield "bins", f"a query cannot learn edges from the values: say width or edges, such as [0, 50, 100]; {cure}"
         return
     numbers = [spec.bins.setting] if spec.bins.kind == "width" else list(spec.bins.setting)
     if any(decimals_of(number) is None for number in numbers):

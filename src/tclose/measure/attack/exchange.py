@@ -76,14 +76,16 @@ def _details(found: Inference) -> dict[str, Any]:
     """Return all figures, as `--json` prints them."""
 
     def by_name(each: tuple[AttributeFigures, ...]) -> dict[str, Any]:
-        return {figures.name: _without_name(asdict(figures)) for figures in each}
+        return {figures.name: _of_attribute(figures) for figures in each}
 
     size = {"rows": found.rows, "classes": found.classes}
     return {**size, "attributes": by_name(found.figures), "control": by_name(found.control)}
 
 
-def _without_name(figures: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in figures.items() if name != "name"}
+def _of_attribute(figures: AttributeFigures) -> dict[str, Any]:
+    """Return the figures of one attribute; without pairs of different values, nobody knows how many are told apart."""
+    unknown = {} if figures.pairs else {"pair_test": None, "correlation_pair_test": None}
+    return {name: value for name, value in {**asdict(figures), **unknown}.items() if name != "name"}
 
 
 ATTACK = Attack(
