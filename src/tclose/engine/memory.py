@@ -293,7 +293,10 @@ def prepare(
     notes = Notes.of(given.table, settings)
     exact_quasi = layout_of(method).exact_quasi
     originals = tuple(original_facts(given.table, each, policy, exact_quasi=exact_quasi) for each in layout.tables)
-    return PreparedRelease(layout, about, policy, kind, random_seed, leaks, notes=notes, originals=originals)
+    distances = tuple(map(distance_of, given.table.judged.values()))
+    return PreparedRelease(
+        layout, about, policy, kind, random_seed, leaks, notes=notes, originals=originals, distances=distances
+    )
 
 
 def _laid_out(given: ReleaseInput, method: str, settings: Mapping[str, Any]) -> tuple[ReleaseInput, Layout]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from tclose.distance import Distance
 from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
 from tclose.measure.attack import Attacks
 from tclose.measure.exposure import Exposed
@@ -65,6 +66,7 @@ class PreparedRelease:
     labels: Labels | None = None  # that came with the table, of columns whose cells are published as they are
     notes: Notes = field(default_factory=Notes)  # for the record, if one is written
     originals: tuple[OriginalFacts, ...] = ()  # what only the original tells of each table
+    distances: tuple[Distance, ...] = ()  # of the original: while they are in use, the judge makes none again
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
