@@ -5,13 +5,17 @@ The limits are those that hold today. They may fall, and must not rise; DESIGN s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tclose import steps
+from tclose.errors import LeakWarning
 from tclose.examples import hospital
+from tclose.studio import work
+from tclose.studio.project import Project
 
 from .tracing import Trace, traced
 
@@ -87,3 +91,72 @@ def test_a_command_does_nothing_twice(desk: Desk, command: Callable[[Desk], None
     with traced() as trace:
         command(desk)
     assert trace == BUDGET[command]
+
+
+# The studio: its process works on the same files again and again
+
+
+def project(folder: Path) -> Project:
+    """Make a project whose policy is complete."""
+    made = Project.create(folder / "project", name="table.csv", table="table.csv")
+    Desk(folder).table.rename(made.table)
+    work.look(made.folder, silent)
+    made.change(tomllib.loads(POLICY))
+    return made
+
+
+def silent(share: float, phase: str = "") -> None:
+    """Say nothing."""
+
+
+@pytest.fixture
+def risen(tmp_path: Path) -> Iterator[Project]:
+    with steps.files_kept():
+        yield project(tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore::tclose.errors.LeakWarning")
+def test_a_judgement_in_the_studio_reads_and_codes_once_and_then_never(risen: Project) -> None:
+    with traced() as trace:
+        work.check(risen.folder, silent)
+    assert (trace.reads, trace.encodes) == (1, 1)
+    settings = risen.settings
+    risen.change(
+        {**settings, "sensitive": {**settings["sensitive"], "ldl": {**settings["sensitive"]["ldl"], "t": 0.1}}}
+    )
+    with traced() as trace:
+        work.check(risen.folder, silent)
+        work.explain(risen.folder, silent, attribute="ldl", class_number=2)
+    assert (trace.reads, trace.encodes) == (0, 0)
+
+
+@pytest.mark.filterwarnings("ignore::tclose.errors.LeakWarning")
+def test_the_first_class_of_a_release_reads_two_tables_and_the_next_none(risen: Project) -> None:
+    number = work.attempt(risen.folder, silent, method="mondrian", effort=None)["candidate"]
+    steps.forget_files()
+    with traced() as trace:
+        work.inside(risen.folder, silent, number=number, class_number=1)
+    assert (trace.reads, trace.encodes) == (2, 1)
+    with traced() as trace:
+        work.inside(risen.folder, silent, number=number, class_number=2)
+    assert (trace.reads, trace.encodes) == (0, 0)
+
+
+@pytest.mark.filterwarnings("ignore::tclose.errors.LeakWarning")
+def test_a_table_that_changes_is_read_again(risen: Project) -> None:
+    work.check(risen.folder, silent)
+    text = risen.table.read_text()
+    risen.table.write_text(text.replace("F", "M"))  # as long as before
+    with traced() as trace:
+        work.check(risen.folder, silent)
+    assert (trace.reads, trace.encodes) == (1, 1)
+
+
+@pytest.mark.filterwarnings("ignore::tclose.errors.LeakWarning")
+def test_warnings_are_given_whenever_a_table_is_judged(tmp_path: Path) -> None:
+    table, policy = tmp_path / "t.csv", {"quasi": ["a"], "unlinkable": ["b"], "k": 2}
+    table.write_text("a,b\n1,2\n1,3\n")
+    with steps.files_kept():
+        for _ in range(2):
+            with pytest.warns(LeakWarning, match="published as it is and not judged"):
+                steps.check(table, policy)

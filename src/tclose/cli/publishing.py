@@ -10,16 +10,17 @@ from click.core import ParameterSource
 
 from tclose import steps
 from tclose.cli import show
-from tclose.cli.options import FILE, HOLDS, as_json, force, method_options, policy_file, show_values
+from tclose.cli.options import FILE, as_json, force, method_options, policy_file, show_values
 from tclose.cli.progress import Bar
 from tclose.cli.signing import endorsement_of, endorsement_options
+from tclose.cli.status import HOLDS
 from tclose.cli.terminal import Console, Text, echo, echo_json, echo_lines
 from tclose.errors import InputError
 from tclose.policy import PROFILES, ProfileName
 from tclose.policy.paths import without_password
 
 
-@click.command(short_help="Publish a table so that it holds what its policy asks for.")
+@click.command()
 @click.argument("table")
 @policy_file
 @click.option(
@@ -187,7 +188,7 @@ def _says(*names: str) -> bool:
     return any(source(name) is ParameterSource.COMMANDLINE for name in names)
 
 
-@click.command(short_help="Draft a policy for a table.")
+@click.command()
 @click.argument("table")
 @click.option("--out", type=FILE, help="Write the draft to this file instead of to the terminal.")
 @force
@@ -211,7 +212,7 @@ def init(table: str, out: Path | None, force: bool, as_json: bool) -> int:
     return HOLDS
 
 
-@click.command(short_help="Make an example table, check it, publish it and verify it.")
+@click.command()
 @click.option(
     "--rows", type=click.IntRange(1, 50_000_000), default=20_000, show_default=True, help="How many patients there are."
 )

@@ -33,8 +33,10 @@ from tclose.release.release import WrittenRelease
 from tclose.release.scenes import Adversary
 from tclose.release.targets import check_release_targets, sources_of
 from tclose.release.typed_columns import check_release_format
+from tclose.steps.checking import check
+from tclose.steps.engines import PublishingEngine
 from tclose.steps.given import as_labelled, check_population, check_profile, check_report_libraries, warn_of_profile
-from tclose.steps.judging import PublishingEngine, check, verify
+from tclose.steps.judging import verify
 from tclose.steps.large_tables import LargeTable
 from tclose.steps.replaying import Replay, checked_room
 from tclose.table import CodedTable

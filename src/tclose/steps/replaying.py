@@ -14,7 +14,7 @@ from tclose.policy.settings import exact
 from tclose.release.certificate import ReleaseFormat
 from tclose.release.record import Record, RecordedSeed, load_record
 from tclose.release.record_notes import file_digest, policy_digest, written_down
-from tclose.steps.judging import PublishingEngine
+from tclose.steps.engines import PublishingEngine
 
 GIVEN = (
     "--replay takes the method, its options, the seed, --room, --format, --part-rows and --guard-formulas from the "
