@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tclose.steps import Demands, Endorsement
 
 VARIABLE = "TCLOSE_KEY_PASSPHRASE"
+ENDORSED = ("key", "valid_until", "previous", "commit")  # what `endorsement_options` gives
 DAY = click.DateTime(formats=["%Y-%m-%d"])
 
 

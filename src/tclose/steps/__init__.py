@@ -36,13 +36,15 @@ if TYPE_CHECKING:
     from tclose.release.record_notes import file_digest
     from tclose.release.scenes import ANONYMIZER
     from tclose.release.verification import NO_IDENTITY, Verification
+    from tclose.run.places import ENGINES, PUBLISHING_ENGINES, Engine, PublishingEngine
+    from tclose.run.replaying import recorded_seed
+    from tclose.run.request import Knob, Request, knobs
     from tclose.sql import DIALECTS
     from tclose.steps.applying import Applied, apply
     from tclose.steps.beside import class_limits, class_list, class_reasons, column_changes, query_error
     from tclose.steps.checking import check, explain
     from tclose.steps.choosing_t import allowed_by
     from tclose.steps.curves import CostCurve, cost_curve
-    from tclose.steps.engines import ENGINES, PUBLISHING_ENGINES, Engine, PublishingEngine
     from tclose.steps.given import missing_in_profile
     from tclose.steps.hierarchies import column_values, hierarchy_rows, hierarchy_text, preview_classes
     from tclose.steps.judging import bound, sql, verify, verify_bound
@@ -61,8 +63,7 @@ if TYPE_CHECKING:
     )
     from tclose.steps.previewing import WorstClass, worst_allowed
     from tclose.steps.pseudonym_keys import pseudonym_key
-    from tclose.steps.publishing import anonymize, demo
-    from tclose.steps.replaying import recorded_seed
+    from tclose.steps.publishing import anonymize, demo, publish
     from tclose.steps.signing import KEY_FORMATS, Passphrase, demands, endorsement, keygen, sign, signature_file
     from tclose.steps.studying import attack, compare, detail, reproduce, trial_figures
 
@@ -99,6 +100,7 @@ __all__ = [
     "Finding",
     "Guess",
     "Health",
+    "Knob",
     "LowerBound",
     "Measure",
     "Method",
@@ -108,6 +110,7 @@ __all__ = [
     "PublishingEngine",
     "ReleaseFormat",
     "Reproduction",
+    "Request",
     "Tradeoff",
     "Trial",
     "Verification",
@@ -141,6 +144,7 @@ __all__ = [
     "hierarchy_text",
     "init",
     "keygen",
+    "knobs",
     "look",
     "look_inside",
     "method_options",
@@ -148,6 +152,7 @@ __all__ = [
     "missing_in_profile",
     "preview_classes",
     "pseudonym_key",
+    "publish",
     "query_error",
     "recorded_seed",
     "reproduce",
@@ -181,12 +186,16 @@ _HOMES = {  # the module that has each name, which is loaded when the name is as
     "Demonstration": "tclose.release.publication",
     "DetailKept": "tclose.measure.kept",
     "Draft": "tclose.policy.draft",
-    "ENGINES": "tclose.steps.engines",
+    "ENGINES": "tclose.run.places",
     "Endorsement": "tclose.release.endorsement",
-    "Engine": "tclose.steps.engines",
+    "Engine": "tclose.run.places",
     "Explanation": "tclose.privacy.results",
     "Finding": "tclose.measure.attack",
     "Guess": "tclose.policy.draft",
+    "Knob": "tclose.run.request",
+    "Request": "tclose.run.request",
+    "knobs": "tclose.run.request",
+    "publish": "tclose.steps.publishing",
     "Health": "tclose.engine.doctor",
     "KEY_FORMATS": "tclose.steps.signing",
     "LowerBound": "tclose.release.lower_bound",
@@ -197,10 +206,10 @@ _HOMES = {  # the module that has each name, which is loaded when the name is as
     "ModelFinding": "tclose.privacy.results",
     "NO_IDENTITY": "tclose.release.verification",
     "PROOF_STAYS": "tclose.release.lower_bound",
-    "PUBLISHING_ENGINES": "tclose.steps.engines",
+    "PUBLISHING_ENGINES": "tclose.run.places",
     "Passphrase": "tclose.steps.signing",
     "Publication": "tclose.release.publication",
-    "PublishingEngine": "tclose.steps.engines",
+    "PublishingEngine": "tclose.run.places",
     "RELEASE": "tclose.measure.attack",
     "RELEASE_FORMATS": "tclose.release.certificate",
     "ReleaseFormat": "tclose.release.certificate",
@@ -246,7 +255,7 @@ _HOMES = {  # the module that has each name, which is loaded when the name is as
     "query_error": "tclose.steps.beside",
     "files_kept": "tclose.steps.preparing",
     "forget_files": "tclose.steps.preparing",
-    "recorded_seed": "tclose.steps.replaying",
+    "recorded_seed": "tclose.run.replaying",
     "reproduce": "tclose.steps.studying",
     "sheets_of": "tclose.steps.preparing",
     "sign": "tclose.steps.signing",

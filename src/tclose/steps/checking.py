@@ -6,8 +6,8 @@ from typing import Any
 
 from tclose.policy import Policy, PolicyLike
 from tclose.privacy.results import CheckResult, Explanation
+from tclose.run.places import Engine
 from tclose.run.study import Study
-from tclose.steps.engines import Engine
 from tclose.types import Progress, silent
 
 

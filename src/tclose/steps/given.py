@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import InputError, ProfileWarning
+from tclose.errors import ProfileWarning
 from tclose.policy import Policy, SourceSettings
 from tclose.policy.source import source_settings
 from tclose.run.study import ReleaseStudy, Study
@@ -74,17 +74,6 @@ def check_report_libraries() -> None:
     from tclose.report.charts import libraries
 
     libraries()
-
-
-def check_profile(name: str | None, report: str | Path | None) -> None:
-    """Refuse a profile that does not exist, or that has no page to stand on."""
-    if name is None:
-        return
-    from tclose.report.profiles import profile_named
-
-    profile_named(name)
-    if report is None:
-        raise InputError("a profile stands on the page of a release: say where to write it, with --report")
 
 
 def check_population(profile: str | None, original: CodedTable) -> None:

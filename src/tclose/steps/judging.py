@@ -13,8 +13,8 @@ from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.targets import sources_of
 from tclose.release.verification import Verification
 from tclose.release.verify import verify_with
+from tclose.run.places import Engine
 from tclose.sql import sql_check
-from tclose.steps.engines import Engine
 from tclose.steps.given import as_frame
 from tclose.types import Progress, silent
 

@@ -15,8 +15,8 @@ from tclose.release.files import check_targets
 from tclose.release.naming import table_name
 from tclose.release.scenes import ANONYMIZER
 from tclose.release.targets import sources_of
+from tclose.run.places import Engine
 from tclose.run.study import Study
-from tclose.steps.engines import Engine
 from tclose.steps.given import as_frame, as_release, check_report_libraries
 from tclose.table import to_polars
 from tclose.types import Progress, silent, stretch
