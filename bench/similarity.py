@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 import tclose
-from tclose.compare.papers.adult import FILES, GROUPS, QUASI, TABLE, Adult, ClassRequirement
-from tclose.compare.papers.base import DataFolder
+from tclose.comparison.papers.adult import FILES, GROUPS, QUASI, TABLE, Adult, ClassRequirement
+from tclose.comparison.papers.base import DataFolder
 from tclose.measure.attack import Finding
 from tclose.partition import METHODS
 from tclose.privacy.ldiversity import EntropyL

@@ -33,7 +33,7 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "sklearn",
     "spark",
     "sql",
-    "compare",
+    "comparison",
     "docs",
     "report",
     "typing",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from functools import cache
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tclose
+from tclose import steps
 from tclose.partition import METHODS
 
 SOURCE = Path(tclose.__file__).parent
@@ -22,6 +24,8 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
     "errors": set(),
     "types": set(),
     "threads": set(),
+    "lazily": set(),
+    "__main__": {"cli"},
     "words": {"errors", "types"},
     "policy": BASE,
     "table": {*BASE, "policy"},
@@ -33,26 +37,29 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
     "analysis": {*BASE, "policy", "table", "recode", "release"},
     "measure": {*NUMERICS, "recode", "partition"},
     "release": {*NUMERICS, "partition", "recode", "measure"},
-    "engine": {*NUMERICS, "partition", "recode", "measure", "release"},
-    "compare": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
-    "report": {*NUMERICS, "partition", "recode", "measure", "release", "compare"},
+    "run": {*NUMERICS, "partition", "recode", "measure", "release"},
+    "engine": {*NUMERICS, "partition", "recode", "measure", "release", "run"},
+    "comparison": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
+    "report": {*NUMERICS, "partition", "recode", "measure", "release", "comparison"},
     "spark": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
     "sklearn": {*NUMERICS, "partition", "recode", "measure", "release", "engine"},
-    "integrations": {*NUMERICS, "partition", "recode", "measure", "release", "engine", "sql"},
+    "integrations": {*NUMERICS, "sql", "run", "__init__"},
     "pandas": {*BASE, "integrations"},
     "examples": {*BASE, "table"},
-    "steps": {*NUMERICS, "partition", "recode", "measure", "release", "sql"},
+    "steps": {*NUMERICS, "partition", "recode", "measure", "release", "sql", "run", "lazily"},
     "cli": {*BASE, "policy", "steps"},
     "studio": {*BASE, "policy", "steps"},
 }
 IN_FUNCTIONS = {  # further edges, taken only when somebody asks
     "release": {"report"},
-    "compare": {"report"},
-    "steps": {"engine", "compare", "report", "examples", "spark"},
+    "run": {"report"},
+    "comparison": {"report"},
+    "steps": {"engine", "comparison", "report", "examples", "spark"},
     "cli": {"studio"},
+    "integrations": {"measure", "release"},
 }
 SEES_FRAMES = {
-    "table", "recode", "release", "analysis", "engine", "spark", "sklearn", "integrations", "cli", "examples",
+    "table", "recode", "release", "run", "analysis", "engine", "spark", "sklearn", "integrations", "cli", "examples",
 }  # fmt: skip
 BUILT_ON = {"parts": {"weave"}}  # what is no method, but brings one to tables of another size
 FRAMES = {"polars", "narwhals", "pandas", "pyarrow"}
@@ -126,7 +133,7 @@ def test_few_folders_see_frames(path: Path) -> None:
 
 
 def test_the_root_shows_the_architecture() -> None:
-    assert len(list(SOURCE.glob("*.py"))) <= 6
+    assert len(list(SOURCE.glob("*.py"))) <= 7  # __main__.py among them
 
 
 @pytest.mark.parametrize("path", MODULES, ids=identity)
@@ -137,14 +144,32 @@ def test_modules_say_what_they_are_and_stay_short(path: Path) -> None:
 
 
 def loaded_after(code: str, folder: Path) -> set[str]:
-    """Return the packages that a fresh Python has loaded after running some code."""
+    """Return the packages, and the modules, that a fresh Python has loaded after running some code."""
     told = f"import json, sys\n{code}\njson.dump(sorted(sys.modules), sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, cwd=folder, check=True, text=True)
-    return {name.partition(".")[0] for name in json.loads(done.stderr)}
+    environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"}  # which is checked
+    command = [sys.executable, "-c", told]
+    done = subprocess.run(command, capture_output=True, cwd=folder, check=True, text=True, env=environment)
+    modules = json.loads(done.stderr)
+    return {*modules, *(name.partition(".")[0] for name in modules)}
 
 
 def test_importing_loads_nothing_heavy(tmp_path: Path) -> None:
-    assert not HEAVY & loaded_after("import tclose, tclose.cli", tmp_path)
+    everything = "import tclose, tclose.cli\n[getattr(tclose, name) for name in tclose.__all__]"
+    assert not HEAVY & loaded_after(everything, tmp_path)
+
+
+@pytest.mark.parametrize("code", ["import tclose", "from tclose.cli import run\nassert run(['--help']) == 0"])
+def test_what_only_names_things_loads_no_frames(tmp_path: Path, code: str) -> None:
+    assert not {"numpy", *FRAMES} & loaded_after(code, tmp_path)
+
+
+def test_every_public_name_has_its_home() -> None:
+    for package in (tclose, steps):
+        homes = package._HOMES
+        assert sorted([*homes, *({"__version__"} & set(package.__all__))]) == sorted(package.__all__)
+        assert all(getattr(package, name) is not None for name in package.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'anonymise'"):
+        tclose.anonymise  # noqa: B018
 
 
 @pytest.mark.parametrize("extra", ["", ", '--json'"])
@@ -156,3 +181,5 @@ def test_checking_loads_nothing_heavy(tmp_path: Path, extra: str) -> None:
     )
     code = f"from tclose.cli import run\nassert run(['check', 't.csv', '--policy', 'p.toml'{extra}]) == 1"
     assert not HEAVY & loaded_after(code, tmp_path)
+    folders = {"release", "partition", "measure", "recode", "report", "sql"}
+    assert not {f"tclose.{folder}" for folder in folders} & loaded_after(code, tmp_path)

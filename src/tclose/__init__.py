@@ -1,41 +1,46 @@
 """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
 
-from importlib.metadata import version
+from __future__ import annotations
 
-from tclose.analysis.estimates import Estimate
-from tclose.analysis.loaded import LoadedRelease
-from tclose.analysis.loading import load
-from tclose.analysis.regression import Regression
-from tclose.compare.comparison import Comparison, compare
-from tclose.engine.memory import anonymize, attack, bound, check, explain
-from tclose.errors import (
-    Cancelled,
-    Infeasible,
-    InputError,
-    InternalError,
-    LeakWarning,
-    MissingExtra,
-    PolicyError,
-    TcloseError,
-    Unsuited,
-)
-from tclose.integrations.namespace import register
-from tclose.integrations.notebook import NotebookProgress
-from tclose.measure.attack import Attacks
-from tclose.policy import Policy, Quasi, Sensitive
-from tclose.privacy.results import AttributeFinding, CheckResult, Explanation, ModelFinding
-from tclose.release.certificate import Certificate
-from tclose.release.lower_bound import LowerBound
-from tclose.release.release import Release
-from tclose.release.verification import Verification
-from tclose.release.verify import verify
-from tclose.sql import sql_check
-from tclose.steps import DetailKept, detail
-from tclose.table import read
-from tclose.types import Progress
+from typing import TYPE_CHECKING, Any
 
-__version__ = version("tclose")
-register()
+from tclose.lazily import attribute, when_imported
+
+if TYPE_CHECKING:
+    from tclose.analysis.estimates import Estimate
+    from tclose.analysis.loaded import LoadedRelease
+    from tclose.analysis.loading import load
+    from tclose.analysis.regression import Regression
+    from tclose.comparison.comparison import Comparison, compare
+    from tclose.engine.memory import anonymize, attack, bound
+    from tclose.errors import (
+        Cancelled,
+        Infeasible,
+        InputError,
+        InternalError,
+        LeakWarning,
+        MissingExtra,
+        PolicyError,
+        TcloseError,
+        Unsuited,
+    )
+    from tclose.integrations.notebook import NotebookProgress
+    from tclose.measure.attack import Attacks
+    from tclose.measure.kept import DetailKept
+    from tclose.policy import Policy, Quasi, Sensitive
+    from tclose.privacy.results import AttributeFinding, CheckResult, Explanation, ModelFinding
+    from tclose.release.certificate import Certificate
+    from tclose.release.lower_bound import LowerBound
+    from tclose.release.release import Release
+    from tclose.release.verification import Verification
+    from tclose.release.verify import verify
+    from tclose.run.study import check, explain
+    from tclose.sql import sql_check
+    from tclose.steps.studying import detail
+    from tclose.table import read
+    from tclose.types import Progress
+
+    __version__: str
 
 __all__ = [
     "Attacks",
@@ -79,3 +84,75 @@ __all__ = [
     "sql_check",
     "verify",
 ]
+
+_HOMES = {  # the module that has each name, which is loaded when the name is asked for
+    "Attacks": "tclose.measure.attack",
+    "AttributeFinding": "tclose.privacy.results",
+    "Cancelled": "tclose.errors",
+    "Certificate": "tclose.release.certificate",
+    "CheckResult": "tclose.privacy.results",
+    "Comparison": "tclose.comparison.comparison",
+    "DetailKept": "tclose.measure.kept",
+    "Estimate": "tclose.analysis.estimates",
+    "Explanation": "tclose.privacy.results",
+    "Infeasible": "tclose.errors",
+    "InputError": "tclose.errors",
+    "InternalError": "tclose.errors",
+    "LeakWarning": "tclose.errors",
+    "LoadedRelease": "tclose.analysis.loaded",
+    "LowerBound": "tclose.release.lower_bound",
+    "MissingExtra": "tclose.errors",
+    "ModelFinding": "tclose.privacy.results",
+    "NotebookProgress": "tclose.integrations.notebook",
+    "Policy": "tclose.policy",
+    "PolicyError": "tclose.errors",
+    "Progress": "tclose.types",
+    "Quasi": "tclose.policy",
+    "Regression": "tclose.analysis.regression",
+    "Release": "tclose.release.release",
+    "Sensitive": "tclose.policy",
+    "TcloseError": "tclose.errors",
+    "Unsuited": "tclose.errors",
+    "Verification": "tclose.release.verification",
+    "anonymize": "tclose.engine.memory",
+    "attack": "tclose.engine.memory",
+    "bound": "tclose.engine.memory",
+    "check": "tclose.run.study",
+    "compare": "tclose.comparison.comparison",
+    "detail": "tclose.steps.studying",
+    "explain": "tclose.run.study",
+    "load": "tclose.analysis.loading",
+    "read": "tclose.table",
+    "sql_check": "tclose.sql",
+    "verify": "tclose.release.verify",
+}
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("tclose")
+        return attribute(__name__, _HOMES, name)
+
+
+def _name_frames() -> None:
+    from tclose.integrations.namespace import register
+
+    register()
+
+
+def _name_frames_of_pandas() -> None:
+    from tclose.integrations.namespace import register_pandas
+
+    register_pandas()
+
+
+when_imported("polars", _name_frames)
+when_imported("pandas", _name_frames_of_pandas)

@@ -13,8 +13,8 @@ import pytest
 
 from tclose import LeakWarning
 from tclose.cli import run
-from tclose.compare import trial
-from tclose.compare.trial import Job
+from tclose.comparison import trial
+from tclose.comparison.trial import Job
 from tclose.engine import memory
 from tclose.examples.demo import write_example
 from tclose.policy import Policy

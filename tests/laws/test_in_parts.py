@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from tclose import Infeasible, Policy, Progress, TcloseError, anonymize, read, verify
 from tclose.engine import disk_release
-from tclose.engine.disk_release import Asked
 from tclose.engine.in_parts.refusing import refusal
 from tclose.measure.remaining import Figure
 from tclose.partition.starts import EQUALITY
+from tclose.run.request import Request
 from tclose.table.batches import RowBatch
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
@@ -116,10 +116,9 @@ def test_one_part_is_released_as_in_memory(rows: list[Any], policy: Policy, batc
         expected = release.write(folder / "memory.csv")
         in_memory = {str(each.message) for each in told}
         told.clear()
-        others = {"certificate": folder / "c.json"}
         source: Any = Slices(frame, batch)
-        asked = Asked("fast", None, 1, False, None)
-        written = disk_release.anonymize(source, policy, out=folder / "disk.csv", others=others, asked=asked)
+        files = {"out": folder / "disk.csv", "certificate": folder / "c.json"}
+        written = disk_release.anonymize(source, Request(table=frame, policy=policy, seed=1, **files), "fast")
         found, on_disk = written.certificate, {str(each.message) for each in told}
         assert lines(folder / "disk.csv") == lines(folder / "memory.csv")
         assert verify(folder / "disk.csv", folder / "c.json").holds
@@ -153,9 +152,9 @@ def test_releases_in_parts_are_verified(rows: list[Any], policy: Policy, batch: 
         except TcloseError:
             return
         source: Any = Slices(frame, 3 * part)
-        asked, others = Asked("fast", part, 1, False, None), {"certificate": folder / "c.json"}
+        files = {"out": folder / "parts", "certificate": folder / "c.json"}
         try:
-            disk_release.anonymize(source, policy, out=folder / "parts", others=others, asked=asked)
+            disk_release.anonymize(source, Request(table=frame, policy=policy, seed=1, part_rows=part, **files), "fast")
         except Infeasible:
             return
         checked = verify(folder / "parts", folder / "c.json")

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import tclose
-from tclose.compare.comparison import entries
+from tclose.comparison.comparison import entries
 from tclose.partition.registry import METHODS
 
 AREAS = [["a1", "a", "*"], ["a2", "a", "*"], ["b1", "b", "*"], ["b2", "b", "*"], ["b3", "b", "*"]]

@@ -9,8 +9,8 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 import tclose
-from tclose.compare.figures import FIGURES, TrialFigure
-from tclose.compare.trial import COMPARED, Trial
+from tclose.comparison.figures import FIGURES, TrialFigure
+from tclose.comparison.trial import COMPARED, Trial
 from tclose.measure.attack import ATTACKS, Attack
 from tclose.measure.base import Declaration
 from tclose.measure.kept import DETAIL_MEASURES

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.compare.papers import hardness, small_searches
+from tclose.comparison.papers import hardness, small_searches
 from tclose.errors import PolicyError
 from tclose.partition import Problem
 from tclose.partition.exact import Solution, solve

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import tclose
-from tclose.compare.comparison import entries
+from tclose.comparison.comparison import entries
 from tclose.errors import Cancelled, InternalError, MissingExtra
 from tclose.partition import Problem, Split, method_and_options, partitioned, starts, weave
 from tclose.partition.exact import solve

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tclose import Comparison, Policy
-from tclose.compare.curve import Curve
-from tclose.compare.papers.base import (
+from tclose.comparison.curve import Curve
+from tclose.comparison.papers.base import (
     ChartLine,
     Experiment,
     ExperimentOutcome,
@@ -23,8 +23,8 @@ from tclose.compare.papers.base import (
     LineChart,
     PaperFigure,
 )
-from tclose.compare.papers.reproduction import Reproduction
-from tclose.compare.trial import Trial
+from tclose.comparison.papers.reproduction import Reproduction
+from tclose.comparison.trial import Trial
 from tclose.partition import METHODS
 from tclose.report.comparison_page import comparison_page
 from tclose.report.line_chart import MOST_LINES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tclose.compare.papers.base import (
+from tclose.comparison.papers.base import (
     CURVE,
     ChartLine,
     Experiment,
@@ -13,7 +13,7 @@ from tclose.compare.papers.base import (
     LineChart,
     PaperFigure,
 )
-from tclose.compare.papers.reproduction import Reproduction
+from tclose.comparison.papers.reproduction import Reproduction
 from tclose.report.line_chart import MOST_LINES
 from tclose.report.reproduction_page import reproduction_page
 

@@ -5,28 +5,19 @@ Exit status 0: it holds; 1: it does not; 2: bad usage or input; 70: a bug; 129, 
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import warnings
+from importlib import import_module
 from typing import Any
 
 import click
 
 from tclose import steps
-from tclose.cli import show
-from tclose.cli.applying import apply
-from tclose.cli.bounding import bound
 from tclose.cli.endings import TOO_LATE, Ended, came_too_late, clean_up_when_ended
-from tclose.cli.health import doctor
-from tclose.cli.judging import check, explain, sql, verify
 from tclose.cli.libraries import contained, shortage
-from tclose.cli.options import BAD, HOLDS
-from tclose.cli.pseudonym_keys import pseudonym_key
-from tclose.cli.publishing import anonymize, demo, init
-from tclose.cli.reproducing import reproduce
-from tclose.cli.signing import keygen, sign
-from tclose.cli.studio import studio
-from tclose.cli.studying import attack, compare, methods
+from tclose.cli.status import BAD, HOLDS
 from tclose.cli.terminal import echo_error, end_at_once, forgive_stderr, protect_streams
 from tclose.errors import LeakWarning, ProfileWarning, SourceWarning, TcloseError
 
@@ -38,7 +29,7 @@ def main() -> None:
     protect_streams()
     clean_up_when_ended()
     sys.unraisablehook = threading.excepthook = _show_lost
-    with contained(steps.discard_unfinished):
+    with contained(_discard_unfinished):
         forgive_stderr()  # which is another stream now
         status = run(sys.argv[1:])
         if came_too_late():
@@ -52,21 +43,28 @@ def main() -> None:
 def _show_lost(lost: Any) -> None:
     """Print where an error struck that cannot be raised, without its message, which Python would print."""
     if isinstance(lost.exc_value, Exception):
+        from tclose.cli import show
+
         show.show_bug(lost.exc_value)
 
 
 def run(arguments: list[str]) -> int:
     """Run one command; return the exit status."""
-    warnings.showwarning = show.show_warning
+    warnings.showwarning = _show_warning
     for shown in (LeakWarning, ProfileWarning, SourceWarning):
         warnings.simplefilter("always", shown)
     try:
-        steps.check_clock()
+        if "SOURCE_DATE_EPOCH" in os.environ:
+            steps.check_clock()
         return int(cli.main(arguments or ["--help"], prog_name="tclose", standalone_mode=False) or HOLDS)
     except TcloseError as error:
+        from tclose.cli import show
+
         show.show_error(error, show_values="--show-values" in arguments)
         return error.exit_status
     except click.ClickException as error:
+        from tclose.cli import show
+
         show.show_misuse(error)
         return BAD
     except (click.Abort, KeyboardInterrupt):
@@ -79,8 +77,22 @@ def run(arguments: list[str]) -> int:
     except BaseException as error:  # a bug must never look like an answer; polars panics with a BaseException
         if sentence := shortage(error):
             return _say(sentence, BAD)
+        from tclose.cli import show
+
         show.show_bug(error)
         return BUG
+
+
+def _show_warning(*warning: Any, **more: Any) -> None:
+    from tclose.cli import show
+
+    show.show_warning(*warning, **more)
+
+
+def _discard_unfinished() -> None:
+    """Remove unfinished files, if anything of this command could have begun one."""
+    if "tclose.release.files" in sys.modules:
+        steps.discard_unfinished()
 
 
 def _say(line: str, status: int) -> int:
@@ -88,30 +100,50 @@ def _say(line: str, status: int) -> int:
     return status
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+COMMANDS = {  # where each is, and what it does: help loads none of them
+    "anonymize": ("publishing.anonymize", "Publish a table so that it holds what its policy asks for."),
+    "apply": ("applying.apply", "Let new rows join a release, a batch at a time."),
+    "attack": ("studying.attack", "Measure what an adversary learns from a release."),
+    "bound": ("bounding.bound", "Prove how much detail every release must lose."),
+    "check": ("judging.check", "Say whether a table holds what a policy asks for."),
+    "compare": ("studying.compare", "Try every method on a table and compare the results."),
+    "demo": ("publishing.demo", "Make an example table, check it, publish it and verify it."),
+    "doctor": ("health.doctor", "Show what is installed; --warm compiles all kernels ahead."),
+    "explain": ("judging.explain", "Show why a class is as far from the table as it is."),
+    "init": ("publishing.init", "Draft a policy for a table."),
+    "keygen": ("signing.keygen", "Make a key to sign certificates with."),
+    "methods": ("studying.methods", "List the methods and what each can do."),
+    "pseudonym-key": ("pseudonym_keys.pseudonym_key", "Make a secret key for pseudonyms."),
+    "reproduce": ("reproducing.reproduce", "Run the papers' experiments again, beside their figures."),
+    "sign": ("signing.sign", "Sign a certificate."),
+    "sql": ("query.sql", "Print the check as a query for a warehouse."),
+    "studio": ("studio.studio", "Do the whole job in a browser, on this machine."),
+    "verify": ("verifying.verify", "Check a release against its certificate."),
+}
+
+
+class Commands(click.Group):
+    """The commands, each of which is loaded when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one of them."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, own = COMMANDS[cmd_name][0].partition(".")
+        command: click.Command = getattr(import_module(f"tclose.cli.{module}"), own)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List them with what they do."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, does) for name, (_, does) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tclose")
 def cli() -> None:
     """Publish tables about people with a guarantee: (t₁,…,tₙ)-closeness, judged exactly."""
-
-
-for command in (
-    anonymize,
-    apply,
-    attack,
-    bound,
-    check,
-    compare,
-    demo,
-    doctor,
-    explain,
-    init,
-    methods,
-    reproduce,
-    sql,
-    studio,
-    verify,
-):
-    cli.add_command(command)
-for command in (keygen, sign):
-    cli.add_command(command)
-cli.add_command(pseudonym_key)

@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from tclose import steps
-from tclose.cli.options import FILE, HOLDS, as_json, force, show_values
+from tclose.cli.options import FILE, as_json, force, show_values
 from tclose.cli.progress import Bar
+from tclose.cli.status import HOLDS
 from tclose.cli.terminal import echo, echo_json
 from tclose.words import counted
 
 
-@click.command(short_help="Let new rows join a release, a batch at a time.")
+@click.command()
 @click.argument("record", type=FILE)
 @click.argument("table")
 @click.option(

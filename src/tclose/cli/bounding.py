@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from tclose import steps
-from tclose.cli.options import FAILS, FILE, HOLDS, as_json, force, policy_file, show_values
+from tclose.cli.options import FILE, as_json, force, policy_file, show_values
 from tclose.cli.progress import Bar
+from tclose.cli.status import FAILS, HOLDS
 from tclose.cli.terminal import Console, Text, echo_json
 from tclose.words import number, plain
 
 
-@click.command(short_help="Prove how much detail every release must lose.")
+@click.command()
 @click.argument("table")
 @policy_file
 @click.option("--seconds", type=float, metavar="N", help="Search for about this time; 60 seconds if absent.")

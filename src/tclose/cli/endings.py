@@ -11,6 +11,7 @@ The command then goes on to its own end, which is near, and one line says so.
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
 
 from tclose import steps
@@ -66,7 +67,8 @@ def came_too_late() -> bool:
 
 def _end(number: int, frame: FrameType | None) -> None:
     name = signal.Signals(number).name
-    if steps.anything_published() and not _server:
+    begun = "tclose.release.files" in sys.modules  # which a command without files never loads
+    if begun and steps.anything_published() and not _server:
         _late.append(name)
         return
     ignore_endings()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 
 from tclose import steps
-from tclose.cli.options import BAD, HOLDS, as_json
+from tclose.cli.options import as_json
 from tclose.cli.progress import Bar
+from tclose.cli.status import BAD, HOLDS
 from tclose.cli.terminal import echo, echo_json
 from tclose.errors import InputError
 from tclose.words import counted
 
 
-@click.command(short_help="Show what is installed; --warm compiles all kernels ahead.")
+@click.command()
 @click.option("--warm", is_flag=True, help="Compile the kernels of all methods now, so that no later run has to wait.")
 @as_json
 def doctor(warm: bool, as_json: bool) -> int:

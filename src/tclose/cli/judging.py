@@ -1,21 +1,20 @@
-"""Commands that judge a table or a release: check, explain, sql, verify."""
+"""Commands that judge a table: check, explain."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from tclose import steps
 from tclose.cli import show
-from tclose.cli.options import FAILS, FILE, HOLDS, as_json, engine, policy_file, policy_of, policy_options, show_values
+from tclose.cli.options import as_json, engine, policy_of, policy_options
 from tclose.cli.progress import Bar
-from tclose.cli.signing import demand_options, demands_of
-from tclose.cli.terminal import echo_json, echo_lines
+from tclose.cli.status import FAILS, HOLDS
+from tclose.cli.terminal import echo_json
 
 
-@click.command(short_help="Say whether a table holds what a policy asks for.")
+@click.command()
 @click.argument("table")
 @policy_options
 @engine
@@ -37,26 +36,7 @@ def check(table: str, engine: steps.Engine, as_json: bool, **given: Any) -> int:
     return HOLDS if result.satisfied else FAILS
 
 
-@click.command(short_help="Print the check as a query for a warehouse.")
-@policy_file
-@click.option("--table", required=True, metavar="NAME", help="The table, as the warehouse calls it: clinic.visits.")
-@click.option("--dialect", required=True, type=click.Choice(steps.DIALECTS), help="The SQL that the warehouse speaks.")
-@as_json
-def sql(policy_file: Path, table: str, dialect: str, as_json: bool) -> int:
-    """Print a query that judges a table of a warehouse as check would, where the data lies.
-
-    The policy may ask for k, l and t, with any distance but a matrix. Every line of the query's answer is one
-    requirement; the table meets its policy if all lines say holds.
-    """
-    query = steps.sql(policy_file, table=table, dialect=dialect)
-    if as_json:
-        echo_json({"dialect": dialect, "query": query})
-    else:
-        echo_lines(query)
-    return HOLDS
-
-
-@click.command(short_help="Show why a class is as far from the table as it is.")
+@click.command()
 @click.argument("table")
 @policy_options
 @click.option("--attribute", required=True, help="The sensitive attribute.")
@@ -76,39 +56,3 @@ def explain(table: str, attribute: str, class_number: int, every_move: bool, as_
     else:
         show.show_explanation(explanation, every_move=every_move)
     return HOLDS
-
-
-@click.command(short_help="Check a release against its certificate.")
-@click.argument("release")
-@click.option("--certificate", type=FILE, required=True, help="The certificate that came with the release.")
-@click.option("--digest", help="The digest of the certificate, if you received it by another way.")
-@click.option("--population", metavar="FILE", help="The population: judge presence, too.")
-@demand_options
-@engine
-@show_values
-@as_json
-def verify(
-    release: str,
-    certificate: Path,
-    digest: str | None,
-    population: str | None,
-    engine: steps.Engine,
-    show_values: bool,
-    as_json: bool,
-    **demanded: Any,
-) -> int:
-    """Judge RELEASE again from its published values and compare with its certificate.
-
-    RELEASE is a file, or a folder of Parquet files. The original table is not needed. The exit status is 0 if the
-    release is what its certificate says and 1 if not.
-    """
-    demands = demands_of(**demanded)
-    with Bar() as bar:
-        verification = steps.verify(
-            release, certificate, digest=digest, population=population, demands=demands, engine=engine, progress=bar
-        )
-    if as_json:
-        echo_json(verification.to_dict())
-    else:
-        show.show_verification(verification)
-    return HOLDS if verification.holds else FAILS

@@ -16,8 +16,6 @@ from tclose.policy import Policy, PolicyLike
 from tclose.policy.paths import check_name
 from tclose.policy.settings import number
 
-HOLDS, FAILS, BAD = 0, 1, 2
-
 
 class _File(click.Path):
     """The path of a file or a folder; click would fail on a NUL in it."""
@@ -29,7 +27,6 @@ class _File(click.Path):
 
 
 FILE = _File(path_type=Path)
-BASED = tuple(name for name, method in steps.METHODS.items() if method.based)  # they leave the splitting to another one
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 show_values = click.option("--show-values", is_flag=True, help="Let error messages quote cells of the table.")
 policy_file = click.option(
@@ -115,12 +112,13 @@ def method_options(
 ) -> dict[str, Any]:
     """Return the options of the method itself."""
     name = method.partition(":")[0]
-    if effort is not None and "weave" not in (name, base or (steps.DEFAULT_METHOD if name in BASED else None)):
+    based = [each for each, method in steps.METHODS.items() if method.based]  # they leave the splitting to another one
+    if effort is not None and "weave" not in (name, base or (steps.DEFAULT_METHOD if name in based else None)):
         raise click.UsageError("--effort is for --method weave")
     if tables is not None and name != "projections":
         raise click.UsageError("--tables is for --method projections")
-    if base is not None and name not in BASED:
-        raise click.UsageError(f"--base is for --method {' or '.join(BASED)}")
+    if base is not None and name not in based:
+        raise click.UsageError(f"--base is for --method {' or '.join(based)}")
     pairs = [(name, value) for name, equals, value in (text.partition("=") for text in given) if name and equals]
     if len(pairs) < len(given):
         raise click.UsageError("expected --option NAME=VALUE")

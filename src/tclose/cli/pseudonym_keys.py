@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from tclose import steps
-from tclose.cli.options import FILE, HOLDS, as_json
+from tclose.cli.options import FILE, as_json
+from tclose.cli.status import HOLDS
 from tclose.cli.terminal import echo, echo_json
 
 
-@click.command("pseudonym-key", short_help="Make a secret key for pseudonyms.")
+@click.command("pseudonym-key")
 @click.argument("file", type=FILE)
 @as_json
 def pseudonym_key(file: Path, as_json: bool) -> int:

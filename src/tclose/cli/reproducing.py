@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tclose import steps
-from tclose.cli.options import FILE, HOLDS, as_json, force
+from tclose.cli.options import FILE, as_json, force
 from tclose.cli.progress import Bar
+from tclose.cli.status import HOLDS
 from tclose.cli.terminal import Console, Table, Text, echo_json
 from tclose.words import number
 
@@ -22,7 +23,7 @@ HEADINGS = ("figure", "paper", "ours", "remark")
 WIDEST = 120  # columns of a table where the output is no terminal
 
 
-@click.command(short_help="Run the papers' experiments again, beside their figures.")
+@click.command()
 @click.argument("name")
 @click.option("--data", type=FILE, default=DATA, show_default=True, help="The folder with the tables of the papers.")
 @click.option("--out", type=FILE, help="Write an HTML page here, with charts.")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tclose import steps
-from tclose.cli.options import FILE, HOLDS, as_json, force
+from tclose.cli.options import FILE, as_json, force
+from tclose.cli.status import HOLDS
 from tclose.cli.terminal import echo, echo_json
 from tclose.errors import InputError
 from tclose.words import counted
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tclose.steps import Demands, Endorsement
 
 VARIABLE = "TCLOSE_KEY_PASSPHRASE"
+ENDORSED = ("key", "valid_until", "previous", "commit")  # what `endorsement_options` gives
 DAY = click.DateTime(formats=["%Y-%m-%d"])
 
 
@@ -101,7 +103,7 @@ def _chosen(path: Path) -> str:
     return str(click.prompt(f"New passphrase of {path}", hide_input=True, confirmation_prompt=True, err=True))
 
 
-@click.command(short_help="Make a key to sign certificates with.")
+@click.command()
 @click.option(
     "--out", type=FILE, required=True, metavar="KEY", help="The private key to write; KEY.pub lies beside it."
 )
@@ -133,7 +135,7 @@ def keygen(out: Path, key_format: Any, comment: str, passphrase: bool, as_json: 
     return HOLDS
 
 
-@click.command(short_help="Sign a certificate.")
+@click.command()
 @click.argument("certificate", type=FILE)
 @click.option("--key", type=FILE, required=True, help="The private key: Ed25519, in PEM or in OpenSSH's format.")
 @click.option("--out", type=FILE, help="Write the signed certificate here; beside the certificate if absent.")

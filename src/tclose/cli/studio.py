@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from tclose.cli.endings import end_at_any_time
-from tclose.cli.options import FILE, HOLDS
+from tclose.cli.options import FILE
+from tclose.cli.status import HOLDS
 from tclose.cli.terminal import echo
 from tclose.errors import MissingExtra
 
 
-@click.command(short_help="Do the whole job in a browser, on this machine.")
+@click.command()
 @click.argument("table", required=False, type=FILE)
 @click.option("--project", type=FILE, help="The folder of the project; a new one is made for TABLE.")
 @click.option(

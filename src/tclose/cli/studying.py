@@ -9,22 +9,13 @@ import click
 
 from tclose import steps
 from tclose.cli import listing, show
-from tclose.cli.options import (
-    FILE,
-    HOLDS,
-    as_json,
-    force,
-    guard_formulas,
-    levels,
-    names,
-    policy_file,
-    show_values,
-)
+from tclose.cli.options import FILE, as_json, force, guard_formulas, levels, names, policy_file, show_values
 from tclose.cli.progress import Bar, Bars
+from tclose.cli.status import HOLDS
 from tclose.cli.terminal import echo_json
 
 
-@click.command(short_help="Measure what an adversary learns from a release.")
+@click.command()
 @click.argument("release")
 @click.argument("second", required=False)
 @click.option("--original", required=True, metavar="TABLE", help="The table that was published.")
@@ -81,7 +72,7 @@ def attack(
     return HOLDS
 
 
-@click.command(short_help="Try every method on a table and compare the results.")
+@click.command()
 @click.argument("table")
 @policy_file
 @click.option("--methods", "named", metavar="A,B", help="Some methods, such as weave,weave:fast; all if absent.")
@@ -143,7 +134,7 @@ def compare(
     return tradeoff.comparison.exit_status
 
 
-@click.command(short_help="List the methods and what each can do.")
+@click.command()
 @as_json
 def methods(as_json: bool) -> int:
     """List the methods: what each does, who published it, and which policies it can serve."""

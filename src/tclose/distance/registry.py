@@ -6,9 +6,13 @@ which says what a policy has to give for it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
+from weakref import WeakValueDictionary
+
+import numpy as np
 
 from tclose.distance.base import Distance
 from tclose.distance.equal import Equal
@@ -36,10 +40,29 @@ class DomainFacts:
     missing: bool = False  # whether the last value is the missing value
 
     def make(self, distance: str) -> Distance:
-        """Return the distance of this name over these values.
+        """Return the distance of this name over these values; of equal facts it is made once, while it is in use.
 
-        Beside a line, the missing value is a leaf; a tree has a leaf for it already.
+        So a table and its release, which are read apart, share what is large in it.
         """
+        facts = self._digest(distance)
+        made = _IN_USE.get(facts)
+        if made is None:
+            made = _IN_USE[facts] = self._made(distance)
+        return made
+
+    def _digest(self, distance: str) -> bytes:
+        """Tell the facts of a distance from all others."""
+        digest = hashlib.sha256(repr((distance, self.size, self.missing, len(self.levels or ()))).encode())
+        for part in (self.positions, *(self.levels or ()), self.costs):
+            if part is None:
+                digest.update(b"none")
+                continue
+            digest.update(f"{part.dtype} {part.shape}".encode())
+            digest.update(repr(part.tolist()).encode() if part.dtype.hasobject else np.ascontiguousarray(part).data)
+        return digest.digest()
+
+    def _made(self, distance: str) -> Distance:
+        """Make a distance; beside a line, the missing value is a leaf, and a tree has a leaf for it already."""
         if not (self.missing and DISTANCES[distance].shape == "line"):
             return DISTANCES[distance].make(self)
         numbers = self.size - 1
@@ -97,6 +120,9 @@ _ENTRIES = (
     ),
 )
 DISTANCES = {entry.name: entry for entry in _ENTRIES}
+
+
+_IN_USE: WeakValueDictionary[bytes, Distance] = WeakValueDictionary()
 
 
 def of_shapes(*shapes: Shape) -> tuple[str, ...]:

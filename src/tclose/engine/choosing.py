@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tclose.engine.disk import refusal
-from tclose.engine.disk_attack import Asked
-from tclose.engine.disk_attack import refusal as attack_refusal
-from tclose.engine.in_parts.refusing import refusal as in_parts_refusal
 from tclose.errors import InputError
 from tclose.policy import Policy
 from tclose.policy.source import PLAIN, SourceSettings
-from tclose.release.certificate import load
-from tclose.release.layouts.one_table import ENTRY
 from tclose.table.batches import source_of, table_on_disk
 from tclose.table.sources.columnar import PARQUET
 from tclose.table.sources.csv import CSV
+
+if TYPE_CHECKING:
+    from tclose.engine.disk_attack import Asked
 
 ONLY_FILES = "the engine disk reads files, and a frame is in memory already: use the engine memory"
 MANY_ROWS = 1_000_000  # from which on `auto` publishes a table out of core
@@ -33,11 +30,11 @@ def on_disk(engine: str, table: Any, policy: Policy | None = None) -> bool:
         if not is_path:
             raise InputError(ONLY_FILES)
         return True
-    return (
-        is_path
-        and _is_large(table, None if policy is None else policy.source)
-        and (policy is None or refusal(policy) is None)
-    )
+    if not is_path or not _is_large(table, None if policy is None else policy.source):
+        return False
+    from tclose.engine.disk import refusal
+
+    return policy is None or refusal(policy) is None
 
 
 def attacked_on_disk(engine: str, tables: Sequence[Any], policy: Policy, asked: Asked) -> bool:
@@ -47,6 +44,8 @@ def attacked_on_disk(engine: str, tables: Sequence[Any], policy: Policy, asked: 
     """
     if engine == "memory":
         return False
+    from tclose.engine.disk_attack import refusal as attack_refusal
+
     are_paths = all(isinstance(table, str | Path) for table in tables)
     if engine == "disk":
         if not are_paths:
@@ -72,6 +71,8 @@ def published_on_disk(engine: str, table: Any, policy: Policy, method: str, opti
         if not isinstance(table, str | Path):
             raise InputError(ONLY_FILES)
         return True
+    from tclose.engine.in_parts.refusing import refusal as in_parts_refusal
+
     is_path = isinstance(table, str | Path) and str(table) != "-"
     if engine != "auto" or not is_path or in_parts_refusal(policy, method, options) is not None:
         return False
@@ -93,6 +94,9 @@ def verified_on_disk(engine: str, release: str | Path, certificate: str | Path) 
         return engine == "disk"
     if not _is_large(release, PLAIN):
         return False
+    from tclose.release.certificate import load
+    from tclose.release.layouts.one_table import ENTRY
+
     promised = load(certificate).certificate
     text = promised.release_format == "text"
     return promised.layout == ENTRY.name and not promised.guard and text and promised.pseudonyms is None

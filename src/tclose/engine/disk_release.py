@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import secrets
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -28,6 +28,7 @@ from tclose.engine.in_parts.planning import PartPlan, PieceCounts, whole_of_part
 from tclose.engine.in_parts.refusing import check_in_parts
 from tclose.engine.in_parts.shared_values import attributes_of, warned_leaks
 from tclose.engine.in_parts.splitting import PublishedColumns, SplitPart, split_part
+from tclose.engine.memory import given_seed
 from tclose.engine.release_files import ReleaseFiles
 from tclose.engine.work_folder import WorkFolder
 from tclose.errors import InputError, LeakWarning, PolicyError
@@ -37,12 +38,12 @@ from tclose.policy import Policy
 from tclose.privacy.counted import JudgedCounts, judge_counted
 from tclose.privacy.group_counts import counted_by_person
 from tclose.privacy.judge import check_groups
-from tclose.release.endorsement import NOTHING_ADDED, Endorsement
 from tclose.release.files import Pending, give_back_memory, pending, publish, sha256
-from tclose.release.naming import created, file_name
+from tclose.release.naming import created, file_name, table_name
 from tclose.release.record import confirm_replay
-from tclose.release.record_notes import Notes, record_bytes
+from tclose.release.record_notes import Notes, file_digest, record_bytes
 from tclose.release.release import not_judged_as_written
+from tclose.run.request import Request
 from tclose.table import CountedTable
 from tclose.table.batches import TableOnDisk, changed
 from tclose.table.coded import check_columns, warn_of_leaks
@@ -55,49 +56,29 @@ from tclose.types import Progress, Repeating, silent, stretch
 LEARNED, CUT, SPLIT, WRITTEN = 0.06, 0.12, 0.85, 0.94  # shares of the work after which a phase is done
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of a release on disk, besides the table and the policy."""
-
-    effort: str
-    part_rows: int | None  # of a folder of Parquet files; None for one file
-    seed: int | None
-    resume: bool
-    name: str | None  # of the table, for the certificate
-    endorsement: Endorsement = NOTHING_ADDED  # what the steward adds to the certificate
-    table_sha256: str | None = None  # of a table of one file, for the record
-
-
-def anonymize(
-    source: TableOnDisk,
-    policy: Policy,
-    *,
-    out: Path,
-    others: Mapping[str, Path],
-    asked: Asked,
-    force: bool = False,
-    progress: Progress = silent,
-) -> ReleaseInParts:
-    """Publish a table that comes in batches; the files appear once the release is proved.
-
-    `others` are the certificate, its signatures and the record, where they are asked for.
-    """
-    check_in_parts(policy, DEFAULT_METHOD, {METHODS[DEFAULT_METHOD].option: asked.effort})
+def anonymize(source: TableOnDisk, request: Request, effort: str, *, progress: Progress = silent) -> ReleaseInParts:
+    """Publish a table that comes in batches; the files appear once the release is proved."""
+    policy, out = request.asked, Path(request.out)
+    paths, endorsement = request.output.beside, request.endorsement
+    check_in_parts(policy, DEFAULT_METHOD, {METHODS[DEFAULT_METHOD].option: effort})
+    given = None if request.seed is None else given_seed(request.seed)
     told, begun = Repeating(progress), created()
-    files, work = ReleaseFiles.of(out, asked.part_rows, force=force), WorkFolder(out)
-    targets: dict[str, Path | Pending] = {**others, "release": files.pending, "work": work}
-    with pending(targets, private={"record"}, force=force) as held:
-        seed = work.begin(_request(source, policy, asked), asked.seed, resume=asked.resume, draw=_drawn)
+    table_sha256 = file_digest(request.table) if "record" in paths else None
+    files, work = ReleaseFiles.of(out, request.part_rows, force=request.force), WorkFolder(out)
+    targets: dict[str, Path | Pending] = {**paths, "release": files.pending, "work": work}
+    with pending(targets, private={"record"}, force=request.force) as held:
+        seed = work.begin(_same_run(source, request, effort), given, resume=request.resume, draw=_drawn)
         files.lie_in(work.path)
-        run = _Run(source, policy, asked, seed, work, told)
+        run = _Run(source, request, effort, seed, work, told)
         release = run.published(files, begun)
-        release = replace(release, certificate=asked.endorsement.endorsed(release.certificate, seed))
-        record = _record(release, policy, asked, seed, others.get("certificate")) if "record" in others else b""
-        contents = asked.endorsement.contents(release.certificate, record)
+        release = replace(release, certificate=endorsement.endorsed(release.certificate, seed))
+        notes = Notes(options={METHODS[DEFAULT_METHOD].option: effort}, engine="disk", table_sha256=table_sha256)
+        record = _record(release, request, notes, seed) if "record" in paths else b""
+        contents = endorsement.contents(release.certificate, record)
         confirm_replay(seed, [str(file.sha256) for file in release.certificate.files], version("tclose"))
-        for what in contents.keys() & others.keys():
+        for what in contents.keys() & paths.keys():
             held[what].write(partial(_put, contents[what]))
-        publish(held[what] for what in (*others, "release"))
+        publish(held[what] for what in (*paths, "release"))
     return release
 
 
@@ -105,9 +86,10 @@ class _Run:
     """One run through all phases."""
 
     def __init__(
-        self, source: TableOnDisk, policy: Policy, asked: Asked, seed: int, work: WorkFolder, told: Repeating
+        self, source: TableOnDisk, request: Request, effort: str, seed: int, work: WorkFolder, told: Repeating
     ) -> None:
-        self.source, self.policy, self.asked, self.seed, self.work, self.told = source, policy, asked, seed, work, told
+        self.source, self.policy, self.part_rows, self.effort = source, request.asked, request.part_rows, effort
+        self.name, self.seed, self.work, self.told = table_name(request.table), seed, work, told
         self.states = source.states()  # the table is read twice
 
     def published(self, files: ReleaseFiles, begun: str) -> ReleaseInParts:
@@ -117,7 +99,7 @@ class _Run:
         leaks = warned_leaks(learned)
         columns = PublishedColumns.of(learned.table)
         with closing(SpillFile(self.work.path)) as buckets, closing(SpillFile(self.work.path)) as persons:
-            count = buckets_for(learned.table.rows, self.asked.part_rows)
+            count = buckets_for(learned.table.rows, self.part_rows)
             files.expect(count)
             with closing(SpillFile(self.work.path)) as pieces:
                 self._split(learned, columns, pieces, buckets, count)
@@ -125,7 +107,7 @@ class _Run:
             totals = self._written(learned, columns, buckets, count, files, persons)
             give_back_memory()
             judged = self._judged(learned, files, persons)
-        return totals.release(judged, files.certified(), leaks, begun=begun, name=self.asked.name)
+        return totals.release(judged, files.certified(), leaks, begun=begun, name=self.name)
 
     def _learned(self) -> Learned:
         """Look at every row once."""
@@ -136,7 +118,7 @@ class _Run:
             check_columns(columns, self.policy, identifiers_too=True)
             warn_of_leaks(columns.clear(), self.policy)
             asked = (self.policy, columns.columns, self.seed)
-            learning = Learning(*asked, part_rows=self.asked.part_rows, beat=self.told.beat)
+            learning = Learning(*asked, part_rows=self.part_rows, beat=self.told.beat)
             learning.check(columns)
             return learning.wanted
 
@@ -168,7 +150,7 @@ class _Run:
         self, learned: Learned, columns: PublishedColumns, pieces: SpillFile, buckets: SpillFile, count: int
     ) -> None:
         """Cut the table into parts, split each, and put its rows into buckets."""
-        effort: Any = self.asked.effort
+        effort: Any = self.effort
         with announced(self.told, DEFAULT_METHOD, {METHODS[DEFAULT_METHOD].option: effort}) as told:
             plan = PartPlan.of(learned, effort, self.seed, stretch(told, LEARNED, LEARNED))
             parts = self._cut(learned, plan, pieces, stretch(told, LEARNED, CUT))
@@ -307,29 +289,30 @@ def _by_piece(rows: pl.DataFrame, pieces: Any) -> Iterator[tuple[int, pl.DataFra
         yield int(piece), pl.DataFrame(dict(zip(rows.columns, found.iter_columns(), strict=True)))
 
 
-def _request(source: TableOnDisk, policy: Policy, asked: Asked) -> dict[str, Any]:
+def _same_run(source: TableOnDisk, request: Request, effort: str) -> dict[str, Any]:
     """Return everything that a run which is continued must have in common with the first one."""
+    policy = request.asked
     return {
         "files": [(part.name, part.size, part.state()) for part in source.parts],
         "policy": policy.to_dict(),
         "files of the policy": [sha256(path.read_bytes()) for path in policy.files if path.is_file()],
-        "effort": asked.effort,
-        "part_rows": asked.part_rows,
+        "effort": effort,
+        "part_rows": request.part_rows,
         "version": version("tclose"),
     }
 
 
-def _record(release: ReleaseInParts, policy: Policy, asked: Asked, seed: int, path: Path | None) -> bytes:
+def _record(release: ReleaseInParts, request: Request, notes: Notes, seed: int) -> bytes:
     """Return the record; it lists no classes, of which a large table has too many."""
     certificate = release.certificate
     about = {name: getattr(certificate, name) for name in ("method", "version", "table", "withheld", "guard_formulas")}
     return record_bytes(
-        Notes(options={METHODS[DEFAULT_METHOD].option: asked.effort}, engine="disk", table_sha256=asked.table_sha256),
-        policy,
+        notes,
+        request.asked,
         seed=seed,
-        about={**about, "part_rows": asked.part_rows, "judged_by": certificate.settings},
+        about={**about, "part_rows": request.part_rows, "judged_by": certificate.settings},
         certificate=certificate,
-        certificate_file=None if path is None else file_name(path),
+        certificate_file=None if request.certificate is None else file_name(request.certificate),
         table=None,
     )
 

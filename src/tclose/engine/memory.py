@@ -21,15 +21,10 @@ from tclose.partition import check_suited, chosen_method, lowers_loss, method_an
 from tclose.partition.options import checked
 from tclose.policy import Policy, PolicyLike
 from tclose.policy.derived import cell_forms, k_alone
-from tclose.privacy.allowance import told_of_policy
 from tclose.privacy.feasibility import NoPartition, publishable
-from tclose.privacy.groups import ValueGroups
-from tclose.privacy.judge import check_groups, distance_of, judge
-from tclose.privacy.notes import class_notes
-from tclose.privacy.results import CheckResult, Explanation, Step
+from tclose.privacy.judge import check_groups, distance_of
 from tclose.privacy.rigidity import rigid_attributes
 from tclose.release.beside import Beside, read_published, register_of
-from tclose.release.boxes import counts_of
 from tclose.release.detail import detail_of
 from tclose.release.exposed import columns_of_own_values
 from tclose.release.layouts import About, Layout, check_both, laid_out, layout_of
@@ -37,7 +32,7 @@ from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.naming import created, tool
 from tclose.release.original_facts import original_facts
 from tclose.release.population import Population, in_population, population_of
-from tclose.release.presence import check_possible, presence_claim, presence_findings
+from tclose.release.presence import check_possible
 from tclose.release.pseudonymity import checked_pseudonyms
 from tclose.release.published import ReleaseInput
 from tclose.release.queries import error_of_counts
@@ -45,7 +40,8 @@ from tclose.release.record import RecordedSeed
 from tclose.release.record_notes import Notes
 from tclose.release.release import PreparedRelease, Release
 from tclose.release.scenes import ANONYMIZER, Adversary, twins
-from tclose.table import CodedTable, encode, encode_quietly, to_polars
+from tclose.run.study import Study
+from tclose.table import CodedTable, encode, to_polars
 from tclose.table.coded import check_columns
 from tclose.table.frames import kind_of, with_one_spelling
 from tclose.table.pseudonyms import with_pseudonyms
@@ -57,86 +53,9 @@ MOST_BINS = 20  # in which an explanation puts the values of a long domain
 MADE = 0.4  # share of the work of an attack after which there is a k-anonymous table
 
 
-def check(
-    frame: Any, policy: PolicyLike, *, ignore_others: bool = False, progress: Progress | None = None
-) -> CheckResult:
-    """Say whether a table holds what a policy asks for; the table is judged as it is, nothing is changed.
-
-    `frame` is a pandas, polars or pyarrow frame; `policy` a `Policy`, a mapping or the path of a TOML file. Rows that
-    show equal quasi-identifiers and kept columns form a class. With `ignore_others`, columns that the policy does not
-    name play no role.
-
-    >>> import polars as pl
-    >>> table = pl.DataFrame({"zone": ["a", "a", "b", "b"], "salary": [3, 4, 3, 4]})
-    >>> check(table, Policy(quasi=["zone"], sensitive={"salary": {"t": 0.1}}, k=2)).satisfied
-    True
-    """
-    policy, report = Policy.of(policy), progress or silent
-    report(0.0, "reading")
-    table = encode(to_polars(frame), policy, ignore_others=ignore_others)
-    check_groups(table.domain, policy)
-    report(0.5, "judging")
-    result = judge(table, policy, stretch(report, 0.5, 1.0)).result
-    if (population := population_of(table, policy)) is not None and policy.presence is not None:
-        found = counts_of(population, table, table.withheld)
-        claim = presence_claim(policy.presence, found)
-        result = result.with_presence(claim, presence_findings(policy.presence, found))
-    return told_of_policy(result, table, policy)
-
-
 def rigidity_notes(table: CodedTable, policy: Policy) -> tuple[str, ...]:
     """Say of which attributes the smallest class can show one composition only."""
     return tuple(rigidity.sentence for rigidity in rigid_attributes(table, policy))
-
-
-def explain(
-    frame: Any, policy: PolicyLike, *, attribute: str, class_number: int, progress: Progress | None = None
-) -> Explanation:
-    """Return the cheapest moves that turn one class's distribution into the whole table's.
-
-    Classes are counted from 1 in the order in which the table shows them first. Where there are many values, the moves
-    are also added up between at most 20 bins.
-
-    >>> import polars as pl
-    >>> table = pl.DataFrame({"zone": ["a", "b"], "salary": [3, 4]})
-    >>> policy = Policy(quasi=["zone"], sensitive={"salary": {"t": 0.5}})
-    >>> explain(table, policy, attribute="salary", class_number=1).closeness
-    Fraction(1, 2)
-    """
-    policy, report = Policy.of(policy), progress or silent
-    report(0.0, "reading")
-    table = encode(to_polars(frame), policy, ignore_others=True)
-    if attribute not in table.judged:
-        hint = did_you_mean(attribute, table.judged)
-        raise InputError(f"'{attribute}' is no sensitive attribute of the policy{hint}")
-    report(0.5, "forming classes")
-    classes, column = table.classes, table.judged[attribute]
-    if not 1 <= class_number <= len(classes):
-        raise InputError(f"there is no class {class_number:,}: the table has classes 1 to {len(classes):,}")
-    report(0.7, "finding the cheapest moves")
-    members = classes.members(class_number - 1)
-    counts = np.bincount(column.codes[members], minlength=len(column.reference)).astype(np.int64)
-    plan = distance_of(column).plan(counts, column.reference)
-    report(0.9, "adding up the moves")
-    groups = ValueGroups.of(column, MOST_BINS)
-    moves = tuple(
-        Step(column.labels[move.source], column.labels[move.target], move.mass, move.distance) for move in plan
-    )
-    between = tuple(
-        Step(groups.names[move.source], groups.names[move.target], move.mass, move.cost / move.mass)
-        for move in groups.moves(plan)
-    )
-    return Explanation(
-        attribute=attribute,
-        class_number=class_number,
-        rows=len(members),
-        distance=column.distance,
-        moves=moves,
-        shows=table.shown_by(int(members[0])),
-        bins=groups.names,
-        moves_between_bins=between if len(groups.names) < np.count_nonzero(column.reference) else moves,
-        notes=tuple(class_notes(table, policy, column, members)),
-    )
 
 
 def anonymize(
@@ -293,7 +212,10 @@ def prepare(
     notes = Notes.of(given.table, settings)
     exact_quasi = layout_of(method).exact_quasi
     originals = tuple(original_facts(given.table, each, policy, exact_quasi=exact_quasi) for each in layout.tables)
-    return PreparedRelease(layout, about, policy, kind, random_seed, leaks, notes=notes, originals=originals)
+    distances = tuple(map(distance_of, given.table.judged.values()))
+    return PreparedRelease(
+        layout, about, policy, kind, random_seed, leaks, notes=notes, originals=originals, distances=distances
+    )
 
 
 def _laid_out(given: ReleaseInput, method: str, settings: Mapping[str, Any]) -> tuple[ReleaseInput, Layout]:
@@ -346,12 +268,19 @@ def attack(
     policy, report = Policy.of(policy), Repeating(progress or silent)
     report(0.0, "reading")
     people = None if register is None else register_of(register, policy)
-    table = in_population(encode_quietly(to_polars(original), policy))
+    table = in_population(_study(original, policy).coded)
     adversary = Adversary(table, people, report.beat, _everyone(population, table, policy))
     report(0.05, "comparing with the original")
     seen = beside(release, adversary.original, beat=report.beat)
     other = None if second is None else beside(second, adversary.original, "the second release", beat=report.beat)
     return attack_beside(seen, adversary, second=other, method=method, progress=stretch(report, 0.1, 1.0))
+
+
+def _study(original: Any, policy: Policy) -> Study:
+    """Return the study of a table: of a frame, or the one that is at hand already."""
+    study = original if isinstance(original, Study) else Study(to_polars(original), policy)
+    check_columns(study.frame, policy)
+    return study
 
 
 def _everyone(given: Any, table: CodedTable, policy: Policy) -> Population | None:
@@ -420,7 +349,7 @@ def detail(release: Any, *, original: Any, policy: Policy, progress: Progress | 
     """Return every measure of detail kept, by its name; None where the table has nothing to measure it on."""
     report = Repeating(progress or silent)
     report(0.0, "reading")
-    coded = in_population(encode_quietly(to_polars(original), policy))
+    coded = in_population(_study(original, policy).coded)
     report(0.1, "comparing with the original")
     compared = beside(release, coded, beat=report.beat)
     return kept(detail_of(compared), stretch(report, 0.4, 1.0))
@@ -428,9 +357,9 @@ def detail(release: Any, *, original: Any, policy: Policy, progress: Progress | 
 
 def query_error(release: Any, *, original: Any, policy: Policy, seed: int) -> float | None:
     """Return how wrong the counts are that a reader of a release makes, in the median; None without any to ask."""
-    whole = to_polars(original)
-    coded = in_population(encode_quietly(whole, policy))
-    error = error_of_counts(whole, coded, [_published(release, coded)], seed)
+    study = _study(original, policy)
+    coded = in_population(study.coded)
+    error = error_of_counts(study.frame, coded, [_published(release, coded)], seed)
     return None if error is None else error.median
 
 
@@ -441,5 +370,5 @@ def predicted(release: Any, *, original: Any, policy: Policy, target: str, seed:
         raise InputError(f"'{target}' is no sensitive attribute of the policy{hint}")
     if target in policy.both:
         raise InputError(f"no row of the release shows a value of '{target}' (both), so no model can learn it")
-    coded = in_population(encode_quietly(to_polars(original), policy))
+    coded = in_population(_study(original, policy).coded)
     return predict(detail_of(beside(release, coded)), target, seed=seed)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tclose.engine.memory import check
 from tclose.integrations.failing_requirements import failing_requirements
 from tclose.policy import PolicyLike
+from tclose.run.study import check
 
 try:
     from great_expectations.core.metric_domain_types import MetricDomainTypes

@@ -1,23 +1,21 @@
 """`df.tclose`: the functions of tclose as methods of polars and pandas frames.
 
-polars is part of the base install, so its frames get the namespace with `import tclose`. pandas is not: its frames get
-it if pandas was imported before tclose, and otherwise with `import tclose.pandas`.
+`import tclose` sees to it that frames get the namespace when their library is loaded, before or afterwards.
 """
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from tclose.engine import memory
+import tclose
 from tclose.integrations.notebook import notebook_progress
-from tclose.measure.attack import Attacks
-from tclose.policy import PolicyLike
-from tclose.privacy.results import CheckResult, Explanation
-from tclose.release.lower_bound import LowerBound
-from tclose.release.release import Release
+
+if TYPE_CHECKING:
+    from tclose.measure.attack import Attacks
+    from tclose.policy import PolicyLike
+    from tclose.privacy.results import CheckResult, Explanation
+    from tclose.release.lower_bound import LowerBound
+    from tclose.release.release import Release
 
 NAME = "tclose"
 
@@ -31,28 +29,29 @@ class Namespace:
     def check(self, policy: PolicyLike, **options: Any) -> CheckResult:
         """Say whether the frame holds what a policy asks for; as `tclose.check`.
 
+        >>> import polars as pl
         >>> table = pl.DataFrame({"zone": ["a", "a", "b", "b"], "salary": [3, 4, 3, 4]})
         >>> Namespace(table).check({"quasi": ["zone"], "sensitive": {"salary": {"t": 0.1}}, "k": 2}).satisfied
         True
         """
-        return memory.check(self._frame, policy, **_with_progress(options))
+        return tclose.check(self._frame, policy, **_with_progress(options))
 
     def explain(self, policy: PolicyLike, *, attribute: str, class_number: int, **options: Any) -> Explanation:
         """Show why one class is so far from the whole frame; as `tclose.explain`."""
         given = _with_progress(options)
-        return memory.explain(self._frame, policy, attribute=attribute, class_number=class_number, **given)
+        return tclose.explain(self._frame, policy, attribute=attribute, class_number=class_number, **given)
 
     def anonymize(self, policy: PolicyLike, **options: Any) -> Release:
         """Publish the frame; as `tclose.anonymize`."""
-        return memory.anonymize(self._frame, policy, **_with_progress(options))
+        return tclose.anonymize(self._frame, policy, **_with_progress(options))
 
     def attack(self, release: Any, policy: PolicyLike, **options: Any) -> Attacks:
         """Measure what an adversary learns from a release of this frame; as `tclose.attack`."""
-        return memory.attack(release, original=self._frame, policy=policy, **_with_progress(options))
+        return tclose.attack(release, original=self._frame, policy=policy, **_with_progress(options))
 
     def bound(self, policy: PolicyLike, **options: Any) -> LowerBound:
         """Search for the detail that every release of this frame loses at least; as `tclose.bound`."""
-        return memory.bound(self._frame, policy, **_with_progress(options))
+        return tclose.bound(self._frame, policy, **_with_progress(options))
 
 
 def _with_progress(options: dict[str, Any]) -> dict[str, Any]:
@@ -60,12 +59,12 @@ def _with_progress(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def register() -> None:
-    """Give the namespace to the frames of polars, and to those of pandas if it is loaded already."""
+    """Give the namespace to the frames of polars."""
+    import polars as pl
+
     if getattr(pl.DataFrame, NAME, None) is not Namespace:  # loaded again, polars would warn
         pl.api.register_dataframe_namespace(NAME)(Namespace)
         pl.api.register_lazyframe_namespace(NAME)(Namespace)
-    if hasattr(sys.modules.get("pandas"), "api"):
-        register_pandas()
 
 
 def register_pandas() -> None:

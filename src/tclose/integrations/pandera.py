@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tclose.engine.memory import check
 from tclose.policy import Policy, PolicyLike
+from tclose.run.study import check
 
 try:
     from pandera import Check

@@ -1,6 +1,6 @@
 """Importing this module gives `df.tclose` to the frames of pandas.
 
-`import tclose` does so by itself where pandas was imported before.
+`import tclose` does so by itself when pandas is loaded, too.
 """
 
 from tclose.integrations.namespace import Namespace, register_pandas

@@ -179,12 +179,15 @@ def supersets_of(table: CodedTable, policy: Policy) -> list[Ints]:
 
 
 def distance_of(column: JudgedColumn) -> Distance:
-    """Return the ground distance between a column's values, or between tuples of values."""
-    if isinstance(column, JointColumn):
-        if not column.made:
-            column.made["distance"] = _distance_of_tuples(column)
-        made: Distance = column.made["distance"]
-        return made
+    """Return the ground distance between a column's values, or between tuples of values; it is made once."""
+    made = column.made if isinstance(column, JointColumn) else column.domain.made
+    if "distance" not in made:
+        made["distance"] = _distance_of_tuples(column) if isinstance(column, JointColumn) else _distance_of(column)
+    distance: Distance = made["distance"]
+    return distance
+
+
+def _distance_of(column: SensitiveColumn) -> Distance:
     facts = DomainFacts(
         size=len(column.labels),
         positions=column.positions,

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -165,7 +166,7 @@ class Certificate:
         """The SHA-256 of the content as canonical JSON: it finds accidents and naive edits, and is no signature."""
         return digest_of(self.to_dict())
 
-    @property
+    @cached_property
     def policy(self) -> Policy:
         """What the release is judged by; it holds everything itself and names no files."""
         policy = Policy.from_dict(self.settings)

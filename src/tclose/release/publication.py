@@ -14,6 +14,7 @@ from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
 from tclose.release.layouts import sibling
 from tclose.release.lower_bound import LowerBound
+from tclose.release.output import Output
 from tclose.release.release import Release, WrittenRelease
 from tclose.release.verification import Verification
 
@@ -47,24 +48,24 @@ class Publication:
     def of(
         cls,
         written: WrittenRelease,
-        out: Path,
-        files: Mapping[str, str | Path | None],
+        output: Output,
         lost: tuple[LostDetail, ...],
         notes: tuple[str, ...],
         rigid: tuple[str, ...],
     ) -> Publication:
-        """Tell what was written, and where: the release, and beside it the files that were asked for, by name."""
-        paths = {name: None if path is None else Path(path) for name, path in files.items()}
+        """Tell what was written, and where."""
+        paths, out = output.beside, Path(output.out)
         return cls(
             release=written.release,
             certificate=written.certificate,
             out=out,
             files=tuple(sibling(out, mark) for mark in written.release.layout.marks),
             exposed=written.exposed,
-            certificate_file=paths["certificate"],
+            certificate_file=paths.get("certificate"),
             envelope_file=paths.get("envelope"),
-            report=paths["report"],
-            bound_proof=paths["bound_proof"],
+            report=paths.get("report"),
+            bound_proof=paths.get("bound_proof"),
+            descriptions=tuple(output.descriptions.values()),
             lost=lost,
             notes=notes,
             rigid=rigid,

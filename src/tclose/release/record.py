@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -72,12 +73,12 @@ class Record:
         """How the file of the original table is written, if its policy said so."""
         return same_reading(self.content.get("source"))
 
-    @property
+    @cached_property
     def policy(self) -> Policy:
         """The policy that was asked for, with everything that its files say."""
         return _policy(self._given("policy", Mapping))
 
-    @property
+    @cached_property
     def judged_by(self) -> Policy:
         """The policy by which a reader judges the release; a first release may hold a smaller t, for later batches."""
         levels = {name: spec.t for name, spec in self.policy.required.items() if spec.t is not None}

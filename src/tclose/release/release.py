@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
+from tclose.distance import Distance
 from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
 from tclose.measure.attack import Attacks
 from tclose.measure.exposure import Exposed
@@ -21,8 +22,7 @@ from tclose.privacy.results import CheckResult
 from tclose.recode.guard import GUARDS, NEWEST
 from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate, ReleaseFormat
-from tclose.release.describing import description_files, descriptions
-from tclose.release.endorsement import NOTHING_ADDED, Endorsement
+from tclose.release.describing import descriptions
 from tclose.release.exposed import exposed_rows
 from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
 from tclose.release.formats import CSV, fingerprint
@@ -32,6 +32,7 @@ from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
 from tclose.release.naming import file_name
 from tclose.release.original_facts import OriginalFacts
+from tclose.release.output import Output
 from tclose.release.population import in_population
 from tclose.release.record import confirm_replay
 from tclose.release.record_notes import Notes, record_bytes
@@ -65,6 +66,7 @@ class PreparedRelease:
     labels: Labels | None = None  # that came with the table, of columns whose cells are published as they are
     notes: Notes = field(default_factory=Notes)  # for the record, if one is written
     originals: tuple[OriginalFacts, ...] = ()  # what only the original tells of each table
+    distances: tuple[Distance, ...] = ()  # of the original: while they are in use, the judge makes none again
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -75,39 +77,20 @@ class PreparedRelease:
         return self.layout.judge(self.layout.frames, progress)
 
     def write(
-        self,
-        path: str | Path,
-        *,
-        certificate: str | Path | None = None,
-        record: str | Path | None = None,
-        report: str | Path | None = None,
-        bound_proof: str | Path | None = None,
-        envelope: str | Path | None = None,
-        endorsement: Endorsement = NOTHING_ADDED,
-        page: Callable[[WrittenRelease], bytes] | None = None,
-        guard_formulas: bool = False,
-        part_rows: int | None = None,
-        release_format: ReleaseFormat = "text",
-        describe: Sequence[str] = (),
-        force: bool = True,
-        progress: Progress = silent,
+        self, output: Output, *, page: Callable[[WrittenRelease], bytes] | None = None, progress: Progress = silent
     ) -> WrittenRelease:
         """Write the tables; all files get their names at once, when the judges have confirmed the finished tables.
 
         `page` makes the page that goes to `report`. A page that fits neither into memory nor on its disk is left out.
-        The `endorsement` adds what the steward says to the certificate, and its signatures to `envelope`.
-        Without `force`, existing files are refused. With `part_rows`, `path` is a new folder of Parquet files.
-        `describe` names formats of descriptions to write beside it.
         """
-        others = {"record": record, "bound_proof": bound_proof, "certificate": certificate, "report": report}
-        others |= {"envelope": envelope, **description_files(Path(path), describe)}
-        paths = {what: Path(target) for what, target in others.items() if target is not None}
-        tables = TableFiles.of(Path(path), self.layout.marks, part_rows)
-        check_targets([*paths.values(), *tables.files], force=force)
-        self._warn_of_leftovers(Path(path))
-        columns = TypedColumns.of(release_format, self.layout, self.policy)
+        path, paths, part_rows = Path(output.out), output.beside, output.part_rows
+        endorsement, guard_formulas = output.endorsement, output.guard_formulas
+        tables = TableFiles.of(path, self.layout.marks, part_rows)
+        check_targets([*paths.values(), *tables.files], force=output.force)
+        self._warn_of_leftovers(path)
+        columns = TypedColumns.of(output.release_format, self.layout, self.policy)
         give_back_memory()
-        with pending({**paths, **tables.targets}, private={"record", "bound_proof"}, force=force) as files:
+        with pending({**paths, **tables.targets}, private={"record", "bound_proof"}, force=output.force) as files:
             spelled = self.layout.frames if columns is None else (columns.written(tables.kind),)
             frames = (GUARDS[NEWEST].guarded(frame) if guard_formulas else frame for frame in spelled)
             finished = tables.write(files, frames, self.labels)
@@ -117,7 +100,7 @@ class PreparedRelease:
             contents = {**endorsement.contents(written.certificate, record_of() if "record" in files else b"")}
             contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
             written_files = {file_name(file.name): file.path for table in finished for file in table}
-            described = partial(descriptions, describe, Path(path), written.certificate, written_files)
+            described = partial(descriptions, output.describe, path, written.certificate, written_files)
             contents |= described(folder=part_rows is not None)
             contents |= {} if page is None else _page(page, written)
             for what in contents.keys() & files.keys() - {"report"}:
@@ -303,8 +286,8 @@ class Release:
         """
         report = progress or silent
         report(0.0, "writing")
-        written = self.prepared.write(
-            path,
+        output = Output(
+            out=path,
             certificate=certificate,
             record=record,
             guard_formulas=guard_formulas,
@@ -312,9 +295,8 @@ class Release:
             release_format=release_format,
             describe=describe,
             force=force,
-            progress=report,
         )
-        return written.certificate
+        return self.prepared.write(output, progress=report).certificate
 
     def report(
         self,

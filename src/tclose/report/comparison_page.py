@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tclose.compare.comparison import Comparison
-from tclose.compare.curve import Curve
-from tclose.compare.figures import figures_of
-from tclose.compare.trial import Trial
+from tclose.comparison.comparison import Comparison
+from tclose.comparison.curve import Curve
+from tclose.comparison.figures import figures_of
+from tclose.comparison.trial import Trial
 from tclose.policy import Policy
 from tclose.release.certificate import Origin
 from tclose.release.lower_bound import BoundClaim

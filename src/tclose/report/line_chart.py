@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tclose.compare.papers.base import LineChart
+from tclose.comparison.papers.base import LineChart
 from tclose.report.charts import APART, Spec, compiled, libraries
 from tclose.report.markup import Html
 from tclose.report.page import key

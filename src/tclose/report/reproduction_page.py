@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tclose.compare.papers.base import ExperimentOutcome, ExperimentPart, LineChart
-from tclose.compare.papers.reproduction import Reproduction
+from tclose.comparison.papers.base import ExperimentOutcome, ExperimentPart, LineChart
+from tclose.comparison.papers.reproduction import Reproduction
 from tclose.release.certificate import Origin
 from tclose.release.naming import created, tool
 from tclose.report import charts

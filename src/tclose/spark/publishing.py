@@ -10,7 +10,7 @@ import pickle
 import secrets
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -81,29 +81,31 @@ def anonymize(
     what the policy asks for is never returned. Close it, or use it in a `with` block, to give back the executors'
     space.
     """
-    return published(df, policy, effort, part_rows, seed, None, progress or silent)
+    return published(df, Asked(Policy.of(policy), effort, part_rows, seed), progress or silent)
 
 
-def published(
-    df: DataFrame,
-    policy: PolicyLike,
-    effort: str,
-    part_rows: int | None,
-    seed: int | None,
-    name: str | None,
-    progress: Progress,
-) -> SparkRelease:
-    """Publish a frame, which the certificate calls by this name."""
-    policy, told = Policy.of(policy), Repeating(progress)
-    option = {METHODS[DEFAULT_METHOD].option: effort}
-    check_in_parts(policy, DEFAULT_METHOD, option)
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a release that is made on a cluster."""
+
+    policy: Policy
+    effort: str
+    part_rows: int | None
+    seed: int | None = field(repr=False)
+    name: str | None = None  # of the table, for the certificate
+
+
+def published(df: DataFrame, asked: Asked, progress: Progress) -> SparkRelease:
+    """Publish a frame."""
+    option = {METHODS[DEFAULT_METHOD].option: asked.effort}
+    check_in_parts(asked.policy, DEFAULT_METHOD, option)
     checked(DEFAULT_METHOD, option)
-    if part_rows is not None and part_rows < 1:
+    if asked.part_rows is not None and asked.part_rows < 1:
         raise InputError("part_rows is the least number of rows of a part: 1 or more")
-    chosen = secrets.randbits(63) if seed is None else given_seed(seed)
-    run = _Run(df, policy, effort, part_rows, chosen, told)
+    chosen = secrets.randbits(63) if asked.seed is None else given_seed(asked.seed)
+    run = _Run(df, asked.policy, asked.effort, asked.part_rows, chosen, Repeating(progress))
     try:
-        return run.published(created(), name)
+        return run.published(created(), asked.name)
     finally:
         run.forget()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +19,7 @@ from tclose.release.claims import Batch
 from tclose.release.continuing import check_continuable, prepared, read_release
 from tclose.release.files import pending, publish
 from tclose.release.formats import ARROW, PARQUET, format_of, write_table
+from tclose.release.output import Output
 from tclose.release.record import Record, load_record
 from tclose.release.targets import check_release_targets, sources_of
 from tclose.steps.given import as_frame
@@ -76,9 +77,11 @@ def apply(
     told, known = Repeating(progress), load_record(record)
     check_continuable(known)
     before = Path(record).parent / str(known.files[0].name) if release is None else Path(release)
-    files: dict[str, Any] = {"certificate": certificate, "record": new_record}
+    output = Output(
+        out=out, certificate=certificate, record=new_record, guard_formulas=known.guard_formulas, force=force
+    )
     sources = [*sources_of(table), Path(record), before]
-    extra = (*files.values(), waiting)
+    extra = (certificate, new_record, waiting)
     check_release_targets(Path(out), extra, sources, method=known.method, policy=known.policy, force=force)
     if waiting is not None:
         _check_waiting(Path(waiting), known)
@@ -91,7 +94,7 @@ def apply(
     certified = None
     with _kept(rows, added.waiting, None if waiting is None else Path(waiting), force=force):
         if added.cells.height:
-            certified = _published(known, released, added, Path(out), files, force, told)
+            certified = _published(known, released, added, output, told)
     return Applied(
         given=added.given,
         joined=added.joined,
@@ -134,9 +137,7 @@ def _published(
     record: Record,
     released: Released,
     added: Joined,
-    out: Path,
-    files: Mapping[str, Any],
-    force: bool,
+    output: Output,
     told: Repeating,
 ) -> Certificate:
     """Write the new release, once it and its differences from the earlier ones are confirmed."""
@@ -146,10 +147,7 @@ def _published(
     frame, batches = continued(released, added)
     batch = Batch(int(batches.max()), added.cells.height, added.joined, added.formed, added.classes_formed)
     release = prepared(record, record.seed, version("tclose"), released.frame, frame, batches, batch)
-    written = release.write(
-        out, **files, guard_formulas=record.guard_formulas, force=force, progress=stretch(told, PUT_TOGETHER, 1.0)
-    )
-    return written.certificate
+    return release.write(output, progress=stretch(told, PUT_TOGETHER, 1.0)).certificate
 
 
 @contextmanager

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy, PolicyLike
-from tclose.recode.counts import cells_apart
 from tclose.release.before_after import ColumnChange, before_and_after
 from tclose.release.beside import check_no_groups
 from tclose.release.certificate import load
 from tclose.release.class_list import ClassList, ClassReasons, list_classes, reasons_of
-from tclose.steps.given import as_frame, as_release
-from tclose.table import to_polars
+from tclose.run.study import ReleaseStudy, Study
+from tclose.steps.given import as_release
 from tclose.types import Floats, Progress, silent
 
 if TYPE_CHECKING:
@@ -25,10 +23,10 @@ def column_changes(release: Any, table: Any, policy: PolicyLike, *, progress: Pr
     """Return what became of every published column of a release of one table; the figures stay with the steward."""
     asked = Policy.of(policy)
     progress(0.0, "reading")
-    whole = to_polars(as_frame(table, asked))
-    published, apart = _published(release, asked)
+    whole, published = Study(table, asked).frame, ReleaseStudy(release, asked)
+    apart = published.apart
     progress(0.5, "comparing columns")
-    return before_and_after(whole, published, asked, apart)
+    return before_and_after(whole, published.frame, asked, apart)
 
 
 def class_list(
@@ -37,11 +35,11 @@ def class_list(
     """List the classes of a release of one table, the worst first in each order; the figures stay with the steward."""
     asked = Policy.of(policy)
     progress(0.0, "reading")
-    published, apart = _published(release, asked)
+    published = ReleaseStudy(release, asked).frame
     progress(0.2, "measuring the classes")
-    used = _shares_of_t(published, certificate, apart)
+    used = _shares_of_t(release, certificate)
     progress(0.7, "comparing the classes with the table")
-    return list_classes(published, to_polars(as_frame(table, asked)), asked, used)
+    return list_classes(published, Study(table, asked).frame, asked, used)
 
 
 def class_reasons(
@@ -50,9 +48,9 @@ def class_reasons(
     """Return why a class of a release of one table is as it is; the figures stay with the steward."""
     asked = Policy.of(policy)
     progress(0.0, "comparing the class with the table")
-    published, _ = _published(release, asked)
+    published = ReleaseStudy(release, asked).frame
     check_no_groups(published, asked, "the release")
-    return reasons_of(published, to_polars(as_frame(table, asked)), asked, class_number)
+    return reasons_of(published, Study(table, asked).frame, asked, class_number)
 
 
 def query_error(release: Any, table: Any, policy: PolicyLike, *, seed: int = 0) -> float | None:
@@ -63,7 +61,7 @@ def query_error(release: Any, table: Any, policy: PolicyLike, *, seed: int = 0) 
     from tclose.engine import memory
 
     asked = Policy.of(policy)
-    return memory.query_error(as_release(release, asked), original=as_frame(table, asked), policy=asked, seed=seed)
+    return memory.query_error(as_release(release, asked), original=Study(table, asked), policy=asked, seed=seed)
 
 
 def class_limits(
@@ -74,27 +72,19 @@ def class_limits(
 
     asked = load(certificate).certificate.policy
     progress(0.0, "measuring the class")
-    published, apart = _published(release, asked)
-    check_no_groups(published, asked, "the release")
-    return limits(published, asked, class_number, apart)
+    published = ReleaseStudy(release, asked)
+    check_no_groups(published.frame, asked, "the release")
+    return limits(published.coded, class_number)
 
 
-def _shares_of_t(published: Any, certificate: str | Path, apart: Mapping[str, Any]) -> Floats | None:
+def _shares_of_t(release: Any, certificate: str | Path) -> Floats | None:
     """Return the share of its t that each class uses; None where the release has groups instead of classes."""
     from tclose.engine.class_limits import shares_of_t
 
     try:
         asked = load(certificate).certificate.policy
-        check_no_groups(published, asked, "the release")
-        return shares_of_t(published, asked, apart)
+        published = ReleaseStudy(release, asked)
+        check_no_groups(published.frame, asked, "the release")
+        return shares_of_t(published.coded)
     except (InputError, PolicyError):
         return None
-
-
-def _published(release: Any, policy: Policy) -> tuple[Any, dict[str, Any]]:
-    """Return the table of a release, and the exact cells that it counts by class, if it does."""
-    given = as_release(release, policy)
-    if not isinstance(given, tuple):
-        return to_polars(given), {}
-    table, counts = map(to_polars, given)
-    return table, cells_apart(table, counts, policy)

@@ -17,8 +17,8 @@ from tclose.table.sampling import sampled
 from tclose.types import Progress, silent, stretch
 
 if TYPE_CHECKING:
-    from tclose.compare.comparison import Comparison
-    from tclose.compare.tradeoff import Tradeoff
+    from tclose.comparison.comparison import Comparison
+    from tclose.comparison.tradeoff import Tradeoff
 
 TIMES = (Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2))
 MOST_ROWS = 20_000
@@ -67,8 +67,8 @@ def cost_curve(
 
     Where a lower bound can be given for the policy, one is searched for at each level.
     """
-    from tclose.compare.comparison import compare, entries
-    from tclose.compare.tradeoff import Tradeoff
+    from tclose.comparison.comparison import compare, entries
+    from tclose.comparison.tradeoff import Tradeoff
 
     asked = Policy.of(policy)
     names = [entry.name for entry in entries(methods)]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import InputError, ProfileWarning
+from tclose.errors import ProfileWarning
 from tclose.policy import Policy, SourceSettings
 from tclose.policy.source import source_settings
-from tclose.release.layouts.both import read_release
+from tclose.run.study import ReleaseStudy, Study
 from tclose.table import CodedTable, read
-from tclose.table.sources import checked, read_plain, read_table, told
+from tclose.table.sources import checked, read_table, told
 from tclose.table.sources.base import Labels
 
 
@@ -21,7 +21,7 @@ def as_frame(table: Any, policy: Policy | None = None) -> Any:
     """Return a table as it was given, or read it from its file as the policy's [source] says."""
     if not isinstance(table, str | Path):
         return table
-    return read(table) if policy is None else read(table, source=policy.source, missing=policy.not_numbers)
+    return read(table) if policy is None else Study(table, policy).given
 
 
 def as_labelled(table: Any, policy: Policy) -> tuple[Any, Labels | None]:
@@ -65,11 +65,8 @@ def as_drafted(table: Any, source: SourceSettings | None = None, *, detect: bool
 
 def as_release(release: Any, policy: Policy) -> Any:
     """Return a release as it was given, or read it from its file, and the counts of exact values if it has any."""
-    return read_release(release) if policy.both and isinstance(release, str | Path) else _as_published(release)
-
-
-def _as_published(release: Any) -> Any:
-    return read_plain(release) if isinstance(release, str | Path) else release
+    tables = ReleaseStudy(release, policy).tables
+    return tables if len(tables) > 1 else tables[0]
 
 
 def check_report_libraries() -> None:
@@ -77,17 +74,6 @@ def check_report_libraries() -> None:
     from tclose.report.charts import libraries
 
     libraries()
-
-
-def check_profile(name: str | None, report: str | Path | None) -> None:
-    """Refuse a profile that does not exist, or that has no page to stand on."""
-    if name is None:
-        return
-    from tclose.report.profiles import profile_named
-
-    profile_named(name)
-    if report is None:
-        raise InputError("a profile stands on the page of a release: say where to write it, with --report")
 
 
 def check_population(profile: str | None, original: CodedTable) -> None:

@@ -1,66 +1,27 @@
-"""Check and explain a table, also as a query; verify a release; search and verify a lower bound."""
+"""Check a table as a query; verify a release; search and verify a lower bound."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tclose.errors import InputError
 from tclose.policy import Policy, PolicyLike
-from tclose.privacy.results import CheckResult, Explanation
 from tclose.release.demands import NO_DEMANDS, Demands
 from tclose.release.files import check_targets
 from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.targets import sources_of
 from tclose.release.verification import Verification
 from tclose.release.verify import verify_with
+from tclose.run.places import Engine
 from tclose.sql import sql_check
 from tclose.steps.given import as_frame
 from tclose.types import Progress, silent
-
-ENGINES = ("auto", "memory", "disk")
-Engine = Literal["auto", "memory", "disk"]
-PUBLISHING_ENGINES = (*ENGINES, "spark")
-PublishingEngine = Literal["auto", "memory", "disk", "spark"]
-
-
-def check(
-    table: Any,
-    policy: PolicyLike,
-    *,
-    engine: Engine = "memory",
-    ignore_others: bool = False,
-    progress: Progress = silent,
-) -> CheckResult:
-    """Tell whether a table holds what a policy asks for.
-
-    The engine `disk` reads a file in batches, so that it need not fit into memory; `auto` chooses it for large files.
-    """
-    from tclose.engine import choosing, disk, memory
-
-    policy = Policy.of(policy)
-    progress(0.0, "reading")
-    if choosing.on_disk(engine, table, policy):
-        return disk.check(table, policy, ignore_others=ignore_others, progress=progress)
-    return memory.check(as_frame(table, policy), policy, ignore_others=ignore_others, progress=progress)
 
 
 def sql(policy: PolicyLike, *, table: str, dialect: str) -> str:
     """Return the query that judges a table of a warehouse as `check` would."""
     return sql_check(policy, table=table, dialect=dialect)
-
-
-def explain(
-    table: Any, policy: PolicyLike, *, attribute: str, class_number: int, progress: Progress = silent
-) -> Explanation:
-    """Show the cheapest moves of rows that turn one class's distribution into the whole table's."""
-    from tclose.engine import memory
-
-    policy = Policy.of(policy)
-    progress(0.0, "reading")
-    return memory.explain(
-        as_frame(table, policy), policy, attribute=attribute, class_number=class_number, progress=progress
-    )
 
 
 def verify(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,11 +59,21 @@ def sheets_of(table: str | Path) -> list[str]:
     return sheet_names(Path(table))
 
 
-def readers_kept() -> AbstractContextManager[None]:
-    """Keep the processes that read files, for a process that reads those of one owner only."""
+@contextmanager
+def files_kept() -> Iterator[None]:
+    """Keep what is read, and the processes that read, for a process that works on one owner's files again and again."""
+    from tclose.run.kept import kept
     from tclose.table.sources.door import kept_open
 
-    return kept_open()
+    with kept_open(), kept():
+        yield
+
+
+def forget_files() -> None:
+    """Make room: drop what is kept of files."""
+    from tclose.run.kept import forget
+
+    forget()
 
 
 def look_inside(release: Any, policy: PolicyLike, *, class_number: int = 1, progress: Progress = silent) -> ReleaseLook:

@@ -15,16 +15,17 @@ from tclose.release.files import check_targets
 from tclose.release.naming import table_name
 from tclose.release.scenes import ANONYMIZER
 from tclose.release.targets import sources_of
+from tclose.run.places import Engine
+from tclose.run.study import Study
 from tclose.steps.given import as_frame, as_release, check_report_libraries
-from tclose.steps.judging import Engine
 from tclose.table import to_polars
 from tclose.types import Progress, silent, stretch
 
 if TYPE_CHECKING:
-    from tclose.compare.comparison import Comparison
-    from tclose.compare.figures import TrialFigure
-    from tclose.compare.papers.reproduction import Reproduction
-    from tclose.compare.tradeoff import Tradeoff
+    from tclose.comparison.comparison import Comparison
+    from tclose.comparison.figures import TrialFigure
+    from tclose.comparison.papers.reproduction import Reproduction
+    from tclose.comparison.tradeoff import Tradeoff
 
 
 def attack(
@@ -63,7 +64,7 @@ def attack(
 
     return memory.attack(
         published(release),
-        original=as_frame(original, policy),
+        original=Study(original, policy),
         policy=policy,
         second=None if second is None else published(second),
         register=None if register is None else as_frame(register),
@@ -97,7 +98,7 @@ def detail(
 
     policy, report = Policy.of(policy), progress or silent
     report(0.0, "reading")
-    release, original = as_release(release, policy), as_frame(original, policy)
+    release, original = as_release(release, policy), Study(original, policy)
     measuring = stretch(report, 0.0, 1.0 if target is None else 0.5)
     figures = memory.detail(release, original=original, policy=policy, progress=measuring)
     if target is None:
@@ -127,8 +128,8 @@ def compare(
     With a page to write, `out`, the methods that gave a release are tried again with every t multiplied by `levels`.
     Without `force`, a page that exists already is refused.
     """
-    from tclose.compare.comparison import LIMIT_SECONDS, entries
-    from tclose.compare.tradeoff import LEVELS, tradeoff
+    from tclose.comparison.comparison import LIMIT_SECONDS, entries
+    from tclose.comparison.tradeoff import LEVELS, tradeoff
     from tclose.engine.bounding import SECONDS
 
     asked = Policy.of(policy)
@@ -155,7 +156,7 @@ def compare(
 
 def trial_figures(comparison: Comparison) -> tuple[TrialFigure, ...]:
     """Return the figures that people see of each method that was compared, with their headings and spelling."""
-    from tclose.compare.figures import figures_of
+    from tclose.comparison.figures import figures_of
 
     return figures_of(comparison.released, comparison.policy)
 
@@ -164,6 +165,6 @@ def reproduce(
     name: str, *, data: str | Path, out: str | Path | None = None, force: bool = False, progress: Progress = silent
 ) -> Reproduction:
     """Run a paper's experiments again, or those of all papers; `out` is a page with the papers' figures beside ours."""
-    from tclose.compare.papers.reproduction import reproduced
+    from tclose.comparison.papers.reproduction import reproduced
 
     return reproduced(name, data=Path(data), out=out, force=force, progress=progress)

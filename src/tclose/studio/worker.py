@@ -70,6 +70,7 @@ class Worker:
         except (TcloseError, OSError) as error:
             self._say(job=number, state="failed", error=sentence_of(error))
         except MemoryError:
+            steps.forget_files()
             self._say(job=number, state="failed", error="There is not enough memory for this.")
         except Exception as error:  # its message could quote a cell
             self._say(job=number, state="failed", error=f"This is a mistake of tclose ({type(error).__name__}).")
@@ -87,7 +88,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     worker = Worker(answers)
     threading.Thread(target=worker.listen, args=(sys.stdin,), daemon=True).start()
-    with steps.readers_kept():  # one project has one worker, so all files are of one owner
+    with steps.files_kept():  # one project has one worker, so all files are of one owner
         worker.work()
 
 

@@ -35,7 +35,10 @@ _NO_CODES = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class SensitiveDomain:
-    """The values that a sensitive attribute is judged by, how they are compared, and how often the table shows each."""
+    """The values that a sensitive attribute is judged by, how they are compared, and how often the table shows each.
+
+    `made` holds the ground distance between the values, which is computed once (`privacy/judge.py`).
+    """
 
     distance: str
     labels: tuple[str, ...]
@@ -47,6 +50,7 @@ class SensitiveDomain:
     costs: Costs | None = None
     edges: tuple[Fraction, ...] | None = None  # of bins
     reference: Ints = field(init=False)  # how often the whole table shows each label
+    made: dict[str, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", self._count())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from tclose.compare.papers.hardness import Edge, Triple
+from tclose.comparison.papers.hardness import Edge, Triple
 
 
 def least_cut(vertices: int, edges: Sequence[Edge]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tclose.compare.trial import COMPARED, Trial
+from tclose.comparison.trial import COMPARED, Trial
 from tclose.measure.utility import Measure
 from tclose.policy import Policy
 from tclose.words import lowered_loss

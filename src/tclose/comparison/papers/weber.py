@@ -8,8 +8,8 @@ from math import gcd
 
 import numpy as np
 
-from tclose.compare.papers.base import NOT_GIVEN, DataFolder, Experiment, ExperimentPart, PaperFigure
-from tclose.compare.papers.many_attributes import TABLE, diminishing_closeness, larger_classes
+from tclose.comparison.papers.base import NOT_GIVEN, DataFolder, Experiment, ExperimentPart, PaperFigure
+from tclose.comparison.papers.many_attributes import TABLE, diminishing_closeness, larger_classes
 from tclose.distance import Counts, Ordered
 from tclose.partition import METHODS, Attribute, Problem
 from tclose.partition.fragmentation import partition

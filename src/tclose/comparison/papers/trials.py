@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tclose.compare.papers.base import no_release
+from tclose.comparison.papers.base import no_release
 from tclose.engine.memory import anonymize
 from tclose.policy import Policy
 from tclose.release.release import Release

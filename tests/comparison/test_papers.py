@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tclose import Cancelled, InputError, PolicyError
-from tclose.compare.papers import li_2007, liang_yuan, many_attributes, soria_comas, weber
-from tclose.compare.papers.adult import Adult
-from tclose.compare.papers.base import NOT_GIVEN, DataFolder, ExperimentPart
-from tclose.compare.papers.reproduction import MODULES, SHARES, check_files, experiments, reproduced
+from tclose.comparison.papers import li_2007, liang_yuan, many_attributes, soria_comas, weber
+from tclose.comparison.papers.adult import Adult
+from tclose.comparison.papers.base import NOT_GIVEN, DataFolder, ExperimentPart
+from tclose.comparison.papers.reproduction import MODULES, SHARES, check_files, experiments, reproduced
 from tclose.report.line_chart import MOST_LINES
 from tclose.types import silent
 
@@ -40,7 +40,7 @@ def test_every_experiment_has_its_name_and_its_share() -> None:
     assert [experiment.name for experiment in experiments("all")] == [*MODULES] == [*SHARES]
     assert sum(SHARES.values()) == pytest.approx(1)
     for name, module in MODULES.items():
-        assert import_module(f"tclose.compare.papers.{module}").EXPERIMENT.name == name
+        assert import_module(f"tclose.comparison.papers.{module}").EXPERIMENT.name == name
 
 
 def test_a_misspelt_name_gets_a_hint() -> None:

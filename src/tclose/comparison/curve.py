@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose.compare.trial import Trial
+from tclose.comparison.trial import Trial
 from tclose.policy import Policy
 
 

@@ -18,7 +18,7 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from tclose.compare.trial import Job, send
+from tclose.comparison.trial import Job, send
 from tclose.engine.compiling import warn_of_each_run
 from tclose.types import Progress
 from tclose.words import compiling
@@ -27,7 +27,7 @@ Answer = Mapping[str, Any]
 
 SIDE_BY_SIDE = 2  # more would compete for memory
 TURN_SECONDS = 0.1
-CHILD = "import sys; sys.path[:] = {path!r}; from tclose.compare.trial import main; main()"
+CHILD = "import sys; sys.path[:] = {path!r}; from tclose.comparison.trial import main; main()"
 THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import tclose
 from tclose import Comparison, Infeasible, InputError, Policy, PolicyError, compare
-from tclose.compare.comparison import Entry, Trial, entries
+from tclose.comparison.comparison import Entry, Trial, entries
 from tclose.partition.registry import METHODS
 
 SECRET = "S3CR3T"

@@ -9,8 +9,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from tclose.compare.papers import hardness, small_searches
-from tclose.compare.papers.base import NOT_GIVEN, DataFolder, Experiment, ExperimentPart, PaperFigure, no_release
+from tclose.comparison.papers import hardness, small_searches
+from tclose.comparison.papers.base import NOT_GIVEN, DataFolder, Experiment, ExperimentPart, PaperFigure, no_release
 from tclose.distance import Counts, Equal
 from tclose.partition import Problem
 from tclose.partition.exact import Solution, solve

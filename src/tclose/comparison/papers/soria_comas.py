@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.compare.papers.base import (
+from tclose.comparison.papers.base import (
     NOT_GIVEN,
     ChartLine,
     DataFolder,

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.compare.papers.adult import FILES, QUASI, Adult, ClassRequirement
-from tclose.compare.papers.base import (
+from tclose.comparison.papers.adult import FILES, QUASI, Adult, ClassRequirement
+from tclose.comparison.papers.base import (
     CURVE,
     NOT_GIVEN,
     ChartLine,

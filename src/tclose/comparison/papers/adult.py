@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.compare.papers.base import DataFolder
+from tclose.comparison.papers.base import DataFolder
 from tclose.measure.attack import Finding, Scene, Secret
 from tclose.measure.attack.similarity import run as similarity
 from tclose.partition import Attribute, Problem

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tclose.compare.curve import Curve
-from tclose.compare.processes import answers
-from tclose.compare.trial import COMPARED, DETAIL, Job, Trial
+from tclose.comparison.curve import Curve
+from tclose.comparison.processes import answers
+from tclose.comparison.trial import COMPARED, DETAIL, Job, Trial
 from tclose.engine.bounding import SECONDS, BoundSearch, checked_seconds
 from tclose.engine.memory import read_for_release
 from tclose.errors import Infeasible, InternalError, PolicyError

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tclose.compare.papers.base import ChartLine, ExperimentPart, LineChart, PaperFigure
-from tclose.compare.papers.trials import detail_lost, released, rows_per_class
+from tclose.comparison.papers.base import ChartLine, ExperimentPart, LineChart, PaperFigure
+from tclose.comparison.papers.trials import detail_lost, released, rows_per_class
 from tclose.policy import Policy
 from tclose.types import Progress, stretch
 from tclose.words import counted

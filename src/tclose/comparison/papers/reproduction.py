@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tclose.compare.papers.base import DataFolder, Experiment, ExperimentOutcome
+from tclose.comparison.papers.base import DataFolder, Experiment, ExperimentOutcome
 from tclose.errors import InputError, PolicyError, did_you_mean
 from tclose.release.files import check_targets
 from tclose.types import Progress, silent, stretch
@@ -49,7 +49,7 @@ def experiments(name: str) -> list[Experiment]:
         hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
         raise PolicyError(f"there is no experiment '{name}'{hint}")
     chosen = MODULES if name == ALL else [name]
-    return [import_module(f"tclose.compare.papers.{MODULES[each]}").EXPERIMENT for each in chosen]
+    return [import_module(f"tclose.comparison.papers.{MODULES[each]}").EXPERIMENT for each in chosen]
 
 
 def check_files(chosen: Sequence[Experiment], data: Path) -> DataFolder:

@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tclose.compare.comparison import LIMIT_SECONDS, Comparison, compare
-from tclose.compare.curve import Curve
+from tclose.comparison.comparison import LIMIT_SECONDS, Comparison, compare
+from tclose.comparison.curve import Curve
 from tclose.engine.bounding import SECONDS
 from tclose.errors import PolicyError
 from tclose.policy import Policy, PolicyLike

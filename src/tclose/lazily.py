@@ -1,0 +1,61 @@
+"""What is imported when somebody asks for it, and what is done once a library is imported.
+
+`import tclose` and `tclose --help` load none of the engines, and not even polars.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+
+def attribute(package: str, homes: Mapping[str, str], name: str) -> Any:
+    """Return a name of a package from its home, which is loaded now; the package keeps it.
+
+    A home is a module, or `module:name` where it has the name under another one.
+    """
+    if name not in homes:
+        raise AttributeError(f"module '{package}' has no attribute '{name}'")
+    module, _, own = homes[name].partition(":")
+    found = getattr(import_module(module), own or name)
+    setattr(sys.modules[package], name, found)
+    return found
+
+
+def when_imported(library: str, act: Callable[[], None]) -> None:
+    """Act once a library is imported: now, if it is already."""
+    if hasattr(sys.modules.get(library), "api"):  # the last that frames need of it
+        act()
+    elif library not in sys.modules:
+        sys.meta_path.insert(0, _Awaited(library, act))
+
+
+class _Awaited(MetaPathFinder):
+    """Finds nothing itself: it lets a library be found as always, and acts when it has been loaded."""
+
+    def __init__(self, library: str, act: Callable[[], None]) -> None:
+        self._library, self._act = library, act
+
+    def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return how the library is found, with a loader that acts afterwards."""
+        if name != self._library:
+            return None
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        spec = find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        load, act = spec.loader.exec_module, self._act
+
+        def loaded(module: ModuleType) -> None:
+            load(module)
+            act()
+
+        spec.loader.exec_module = loaded  # type: ignore[method-assign]
+        return spec
