@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from tclose.lazily import attribute, when_imported
 
+TYPE_CHECKING = False  # `typing` is loaded later as well
 if TYPE_CHECKING:
+    from typing import Any
+
     from tclose.analysis.estimates import Estimate
     from tclose.analysis.loaded import LoadedRelease
     from tclose.analysis.loading import load

@@ -1,18 +1,21 @@
 """What is imported when somebody asks for it, and what is done once a library is imported.
 
-`import tclose` and `tclose --help` load none of the engines, and not even polars.
+`import tclose` and `tclose --help` load none of the engines, and not even polars. What is imported later is not taken
+from the current folder, which may be another one by then (decision 144); Python puts it on the path of `python -c`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False  # `typing` is loaded later as well
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+    from typing import Any
 
 
 def attribute(package: str, homes: Mapping[str, str], name: str) -> Any:
@@ -23,9 +26,20 @@ def attribute(package: str, homes: Mapping[str, str], name: str) -> Any:
     if name not in homes:
         raise AttributeError(f"module '{package}' has no attribute '{name}'")
     module, _, own = homes[name].partition(":")
-    found = getattr(import_module(module), own or name)
+    found = getattr(_imported(module), own or name)
     setattr(sys.modules[package], name, found)
     return found
+
+
+def _imported(module: str) -> ModuleType:
+    """Import a module without looking into the current folder."""
+    if "" not in sys.path:
+        return import_module(module)
+    sys.path.remove("")
+    try:
+        return import_module(module)
+    finally:
+        sys.path.insert(0, "")
 
 
 def when_imported(library: str, act: Callable[[], None]) -> None:
@@ -36,7 +50,7 @@ def when_imported(library: str, act: Callable[[], None]) -> None:
         sys.meta_path.insert(0, _Awaited(library, act))
 
 
-class _Awaited(MetaPathFinder):
+class _Awaited:
     """Finds nothing itself: it lets a library be found as always, and acts when it has been loaded."""
 
     def __init__(self, library: str, act: Callable[[], None]) -> None:

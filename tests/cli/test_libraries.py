@@ -51,7 +51,7 @@ def test_an_abort_while_files_are_written_leaves_none(tmp_path: Path, misbehavin
 
 def test_any_other_abort_is_a_bug(tmp_path: Path, misbehaving: dict[str, str]) -> None:
     patch = "import os, threading; threading.Timer(0, lambda: None)\nimport tclose.steps as steps\n"
-    patch += f"steps.anonymize = lambda *a, **k: os.kill(os.getpid(), {int(signal.SIGABRT)})\n"
+    patch += f"steps.publish = lambda *a, **k: os.kill(os.getpid(), {int(signal.SIGABRT)})\n"
     done = released(tmp_path, misbehaving, "mondrian", before=patch)
     assert (done.returncode, done.stderr) == (70, f"{ABORTED}\n")
 

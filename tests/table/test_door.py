@@ -254,6 +254,19 @@ def test_modules_of_the_current_folder_are_not_run_by_the_library(tmp_path: Path
     assert not marker.exists(), marker.read_text()
 
 
+def test_modules_of_the_current_folder_are_not_run_by_python_m(tmp_path: Path) -> None:
+    """Except one called tclose, which is what Python was asked for then."""
+    marker, own = tmp_path / "run", tmp_path / "own"
+    plant(own, marker)
+    (own / "tclose.py").unlink()
+    (own / "policy.toml").write_text('k = 2\nquasi = ["age"]\n[sensitive.zone]\nt = 1\ndistance = "equal"\n')
+    FRAME.drop("pay").with_columns(pl.col("age") // 10).write_parquet(own / "t.parquet")
+    command = [sys.executable, "-m", "tclose", "check", "t.parquet", "--policy", "policy.toml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=own)
+    assert done.returncode in (0, 1), done.stderr
+    assert not marker.exists(), marker.read_text()
+
+
 # Hostile files
 
 
