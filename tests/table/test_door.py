@@ -85,6 +85,13 @@ def test_a_table_comes_through_as_it_is(how: str, tmp_path: Path) -> None:
     assert found["zone"].to_list() == FRAME["zone"].to_list()
 
 
+@pytest.mark.parametrize("how", ["csv", "parquet"])
+def test_names_that_are_patterns_to_polars(how: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"^zone$": ["a longer text than 12", "b"], "*": [1, 2]})
+    getattr(frame, f"write_{how}")(tmp_path / f"t.{how}")
+    assert read(tmp_path / f"t.{how}").cast(pl.String).equals(frame.cast(pl.String))
+
+
 def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(InputError, match=r"cannot be started here \(No such file or directory\): give it as a frame"):

@@ -139,7 +139,8 @@ def _long_text(column: pl.Series) -> int:
 
     if not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
         return 0
-    lengths = (column.str if isinstance(column.dtype, pl.String) else column.cat).len_bytes()
+    plain = column.alias("")  # polars takes a name such as ^x$ for a pattern
+    lengths = (plain.str if isinstance(column.dtype, pl.String) else plain.cat).len_bytes()
     return int(lengths.filter(lengths > IN_CELL).cast(pl.UInt64).sum())
 
 
