@@ -54,22 +54,26 @@ class _Awaited:
     """Finds nothing itself: it lets a library be found as always, and acts when it has been loaded."""
 
     def __init__(self, library: str, act: Callable[[], None]) -> None:
-        self._library, self._act = library, act
+        self._library, self._act, self._asks_others = library, act, False
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return how the library is found, with a loader that acts afterwards."""
-        if name != self._library:
+        """Return how the library is found, with a loader that acts afterwards; many only ask whether it is there."""
+        if name != self._library or self._asks_others:
             return None
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-        spec = find_spec(name)
+        self._asks_others = True
+        try:
+            spec = find_spec(name)
+        finally:
+            self._asks_others = False
         if spec is None or spec.loader is None:
             return spec
-        load, act = spec.loader.exec_module, self._act
+        load = spec.loader.exec_module
 
         def loaded(module: ModuleType) -> None:
             load(module)
-            act()
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+                self._act()
 
         spec.loader.exec_module = loaded  # type: ignore[method-assign]
         return spec

@@ -350,6 +350,7 @@ def test_no_space_left(folder: Path, old: dict[str, bytes], out: str) -> None:
         cwd=folder,
         capture_output=True,
         check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would keep modules that were cut off
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
     )
     assert (done.returncode, done.stdout) == (2, b"")

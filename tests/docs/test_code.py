@@ -174,7 +174,8 @@ def test_every_command_that_is_shown_exists(page: str, line: str, folder: Path) 
     words = shlex.split(line.replace("\\\n", " "), comments=True)[1:]
     if {"|", ">", "&&"} & set(words):
         words = words[: min(words.index(sign) for sign in ("|", ">", "&&") if sign in words)]
-    command = cli.commands[words[0]]
+    command = cli.get_command(click.Context(cli), words[0])
+    assert command is not None
     context = click.Context(command, info_name=words[0])
     command.parse_args(context, words[1:])
 

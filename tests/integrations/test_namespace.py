@@ -34,7 +34,7 @@ def test_methods_do_what_the_functions_do(kind: str) -> None:
     assert frame.tclose.bound(POLICY, seconds=1).bound > 0
 
 
-@pytest.mark.parametrize("code", ["import pandas, tclose", "import tclose, pandas"])
+@pytest.mark.parametrize("code", ["import pandas, tclose", "import tclose, pandas", "import tclose, polars, pandas"])
 def test_pandas_has_the_namespace_whichever_comes_first(code: str) -> None:
     told = f"{code}\nimport json, sys\njson.dump(hasattr(pandas.DataFrame, 'tclose'), sys.stdout)"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)

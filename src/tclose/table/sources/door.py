@@ -7,6 +7,7 @@ nothing of a file is looked at but its size and the first bytes, which tell what
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -29,7 +30,7 @@ from tclose.policy.source import SourceSettings
 from tclose.table.sources.base import Labels, TableRead
 from tclose.table.sources.isolation import NO_MEMORY, most_memory
 from tclose.table.sources.locations import Location
-from tclose.table.sources.reader import FRAME, LENGTH, TAKEN, TEXT
+from tclose.table.sources.reader import FRAME, LENGTH, TAKEN, TEXT, WHOLE_FRAME
 
 PACKAGE = Path(__file__).parents[2]
 PACKAGES: tuple[tuple[str, ...], ...] = ((), ("policy",), ("table",), ("table", "sources"))  # without their own code
@@ -163,6 +164,8 @@ class Reader:
                 return json.loads(self._exactly(length))
             if kind == FRAME:
                 return self._taken()
+            if kind == WHOLE_FRAME:
+                return pl.read_ipc_stream(io.BytesIO(self._exactly(length)))
         except (ValueError, OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
             pass  # of a type that polars cannot hand over
         self.close()

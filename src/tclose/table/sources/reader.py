@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tclose.table.sources.base import TableRead
 
 LENGTH = 8  # bytes of a length
-TEXT, FRAME = b"t", b"f"  # kinds of messages
+TEXT, FRAME, WHOLE_FRAME = b"t", b"f", b"w"  # kinds of messages: JSON; a frame in the hatch, or one that comes itself
 TAKEN = b"."  # what the door says when it has a frame
 IN_CELL = 12  # bytes of text that polars keeps in the cell
 COLUMNS_AT_ONCE = 4 << 20  # bytes of columns that lie in the hatch, so that few are in memory twice
@@ -88,7 +88,12 @@ def send(channel: socket.socket, hatch: BinaryIO, message: Content | pl.DataFram
         channel.sendall(TEXT + len(data).to_bytes(LENGTH, "big") + data)
         return len(data)
     hatch.seek(0)
-    message.write_ipc_stream(hatch, compat_level=_newest())
+    try:
+        message.write_ipc_stream(hatch, compat_level=_newest())
+    except OSError:  # files may not be so large here (RLIMIT_FSIZE), which is no reason not to judge a table
+        data = message.write_ipc_stream(None, compat_level=_newest()).getvalue()
+        channel.sendall(WHOLE_FRAME + len(data).to_bytes(LENGTH, "big") + data)
+        return len(data)
     length = hatch.tell()
     channel.sendall(FRAME + length.to_bytes(LENGTH, "big"))
     if channel.recv(len(TAKEN)) != TAKEN:
