@@ -136,10 +136,9 @@ def test_missing_values_have_one_spelling() -> None:
     ("more", "why"),
     [
         ({"quasi": {}, "keep": ["sex"]}, "without quasi-identifiers"),
-        ({"loss": "queries"}, "only the losses gcp and discernibility"),
-        ({"quasi": {"age": {"publish": "mean"}}}, "no class means"),
+        ({"loss": "queries"}, "loss is measured on all rows at once"),
+        ({"quasi": {"age": {"publish": "mean"}}}, "publish is measured on all rows at once"),
         ({"temper": 0.2}, "temper looks at all classes at once"),
-        ({"sensitive": {"ldl": {"t": 0.5, "average_t": 0.1}}}, "average_t looks"),
         ({"sensitive": {"ldl": {"t": 0.5, "t_by": {"column": "ldl", "t": {"90": 0.1}}}}}, "t_by looks"),
         ({"sensitive": {"ldl": {"entropy_l": 2}}, "person": "name"}, "entropy_l of persons looks"),
     ],

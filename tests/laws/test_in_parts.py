@@ -42,6 +42,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "diverse": {"t": 0.5, "l": 2},
     "entropy": {"entropy_l": 1.2},
     "superset": {"t": 0.3, "n": 12},
+    "average": {"t": 0.5, "average_t": 0.3},
 }
 EXTRAS: tuple[dict[str, Any], ...] = ({}, {"bins": {"width": 2}, "publish": "bin"}, {"distance": "equal"})
 SEED = "anyone who guesses the seed can replay the partition: leave it out for a real release"
@@ -87,7 +88,7 @@ def policies(draw: st.DrawFn) -> Policy:
         "others": "drop",
         "identifiers": ["nr"] if draw(st.booleans()) else [],
         **({"person": "who"} if draw(st.booleans()) else {}),
-        **({"loss": "discernibility"} if draw(st.booleans()) else {}),
+        "loss": draw(st.sampled_from(["gcp", "discernibility"])),
     }
     return Policy.from_dict(asked)
 

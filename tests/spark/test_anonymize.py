@@ -44,6 +44,7 @@ ASKED: dict[str, dict[str, Any]] = {
         "unlinkable": ["glucose"],
         "suppress": 0.1,
     },
+    "average": {"quasi": ["age", "sex"], "sensitive": {"ldl": {"t": 0.5, "average_t": 0.3}}},
     "persons": {"person": "^pid$", "identifiers": ["^pid$"], "quasi": ["age", "sex"], "sensitive": {"ldl": {"t": 0.4}}},
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from tclose import steps
+from tclose.cli import show
 from tclose.cli.options import as_json
 from tclose.cli.progress import Bar
 from tclose.cli.status import BAD, HOLDS
@@ -15,13 +16,17 @@ from tclose.words import counted
 
 @click.command()
 @click.option("--warm", is_flag=True, help="Compile the kernels of all methods now, so that no later run has to wait.")
+@click.option("--capabilities", is_flag=True, help="List which settings work in memory, from disk and on Spark.")
 @as_json
-def doctor(warm: bool, as_json: bool) -> int:
+def doctor(warm: bool, capabilities: bool, as_json: bool) -> int:
     """Show what this installation has and what could be added.
 
     The first run of a method on a machine compiles its kernels, which takes some seconds; --warm does so for all
     methods at once.
     """
+    if capabilities:
+        show.show_capabilities(steps.CAPABILITIES, as_json=as_json)
+        return HOLDS
     health, compiled = steps.doctor(), None
     if warm and health.kernels is None:
         raise InputError(health.advice[-1])

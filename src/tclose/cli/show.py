@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tclose import steps
-from tclose.cli.terminal import Console, Table, Text, echo_error, echo_lines, stacked
+from tclose.cli.terminal import Console, Table, Text, echo_error, echo_json, echo_lines, stacked
 from tclose.errors import SourceWarning, TcloseError
 from tclose.words import (
     NOTHING_LIMITS,
@@ -28,7 +28,16 @@ from tclose.words import (
 )
 
 if TYPE_CHECKING:
-    from tclose.steps import Allowance, Attacks, CheckResult, Explanation, ModelFinding, Publication, Verification
+    from tclose.steps import (
+        Allowance,
+        Attacks,
+        Capability,
+        CheckResult,
+        Explanation,
+        ModelFinding,
+        Publication,
+        Verification,
+    )
 
 SCALE = "0 means equal, 1 means as far as possible"
 HEADINGS = (("in the", "table"), ("in a class", "at most"), ("one value", "from t ="), ("nothing", "below t ="))
@@ -351,6 +360,18 @@ def show_verification(verification: Verification) -> None:
     if more := len(verification.problems) - len(verification.leading):
         follow = "1 finding follows" if more == 1 else f"{more:,} findings follow"
         console.print(f"{follow} from the change; --json lists all.")
+
+
+def show_capabilities(capabilities: Sequence[Capability], *, as_json: bool) -> None:
+    """Print where each setting of a release works."""
+    if as_json:
+        listed = [{"kind": each.kind, "setting": each.name, **each.places} for each in capabilities]
+        echo_json({"capabilities": listed})
+        return
+    table = Table("setting", "of", *capabilities[0].places, box=None, pad_edge=False)
+    for each in capabilities:
+        table.add_row(each.name, each.kind, *each.places.values())
+    Console().print(table)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

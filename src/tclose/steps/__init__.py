@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tclose.release.record_notes import file_digest
     from tclose.release.scenes import ANONYMIZER
     from tclose.release.verification import NO_IDENTITY, Verification
-    from tclose.run.places import ENGINES, PUBLISHING_ENGINES, Engine, PublishingEngine
+    from tclose.run.places import CAPABILITIES, ENGINES, PUBLISHING_ENGINES, Capability, Engine, PublishingEngine
     from tclose.run.replaying import recorded_seed
     from tclose.run.request import Knob, Request, knobs
     from tclose.sql import DIALECTS
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL_DISTANCES",
     "ANONYMIZER",
+    "CAPABILITIES",
     "DEFAULT_METHOD",
     "DESCRIPTIONS",
     "DETAIL_MEASURES",
@@ -87,6 +88,7 @@ __all__ = [
     "Applied",
     "Attacks",
     "BoundVerification",
+    "Capability",
     "CheckResult",
     "Comparison",
     "CostCurve",
@@ -175,6 +177,8 @@ _HOMES = {  # the module that has each name, which is loaded when the name is as
     "Applied": "tclose.steps.applying",
     "Attacks": "tclose.measure.attack",
     "BoundVerification": "tclose.release.lower_bound",
+    "CAPABILITIES": "tclose.run.places",
+    "Capability": "tclose.run.places",
     "CheckResult": "tclose.privacy.results",
     "Comparison": "tclose.comparison.comparison",
     "CostCurve": "tclose.steps.curves",
