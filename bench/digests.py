@@ -1,5 +1,9 @@
 """Fingerprints of releases with a given seed: `record FILE` on one commit, `compare FILE` on another.
 
+Besides every method in memory: releases from disk in one part and in several, with verify's JSON; new rows that join a
+release (apply); what the studio judges; the help of every command. Where Java and pyspark are there, one release is
+made on Spark.
+
 The same seed, table and policy must give the same bytes; a change that means to alter them says so in a decision note.
 A certificate is compared in format 1 without the names of tool, table and file, the time, the sentence about the
 guarantee, and the digest that covers them, as certificates were before they had these keys.
@@ -9,21 +13,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 import tclose
+from tclose import steps
 from tclose.examples import hospital
 from tclose.release.certificate import digest_of, load
 from tclose.release.certificate_files import NAMES
 
+TCLOSE = [str(Path(sys.executable).with_name("tclose"))]
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 TREES = DATA / "adult_hierarchies"
 SEED = 1
@@ -138,6 +148,85 @@ def digests() -> Iterator[tuple[str, dict[str, str]]]:
             yield name, {f.name: hashlib.sha256(_bytes(f)).hexdigest() for f in sorted(folder.iterdir())}
 
 
+def others() -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield fingerprints of what other places and commands make."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        census().write_parquet(folder / "t.parquet")
+        for parts in (1, 4):
+            yield f"disk, parts: {parts}", _from_disk(folder, parts)
+        yield "apply", _applied(folder)
+        yield "studio", _tried(folder)
+        if shutil.which("java") and find_spec("pyspark"):
+            yield "spark", _on_spark(folder)
+    names = ("", *tclose_commands())
+    yield "help", {name or "tclose": _digest(_run([*TCLOSE, *([name] if name else []), "--help"])) for name in names}
+
+
+def _from_disk(folder: Path, parts: int) -> dict[str, str]:
+    rows = census().height // parts if parts > 1 else None
+    out, certificate = folder / f"disk-{parts}", folder / f"disk-{parts}.json"
+    target = out if rows else out.with_suffix(".csv")
+    asked: dict[str, Any] = {"engine": "disk", "seed": SEED, "part_rows": rows, "options": {"effort": "fast"}}
+    steps.anonymize(folder / "t.parquet", CENSUS, out=target, certificate=certificate, **asked)
+    found = steps.verify(target, certificate).to_dict()
+    files = sorted(target.iterdir()) if rows else [target]
+    said = json.dumps({**found, "origin": None}, default=str, sort_keys=True).encode()
+    return {**{file.name: _digest(file.read_bytes()) for file in [*files, certificate]}, "verify": _digest(said)}
+
+
+def _applied(folder: Path) -> dict[str, str]:
+    table, more = letters()[:300], letters()[300:]
+    policy = {
+        "k": 2,
+        "quasi": ["age", "town"],
+        "others": "drop",
+        "sensitive": {"letter": {"t": 0.4, "distance": "equal"}},
+    }
+    files = {name: folder / f"first.{name}" for name in ("csv", "json", "record")}
+    made = {"certificate": files["json"], "record": files["record"], "seed": SEED, "room": "0.2"}
+    steps.anonymize(table, policy, out=files["csv"], **made)
+    new = {"certificate": folder / "next.json", "seed": SEED}
+    steps.apply(files["record"], more, release=files["csv"], out=folder / "next.csv", **new)
+    return {file.name: _digest(file.read_bytes()) for file in (files["csv"], folder / "next.csv", folder / "next.json")}
+
+
+def _tried(folder: Path) -> dict[str, str]:
+    from tclose.studio import work
+    from tclose.studio.project import Project
+
+    project = Project.create(folder / "studio", name="t.csv", table="t.csv")
+    patients()[:400].select("age", "sex", "ldl").write_csv(project.table)
+    work.look(project.folder, lambda *_: None)
+    project.change({"k": 3, "quasi": {"age": {}, "sex": {}}, "sensitive": {"ldl": {"t": 0.4}}})
+    work.check(project.folder, lambda *_: None)
+    judged = project.result(f"check-{project.fingerprint}")
+    return {"check": _digest(json.dumps(judged, sort_keys=True).encode())}
+
+
+def _on_spark(folder: Path) -> dict[str, str]:
+    out, certificate = folder / "spark", folder / "spark.json"
+    asked: dict[str, Any] = {"engine": "spark", "master": "local[1]", "seed": SEED, "options": {"effort": "fast"}}
+    (folder / "parts").mkdir()
+    census().write_parquet(folder / "parts" / "part-0.parquet")
+    steps.anonymize(folder / "parts", CENSUS, out=out, certificate=certificate, **asked)
+    return {file.name: _digest(file.read_bytes()) for file in [*sorted(out.iterdir()), certificate]}
+
+
+def tclose_commands() -> list[str]:
+    """Return the names of the commands, as help lists them."""
+    lines = _run([*TCLOSE, "--help"]).decode().partition("Commands:")[2].splitlines()
+    return [line.split()[0] for line in lines if line.startswith("  ") and line[2:3].strip()]
+
+
+def _run(command: list[str]) -> bytes:
+    return subprocess.run(command, capture_output=True, check=True, env={**os.environ, "COLUMNS": "80"}).stdout
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
 def _bytes(file: Path) -> bytes:
     """Return a file's bytes; of a certificate, those that it would have without names and time."""
     if file.name != "certificate.json":
@@ -152,7 +241,8 @@ def main() -> int:
     what, path = sys.argv[1], Path(sys.argv[2])
     known = json.loads(path.read_text()) if what == "compare" else {}
     found, differing = {}, 0
-    for name, files in digests():
+    os.environ["SOURCE_DATE_EPOCH"] = "1767225600"  # one time for all certificates
+    for name, files in (each for some in (digests(), others()) for each in some):
         found[name] = files
         changed = [] if what == "record" else [each for each in files if files[each] != known.get(name, {}).get(each)]
         differing += bool(changed)
