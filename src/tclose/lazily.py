@@ -1,7 +1,8 @@
 """What is imported when somebody asks for it, and what is done once a library is imported.
 
-`import tclose` and `tclose --help` load none of the engines, and not even polars. What is imported later is not taken
-from the current folder, which may be another one by then (decision 144); Python puts it on the path of `python -c`.
+`import tclose` and `tclose --help` load none of the engines, and not even polars. A name that is
+asked for loads its modules without looking into the current folder, which Python puts on the path of `python -c` and
+which may be another one by then (decision 144).
 """
 
 from __future__ import annotations

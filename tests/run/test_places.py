@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tclose.policy import Policy, Quasi, Sensitive
 from tclose.policy.model import declared
 from tclose.run import places
 from tclose.run.places import CAPABILITIES, Capability, refusal_in_parts
+from tclose.run.request import ALWAYS, Request
 
 KINDS: dict[str, Any] = {"policy": Policy, "quasi": Quasi, "sensitive": Sensitive}
 
@@ -27,6 +29,19 @@ def test_a_setting_that_is_not_listed_is_refused(monkeypatch: pytest.MonkeyPatch
     listed = {name: each for name, each in places._BY_NAME.items() if name != ("policy", "suppress")}
     monkeypatch.setattr(places, "_BY_NAME", listed)
     assert refusal_in_parts(policy) == "suppress is not known to work in parts"
+
+
+def test_every_output_of_a_request_is_listed_once() -> None:
+    listed = sorted(each.name for each in CAPABILITIES if each.kind == "output")
+    assert listed == sorted({each.name for each in fields(Request)} - {*ALWAYS})
+
+
+def test_an_output_that_is_not_listed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Request(table="t", policy={}, out="r", certificate="c", report="p", bound=True, bound_proof="b")
+    assert asked.needs_all_rows == ["a page", "a bound"]
+    listed = {name: each for name, each in places._BY_NAME.items() if name != ("output", "certificate")}
+    monkeypatch.setattr(places, "_BY_NAME", listed)
+    assert asked.needs_all_rows == ["certificate", "a page", "a bound"]
 
 
 def test_the_docs_list_what_does_not_work_in_parts(pytestconfig: pytest.Config) -> None:

@@ -40,7 +40,7 @@ READ = 0.9  # share of the work after which the table is read
 
 
 def check(path: str | Path, policy: Policy, *, ignore_others: bool = False, progress: Progress = silent) -> CheckResult:
-    """Say whether a table on disk holds what a policy asks for, as `memory.check` does."""
+    """Say whether a table on disk holds what a policy asks for, as `tclose.check` does."""
     if (why := refusal(policy)) is not None:
         raise InputError(why)
     return check_table(table_on_disk(path, policy.source), policy, ignore_others=ignore_others, progress=progress)

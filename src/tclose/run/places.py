@@ -6,7 +6,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any, Literal
 
@@ -35,6 +35,7 @@ class Capability:
     in_parts: str = WORKS  # or why it does not work on disk and on Spark
     persons_only: bool = False  # whether it works in parts unless persons are counted
     but: tuple[str, ...] = ()  # values with which it works in parts all the same
+    called: str = ""  # what it makes, where a sentence names that instead of the setting
 
     @property
     def places(self) -> dict[str, str]:
@@ -59,9 +60,17 @@ CAPABILITIES = (
     *_all("sensitive", "hierarchy", "matrix", "bins", "publish", "below", "order", "domain", "missing"),
     Capability("sensitive", "t_by", AT_ONCE),
     *(Capability("sensitive", name, AT_ONCE, persons_only=True) for name in ("entropy_l", "recursive")),
-    *_all("output", "certificate", "record", "part_rows", "endorsement"),
-    *(Capability("output", name, ALL_ROWS) for name in ("report", "bound", "guard_formulas", "release_format")),
-    *(Capability("output", name, ALL_ROWS) for name in ("describe", "room")),
+    *_all(
+        "output", "certificate", "record", "replay", "part_rows", "endorsement", "public", "profile", "bound_seconds"
+    ),
+    *_all("output", "seed", "engine", "master", "resume", "force"),
+    Capability("output", "report", ALL_ROWS, called="a page"),
+    Capability("output", "bound", ALL_ROWS, called="a bound"),
+    Capability("output", "bound_proof", ALL_ROWS, called="a bound"),
+    Capability("output", "guard_formulas", ALL_ROWS, called="a guard against formulas"),
+    Capability("output", "release_format", ALL_ROWS, called="typed columns"),
+    Capability("output", "describe", ALL_ROWS, called="a description"),
+    Capability("output", "room", ALL_ROWS, called="room for new rows"),
     *_all("method", "weave", "effort"),
 )
 _BY_NAME = {(each.kind, each.name): each for each in CAPABILITIES}
@@ -75,6 +84,12 @@ def refusal_in_parts(policy: Policy) -> str | None:
         if not works:
             return f"{name}{PERSONS if known.persons_only else ''} {known.in_parts}"
     return None
+
+
+def made_at_once(outputs: Iterable[str]) -> list[str]:
+    """Return what is made by those of some outputs that do not work in parts; one that is not listed does not."""
+    known = [_BY_NAME.get(("output", name), Capability("output", name, ALL_ROWS, called=name)) for name in outputs]
+    return list(dict.fromkeys(each.called for each in known if each.in_parts))
 
 
 def _in_use(policy: Policy) -> Iterator[tuple[Kind, str, Any]]:

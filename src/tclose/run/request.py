@@ -21,8 +21,9 @@ from tclose.release.output import Output
 from tclose.release.pseudonymity import check_keys
 from tclose.release.targets import check_release_targets, sources_of
 from tclose.release.typed_columns import check_release_format
-from tclose.run.places import PUBLISHING_ENGINES, PublishingEngine
+from tclose.run.places import PUBLISHING_ENGINES, PublishingEngine, made_at_once
 
+ALWAYS = ("table", "policy", "out", "method", "options")  # the settings of every request; they are judged by themselves
 Kind = Literal["text", "file", "flag", "count", "seconds", "choice"]
 
 
@@ -157,15 +158,10 @@ class Request:
     @property
     def needs_all_rows(self) -> list[str]:
         """What is asked for that cannot be made in parts."""
-        asked = {
-            "a page": self.report is not None,
-            "a bound": self.asks_bound,
-            "a guard against formulas": self.guard_formulas,
-            "typed columns": self.release_format == "columns",
-            "a description": bool(self.describe),
-            "room for new rows": bool(self.room),
-        }
-        return [what for what, needed in asked.items() if needed]
+        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        return made_at_once(
+            name for name, (value, usual) in values.items() if name not in ALWAYS and value and value != usual
+        )
 
     def checked(self) -> Request:
         """Refuse contradictions before any work.
