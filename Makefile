@@ -2,10 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-MORE_EXAMPLES := $(addprefix tests/,laws measure partition privacy recode table cli/test_terminal.py)
+MORE_EXAMPLES := $(addprefix tests/,analysis distance laws measure papers partition policy privacy recode report sklearn \
+  table cli/test_terminal.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio test test-fast test-integrations soak wheel-test docs lint format bench fuzz clean
+.PHONY: help demo studio test test-fast test-integrations soak wheel wheel-test docs lint format bench fuzz fuzz-short \
+  check-all clean
 
 help:
 	@echo "make demo        an invented hospital table: checked, published, verified"
@@ -14,11 +16,13 @@ help:
 	@echo "make test-fast   every test that is not marked slow, under a minute"
 	@echo "make test-integrations   tclose with dbt, Great Expectations and Jupyter, in an environment of their own"
 	@echo "make docs        the documentation as a site, in site/"
-	@echo "make soak        long tests: wide tables, planted bugs, six folders with fifty times as many examples"
-	@echo "make wheel-test  the wheel, installed without extras on every Python that is here, and with the lowest versions"
+	@echo "make soak        long tests: all combinations, wide tables, planted bugs, fifty times as many examples of laws"
+	@echo "make wheel       the wheel, installed and used without extras on every Python that is here"
+	@echo "make wheel-test  the same, with the studio, and with the lowest versions"
 	@echo "make lint        ruff and mypy"
 	@echo "make bench       speed and memory, as ratios against peers"
 	@echo "make fuzz        10,000 damaged files through the command line, under 10 minutes"
+	@echo "make check-all   docs, integrations, 1,000 damaged files, wheel-test and soak: what make test leaves out"
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("tclose needs Python 3.11 or later: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
@@ -49,7 +53,7 @@ demo: $(READY)
 	@echo "The same in a browser: make studio, or tclose studio TABLE"
 
 studio: $(READY)
-	@$(BIN)/python -c 'from pathlib import Path; from tclose.examples.demo import write_example; \
+	@$(BIN)/python -c 'from pathlib import Path; from tclose.examples import write_example; \
 	  Path("tclose-demo/hospital.csv").exists() or write_example(Path("tclose-demo"), rows=2000, seed=7)'
 	@$(BIN)/tclose studio tclose-demo/hospital.csv
 
@@ -84,6 +88,9 @@ soak: $(READY) .venv/.browser .venv/.spark
 	@$(BIN)/python -m pytest -n auto -m soak
 	@TCLOSE_EXAMPLES=50 $(BIN)/python -m pytest -n auto -m "not soak" $(MORE_EXAMPLES)
 
+wheel: $(READY)
+	@$(BIN)/python tests/typing/wheel.py --without-extras
+
 wheel-test: $(READY)
 	@$(BIN)/python tests/typing/wheel.py
 
@@ -116,6 +123,15 @@ bench: $(READY) .bench-venv/.ready
 
 fuzz: $(READY)
 	@$(BIN)/python bench/fuzz
+
+fuzz-short: $(READY)
+	@$(BIN)/python bench/fuzz --cases 1000
+
+# One after the other: each may use all cores.
+check-all:
+	@for part in docs test-integrations fuzz-short wheel-test soak; do \
+	  echo "make $$part ..."; $(MAKE) --no-print-directory $$part || exit 1; done
+	@echo "docs, integrations, fuzz, wheel-test and soak pass"
 
 clean:
 	rm -rf fuzz-finds site .venv .bench-venv .integrations-venv .docs-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis tclose-demo

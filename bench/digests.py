@@ -31,7 +31,7 @@ import tclose
 from tclose import steps
 from tclose.examples import hospital
 from tclose.release.certificate import digest_of, load
-from tclose.release.certificate_files import NAMES
+from tclose.release.certificate_format import NAMES
 
 TCLOSE = [str(Path(sys.executable).with_name("tclose"))]
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"

@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 from measure import machine
-from tclose.examples.hospital import hospital
+from tclose.examples import hospital
 
 POLICY = """k = 2
 others = "drop"

@@ -22,8 +22,8 @@ import numpy as np
 
 import tclose
 from cases import cases
-from tclose.measure.exchange import AttributeFigures, inferred
-from tclose.measure.exchange.attacked import whole_classes
+from tclose.measure.exchange import AttributeInference, inference_of
+from tclose.measure.exchange.knowledge import whole_classes
 from tclose.partition import method_and_options, method_named
 from tclose.partition.weave.temper import tempered
 from tclose.types import silent
@@ -40,7 +40,7 @@ HEADINGS = (
 )
 
 
-def line(name: str, gcp: float, found: list[tuple[AttributeFigures, AttributeFigures]], seconds: float) -> str:
+def line(name: str, gcp: float, found: list[tuple[AttributeInference, AttributeInference]], seconds: float) -> str:
     """Return one line of the table: the means over some tables."""
 
     def mean(values: Iterable[float]) -> float:
@@ -69,7 +69,7 @@ def made(rows: int, k: int, method: str, share: float) -> str:
         labels = method_named(method_name)(problem, seed=seed, progress=silent, **options)
         labels = tempered(problem, labels, share, seed, silent) if share else labels
         begun = time.process_time()
-        inference = inferred(whole_classes(problem, labels, ("value",)))
+        inference = inference_of(whole_classes(problem, labels, ("value",)))
         seconds += time.process_time() - begun
         found.append((inference.figures[0], inference.control[0]))
         sides = [np.ptp(problem.points[labels == c], axis=0).mean() for c in range(labels.max() + 1)]
@@ -90,7 +90,7 @@ def real(case: Any, method: str, share: float) -> str:
     if not details:
         return f"| {case.name}: {method} | {release.certificate.measures['gcp']:.4f} | {finding.sentence} |||||"
     found = [
-        (AttributeFigures(name, **figures), AttributeFigures(name, **details["control"][name]))
+        (AttributeInference(name, **figures), AttributeInference(name, **details["control"][name]))
         for name, figures in details["attributes"].items()
     ]
     rows = f"{details['rows']:,} of {table.height:,} rows"

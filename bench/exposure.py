@@ -26,10 +26,10 @@ import numpy as np
 import polars as pl
 
 import tclose
-from tclose.measure.exposure import Exposed
-from tclose.measure.line_counts import ShownTable, line_counts
+from tclose.measure.exposure import ReleaseExposure
+from tclose.measure.exposure_counts import ShownTable, line_counts
+from tclose.measure.release_exposure import shown_columns
 from tclose.policy.draft import draft, guess
-from tclose.release.exposed import shown_columns
 from tclose.table.profile import profiles
 from tclose.table.sources import read
 
@@ -156,7 +156,7 @@ class Scored:
     """A release with its figures."""
 
     case: Case
-    exposed: Exposed
+    exposed: ReleaseExposure
     chance: float  # rows given away in random classes of the same sizes
     seconds: float
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tclose.measure.population import pitman, zayatz
+from tclose.measure.risk import pitman, zayatz
 from tclose.types import Ints
 
 SAMPLES, PEOPLE = 20, 30_000

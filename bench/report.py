@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from tclose import Policy, anonymize, attack, read
-from tclose.examples.demo import write_example
+from tclose.examples import write_example
 
 ROWS = 30_000
 TRIES = 5

@@ -43,16 +43,16 @@ POLICY = {
 }
 PARTITION, LABELS = "partition", "labels.npy"
 PHASES = {  # phase: the functions that do its work, each as (module, name)
-    "read": [("tclose.steps.publishing", "as_frame")],
-    "encode": [("tclose.engine.memory", "read_for_release")],
-    "feasibility": [("tclose.engine.memory", "publishable"), ("tclose.engine.memory", "columns_of_own_values")],
-    PARTITION: [("tclose.release.published", "split")],
-    "recode": [("tclose.release.published", "recoded_classes")],
-    "order": [("tclose.release.published", "ordered")],
+    "read": [("tclose.run.commands", "as_frame")],
+    "encode": [("tclose.run.rows", "encode")],
+    "feasibility": [("tclose.run.anonymization", "publishable"), ("tclose.run.anonymization", "columns_of_own_values")],
+    PARTITION: [("tclose.release.published_table", "split")],
+    "recode": [("tclose.release.published_table", "recoded_classes")],
+    "order": [("tclose.release.published_table", "ordered")],
     "measures": [("tclose.release.layouts.one_table", "published_table")],
     "write": [("tclose.release.release", "write_table")],
     "read back": [("tclose.release.release", "_read")],
-    "judge": [("tclose.release.published", "judge"), ("tclose.release.published", "encode_quietly")],
+    "judge": [("tclose.release.published_table", "judge"), ("tclose.release.published_table", "encode_quietly")],
     "exposed": [("tclose.release.release", "exposed_rows")],
 }
 MOST_CPU, MOST_MEGABYTES = 2.0, 300.0  # times polars; above the interpreter
@@ -125,7 +125,7 @@ def warm(folder: Path) -> None:
 
 def use_labels(path: Path, *, record: bool) -> None:
     """Write down the classes that the partition makes, or take them from a file that has them."""
-    published = import_module("tclose.release.published")
+    published = import_module("tclose.release.published_table")
     split = published.split
 
     def recorded(*given: Any) -> Any:
@@ -182,7 +182,7 @@ def run_group_by(folder: Path) -> dict[str, float]:
 
 def run_check(engine: Literal["memory", "disk"], folder: Path) -> dict[str, Any]:
     """Check the table, and return the figures and the answer; the process that reads the file counts, too."""
-    from tclose.engine import disk  # noqa: F401
+    from tclose.run import disk  # noqa: F401
     from tclose.steps import check
 
     idle, before = megabytes("VmRSS"), cpu_seconds()

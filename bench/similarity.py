@@ -15,9 +15,9 @@ from typing import Any
 import polars as pl
 
 import tclose
-from tclose.comparison.papers.adult import FILES, GROUPS, QUASI, TABLE, Adult, ClassRequirement
-from tclose.comparison.papers.base import DataFolder
 from tclose.measure.attack import Finding
+from tclose.papers.li_2007 import FILES, GROUPS, QUASI, TABLE, Adult, ClassRequirement
+from tclose.papers.reproduction import DataFolder
 from tclose.partition import METHODS
 from tclose.privacy.ldiversity import EntropyL
 from tclose.table import encode

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tclose.cli import run
-from tclose.examples.demo import write_example
+from tclose.examples import write_example
 
 SEED = "7"
 METHODS = "weave,mondrian,clustering:searched,incognito"

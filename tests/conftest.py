@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import runpy
 import shutil
 import sys
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,15 +20,39 @@ from hypothesis import settings
 from tclose.partition.registry import METHODS
 from tclose.table.sources import door
 
+from . import cpu_seconds, warm_kernels
+
+pytest_addoption = cpu_seconds.pytest_addoption
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
+
+
+def examples(number: int) -> int:
+    """Return how many examples of a law are tried: half of these, and all of them in `make soak`."""
+    return number if TIMES > 1 else -(-number // 2)
+
+
 # no test measures time: a busy machine must not fail one
-settings.register_profile("tclose", max_examples=30 * TIMES, deadline=None)
+settings.register_profile("tclose", max_examples=examples(30) * TIMES, deadline=None)
 settings.load_profile("tclose")
 
 HERE = Path(__file__).parent
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600")  # 2026-01-01: two runs of a test give the same certificate
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile the whole package, 0.2 s each
+os.environ.pop("RUST_BACKTRACE", None)  # polars would look up the names of all its functions whenever it aborts: 5 s
 sys.dont_write_bytecode = False  # nor does each run rewrite the assertions of 300 files, which takes 7 s
+
+
+def end_quietly() -> None:
+    """Let DuckDB say nothing when the process ends.
+
+    Its bindings list every object that something still holds then, on twenty lines amid those of pytest. This is the
+    last Python code of the process: what else could be said has been said.
+    """
+    if "_duckdb" in sys.modules:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+atexit.register(end_quietly)
 SLOW = (  # folders and files that `make test-fast` leaves out: many examples, long searches, other processes, a browser
     "laws",
     "papers",
@@ -102,7 +130,38 @@ SOAK = (  # tests that only `make soak` runs, beside parameters marked so; `make
     *(f"test_no_partition_of_thousands_loses_less[{first}]" for first in range(1_000, 6_400, 400)),
 )
 STARTS_PROCESSES = {"process", "misbehaving", "misbehave"}  # fixtures
+PACKAGE = HERE.parent / "src" / "tclose"
+NEEDS = {
+    "integrations/great_expectations.py": "great_expectations",
+    "integrations/pandera.py": "pandera",
+    "spark": "pyspark",
+}
 SLOW_PLACES = {HERE / place for place in SLOW}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure the CPU of each test; where kernels may have to be compiled in one, no test takes too long."""
+    cpu_seconds.register(config, may_fail=TIMES == 1 and warm_kernels.are_complete())
+    config.pluginmanager.register(WithoutExtras())
+
+
+class WithoutExtras:
+    """Collects no doctests of modules whose library is not installed; every other module must be importable."""
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Tell which file or folder of the package to leave out."""
+        for place, library in NEEDS.items():
+            if collection_path == PACKAGE / place and find_spec(library) is None:
+                return True
+        return None
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile kernels before workers start. One process alone compiles what it needs: it may run a single test."""
+    if session.config.getoption("numprocesses", 0) and not hasattr(session.config, "workerinput"):
+        reporter = session.config.pluginmanager.getplugin("terminalreporter")
+        for line in warm_kernels.compile_what_is_missing(checked="not slow" not in session.config.option.markexpr):
+            reporter.write_line(line)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -232,6 +291,25 @@ def kept_readers() -> Iterator[None]:
     """Keep the processes that read files, as the studio does: the tests write their files themselves."""
     with door.kept_open():
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiler() -> None:
+    """Load numba once for all tests of a worker: it takes half a second, which counts against none of them."""
+    import_module("tclose.partition.shared.kernels")
+
+
+def count_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a second of a search for a lower bound be a hundred looks at the clock, whatever the machine does besides."""
+    looks = count()
+    search = import_module("tclose.measure.bound").lower_bound
+    monkeypatch.setitem(search.__kwdefaults__, "clock", lambda: next(looks) / 100)
+
+
+@pytest.fixture
+def counted_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let searches for a lower bound not depend on the clock."""
+    count_looks(monkeypatch)
 
 
 @pytest.fixture

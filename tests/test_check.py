@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import CheckResult, InputError, LeakWarning, Policy, anonymize, check, explain
 
@@ -53,7 +54,7 @@ def by_hand(zones: Sequence[str], cells: Sequence[int], *, ordered: bool) -> Fra
 rows = st.lists(st.tuples(st.sampled_from("abc"), st.integers(-3, 3)), min_size=1, max_size=12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(rows)
 def test_closeness_is_what_the_definition_says(table: list[tuple[str, int]]) -> None:
     zones, cells = zip(*table, strict=True)

@@ -10,7 +10,7 @@ import pytest
 from tclose import steps
 from tclose.errors import PolicyError
 from tclose.examples import hospital
-from tclose.table.sampling import sampled
+from tclose.table.persons import sampled
 
 POLICY = {"k": 2, "quasi": ["age"], "sensitive": {"ldl": {"t": 0.4}}}
 

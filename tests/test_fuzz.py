@@ -14,7 +14,7 @@ FUZZ = Path(__file__).resolve().parent.parent / "bench" / "fuzz"
 
 def fuzz(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command, given = [sys.executable, str(FUZZ), *options], {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=given, check=False, timeout=400)
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=given, check=False, timeout=1800)
 
 
 @pytest.fixture(scope="module")

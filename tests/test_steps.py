@@ -17,9 +17,9 @@ import pytest
 
 import tclose
 from tclose import Cancelled, InputError, Policy, PolicyError, steps
-from tclose.measure.kept import DETAIL_MEASURES
-from tclose.release.beside import Beside
-from tclose.steps.publishing import PAGE_JUDGED
+from tclose.measure.detail_kept import DETAIL_MEASURES
+from tclose.measure.pair import TablePair
+from tclose.run.pipeline import Page
 from tclose.types import Repeating
 
 TABLE = pl.DataFrame(
@@ -143,8 +143,8 @@ def test_cancelled_at_any_report_nothing_is_left_behind(folder: Path, work: Call
 
 def test_no_heavy_work_follows_the_last_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("altair", reason="pip install 'tclose[report]'")
-    from tclose.engine import memory
     from tclose.report import release_page
+    from tclose.run import anonymization
 
     recorder, reports = Recorder(), dict[str, list[tuple[float, str]]]()
 
@@ -158,8 +158,8 @@ def test_no_heavy_work_follows_the_last_report(folder: Path, monkeypatch: pytest
 
         return watched
 
-    monkeypatch.setattr(Beside, "of", watch("Beside.of", Beside.of))
-    monkeypatch.setattr(memory, "attacked", watch("attacked", memory.attacked))
+    monkeypatch.setattr(TablePair, "of", watch("Beside.of", TablePair.of))
+    monkeypatch.setattr(anonymization, "attack_results", watch("attacked", anonymization.attack_results))
     monkeypatch.setattr(release_page, "detail_figures", watch("detail kept", release_page.detail_figures))
     monkeypatch.setattr(release_page, "release_page", watch("release_page", release_page.release_page))
     publish(folder, recorder, report=folder / "r.html")
@@ -174,7 +174,7 @@ def test_every_phase_of_a_release_with_a_page_has_its_name(folder: Path) -> None
     first = ["reading", "splitting", "recoding", "writing", "judging", "comparing with the original"]
     assert recorder.phases[:7] == [*first, "making a k-anonymous table"]
     assert recorder.phases[-6:] == ["drawing the page", *(measure.title for measure in DETAIL_MEASURES)]
-    made = [phase for share, phase in recorder.heard if share > PAGE_JUDGED]
+    made = [phase for share, phase in recorder.heard if share > Page.shares.judged]
     assert "splitting" not in made, "the k-anonymous table has one phase"
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from tclose.lazily import attribute, when_imported
+from tclose.lazy_imports import attribute, when_imported
 
 TYPE_CHECKING = False  # `typing` is loaded later as well
 if TYPE_CHECKING:
     from typing import Any
 
     from tclose.analysis.estimates import Estimate
-    from tclose.analysis.loaded import LoadedRelease
-    from tclose.analysis.loading import load
+    from tclose.analysis.loaded_release import LoadedRelease, load
     from tclose.analysis.regression import Regression
     from tclose.comparison.comparison import Comparison, compare
-    from tclose.engine.memory import anonymize, attack, bound
     from tclose.errors import (
         Cancelled,
         Infeasible,
@@ -25,9 +23,9 @@ if TYPE_CHECKING:
         TcloseError,
         Unsuited,
     )
-    from tclose.integrations.notebook import NotebookProgress
+    from tclose.integrations.namespace import NotebookProgress
     from tclose.measure.attack import Attacks
-    from tclose.measure.kept import DetailKept
+    from tclose.measure.detail_kept import DetailKept
     from tclose.policy import Policy, Quasi, Sensitive
     from tclose.privacy.results import AttributeFinding, CheckResult, Explanation, ModelFinding
     from tclose.release.certificate import Certificate
@@ -35,9 +33,10 @@ if TYPE_CHECKING:
     from tclose.release.release import Release
     from tclose.release.verification import Verification
     from tclose.release.verify import verify
+    from tclose.run.anonymization import anonymize, attack, bound
+    from tclose.run.evaluation import detail
     from tclose.run.study import check, explain
     from tclose.sql import sql_check
-    from tclose.steps.studying import detail
     from tclose.table import read
     from tclose.types import Progress
 
@@ -93,18 +92,18 @@ _HOMES = {  # the module that has each name, which is loaded when the name is as
     "Certificate": "tclose.release.certificate",
     "CheckResult": "tclose.privacy.results",
     "Comparison": "tclose.comparison.comparison",
-    "DetailKept": "tclose.measure.kept",
+    "DetailKept": "tclose.measure.detail_kept",
     "Estimate": "tclose.analysis.estimates",
     "Explanation": "tclose.privacy.results",
     "Infeasible": "tclose.errors",
     "InputError": "tclose.errors",
     "InternalError": "tclose.errors",
     "LeakWarning": "tclose.errors",
-    "LoadedRelease": "tclose.analysis.loaded",
+    "LoadedRelease": "tclose.analysis.loaded_release",
     "LowerBound": "tclose.release.lower_bound",
     "MissingExtra": "tclose.errors",
     "ModelFinding": "tclose.privacy.results",
-    "NotebookProgress": "tclose.integrations.notebook",
+    "NotebookProgress": "tclose.integrations.namespace",
     "Policy": "tclose.policy",
     "PolicyError": "tclose.errors",
     "Progress": "tclose.types",
@@ -115,14 +114,14 @@ _HOMES = {  # the module that has each name, which is loaded when the name is as
     "TcloseError": "tclose.errors",
     "Unsuited": "tclose.errors",
     "Verification": "tclose.release.verification",
-    "anonymize": "tclose.engine.memory",
-    "attack": "tclose.engine.memory",
-    "bound": "tclose.engine.memory",
+    "anonymize": "tclose.run.anonymization",
+    "attack": "tclose.run.anonymization",
+    "bound": "tclose.run.anonymization",
     "check": "tclose.run.study",
     "compare": "tclose.comparison.comparison",
-    "detail": "tclose.steps.studying",
+    "detail": "tclose.run.evaluation",
     "explain": "tclose.run.study",
-    "load": "tclose.analysis.loading",
+    "load": "tclose.analysis.loaded_release",
     "read": "tclose.table",
     "sql_check": "tclose.sql",
     "verify": "tclose.release.verify",

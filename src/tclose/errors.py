@@ -2,6 +2,7 @@
 
     TcloseError
     ├── InputError        the table (or a file beside it) cannot be used as it is     exit 2
+    │   └── NotInBatches  the table can be read, but only as a whole                  exit 2
     ├── PolicyError       the policy asks for something unclear or impossible         exit 2
     │   └── Unsuited      the method cannot serve this policy; another can            exit 2
     ├── MissingExtra      an optional dependency is not installed                     exit 2
@@ -14,6 +15,7 @@
     ├── GapWarning        what was found holds, but is not proven to be the best
     ├── CacheWarning      the answer is right, but every run takes longer than it has to
     ├── ProfileWarning    the page of a release will be incomplete; the policy can say what is missing
+    ├── WholeTableWarning the answer is right, but all rows were held in memory, though another engine was asked for
     └── SourceWarning     how a table's file is written was detected; [source] in the policy can say it
 
 Messages name columns, row numbers and counts. A cell's own value goes into `detail`, which is shown only
@@ -22,7 +24,6 @@ on request (`--show-values`), so that a log never holds personal data.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -50,6 +51,10 @@ class TcloseError(Exception):
 
 class InputError(TcloseError):
     """The table, or a file beside it, cannot be used as it is."""
+
+
+class NotInBatches(InputError):
+    """The table can be read, but only as a whole."""
 
 
 class PolicyError(TcloseError):
@@ -123,6 +128,10 @@ class ProfileWarning(UserWarning):
     """The policy leaves empty what a report profile asks for; said before anything is written."""
 
 
+class WholeTableWarning(UserWarning):
+    """All rows were held in memory, though another engine was asked for; the message says what needs them together."""
+
+
 class SourceWarning(UserWarning):
     """How a table's file is written was detected, since no policy says it; the message says what it was read as."""
 
@@ -190,6 +199,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that is most like a given one, if any is."""
+    from difflib import get_close_matches  # which only mistakes need
+
     spelled = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold(), spelled, n=1, cutoff=0.6)
+    near = get_close_matches(word.casefold(), spelled, n=1, cutoff=0.6)
     return spelled[near[0]] if near else None

@@ -99,6 +99,11 @@ class Repeating:
         self._share = share
         self._progress(share, phase)
 
+    @property
+    def share(self) -> float:
+        """How much of the work was done when it was last reported."""
+        return self._share
+
     def beat(self) -> None:
         """Report the last share again."""
         self._progress(self._share)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -385,7 +384,9 @@ def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[st
     >>> html_table("2", ["a"], [["<b>"]])
     '<table><caption>2</caption><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
     """
-    head = "".join(f"<th>{html.escape(plain(cell))}</th>" for cell in headings)
-    body = "".join(f"<tr>{''.join(f'<td>{html.escape(plain(cell))}</td>' for cell in row)}</tr>" for row in rows)
-    title = html.escape(plain(caption))
+    from html import escape  # and its long list of names, which only notebooks need
+
+    head = "".join(f"<th>{escape(plain(cell))}</th>" for cell in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(plain(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    title = escape(plain(caption))
     return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

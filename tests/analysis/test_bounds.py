@@ -251,11 +251,11 @@ def answered(seeds: range, folder: Path) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("first", [0, 40])
+@pytest.mark.parametrize("first", [0, 20, *(pytest.param(first, marks=pytest.mark.soak) for first in (40, 60))])
 def test_raw_figures_lie_between_their_bounds(tmp_path: Path, first: int) -> None:
-    found = answered(range(first, first + 40), tmp_path)
+    found = answered(range(first, first + 20), tmp_path)
     assert not [what for what in found if what.endswith("outside")]
-    assert sum(count for what, count in found.items() if what.endswith("inside")) > 100
+    assert sum(count for what, count in found.items() if what.endswith("inside")) > 50
 
 
 @pytest.mark.soak

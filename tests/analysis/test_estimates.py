@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Estimate, InputError, LoadedRelease, Policy, Quasi
 from tclose.analysis.columns import columns_of
-from tclose.recode.forms import clear_forms
-from tclose.recode.spelling import published
-from tclose.recode.typed import typed_table
+from tclose.recode.cell import class_texts
+from tclose.recode.meaning import clear_forms
+from tclose.recode.typed_table import typed_table
 from tclose.table.classes import Classes
 from tclose.table.quasi import read_quasi
 
@@ -35,7 +36,7 @@ def released(raw: pl.DataFrame, labels: list[int], quasi: dict[str, dict[str, An
     classes = Classes.from_labels(np.unique(labels, return_inverse=True)[1])
     policy = Policy(quasi=quasi, sensitive={"pay": {"t": 1}})
     columns = {name: read_quasi(raw[name], Quasi(**spec), ()) for name, spec in quasi.items()}
-    texts = {name: pl.Series(published(column, classes)) for name, column in columns.items()}
+    texts = {name: pl.Series(class_texts(column, classes)) for name, column in columns.items()}
     rows = raw.with_columns(texts[name].gather(classes.labels_by_row()).alias(name) for name in quasi)
     typed = typed_table(rows, policy, clear_forms(columns))
     others = tuple(name for name in raw.columns if name not in quasi)
@@ -68,7 +69,7 @@ def samples(draw: st.DrawFn, missing: bool = True) -> Sample:
     return Sample(raw, released(raw, labels, {"age": draw(st.sampled_from(SPECS)), "ward": {}}))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(samples(), st.integers(15, 32), st.integers(0, 8), st.lists(st.sampled_from(WORDS), unique=True))
 def test_counts_lie_within_their_bounds(sample: Sample, low: int, width: int, wards: list[str]) -> None:
     raw, high = sample.raw, low + width
@@ -78,7 +79,7 @@ def test_counts_lie_within_their_bounds(sample: Sample, low: int, width: int, wa
     assert found.lower - 1e-9 <= found.expected <= found.upper + 1e-9
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(samples(), st.floats(0, 1))
 def test_means_and_quantiles_lie_within_their_bounds(sample: Sample, q: float) -> None:
     known = sample.raw["age"].drop_nulls()

@@ -60,13 +60,19 @@ def answers(loaded: tclose.LoadedRelease) -> list[Any]:
     ]
 
 
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory, release: Release) -> list[Any]:
+    """The answers of a CSV file of typed columns."""
+    first = tmp_path_factory.mktemp("first") / "first.csv"
+    release.write(first, release_format="columns")
+    return answers(tclose.load(first))
+
+
 @pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("cells", CELLS)
 def test_every_format_gives_the_same_answers(
-    tmp_path: Path, release: Release, kind: OutputFormat, cells: ReleaseFormat
+    tmp_path: Path, release: Release, expected: list[Any], kind: OutputFormat, cells: ReleaseFormat
 ) -> None:
-    release.write(tmp_path / "first.csv", release_format="columns")
-    expected = answers(tclose.load(tmp_path / "first.csv"))
     out, certificate = tmp_path / f"r{kind.suffixes[0]}", tmp_path / "c.json"
     release.write(out, certificate=certificate, release_format=cells)
     assert answers(tclose.load(out, certificate)) == expected

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.pairs import in_turns
 
 import tclose
 from tclose import InputError, LoadedRelease
@@ -108,10 +109,11 @@ def test_withheld_rows_widen_bounds(tmp_path: Path, cells: str) -> None:
     assert release.quantile("pay", 1).upper == float("inf")
 
 
-@pytest.mark.parametrize("cells", CELLS)
 @pytest.mark.parametrize(
-    "domains",
-    [{"pay": (0, 47)}, {"pay": (1, 100)}, {"age": (0, 29)}, {"age": (50, 90)}, {"sex": ["m"]}, {"pay": [3]}],
+    ("domains", "cells"),
+    in_turns(
+        [{"pay": (0, 47)}, {"pay": (1, 100)}, {"age": (0, 29)}, {"age": (50, 90)}, {"sex": ["m"]}, {"pay": [3]}], CELLS
+    ),
 )
 def test_a_domain_without_a_published_value_is_refused(tmp_path: Path, cells: str, domains: dict[str, Any]) -> None:
     raw, policy = withheld()

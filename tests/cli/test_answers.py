@@ -269,14 +269,14 @@ def test_doctor(tclose: Run) -> None:
 
 def test_doctor_compiles_ahead(tclose: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tclose.partition.warm.warm", lambda progress: 3)
-    monkeypatch.setattr("tclose.engine.warm_bound.warm_bound", lambda progress: 2)
-    monkeypatch.setattr("tclose.engine.warm_exchange.warm_exchange", lambda progress: 1)
+    monkeypatch.setattr("tclose.run.installation.warm_bound", lambda progress: 2)
+    monkeypatch.setattr("tclose.run.installation.warm_exchange", lambda progress: 1)
     assert answer(tclose("doctor", "--warm", "--json"))["compiled"] == 6
     assert tclose("doctor", "--warm").out.endswith("All kernels are compiled; 6 kernels had been missing.\n")
 
 
 def test_doctor_tells_what_is_not_there(tclose: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tclose.engine.doctor._version", lambda name: None if name in ("scipy", "numpy") else "1.0")
+    monkeypatch.setattr("tclose.run.installation._version", lambda name: None if name in ("scipy", "numpy") else "1.0")
     outcome = tclose("doctor")
     assert outcome.status == 2
     assert "scipy is not installed: pip install 'tclose[solve]'" in outcome.out

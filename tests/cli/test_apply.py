@@ -79,15 +79,15 @@ def test_new_rows_join_and_the_certificates_form_a_chain(released: Run) -> None:
 SIGNALLED = """
 import os, signal
 from tclose.cli import main
-from tclose.steps import applying
-published = applying._published
+from tclose.run import apply
+published = apply._published
 
 def signalled(*given):
     certificate = published(*given)
     os.kill(os.getpid(), signal.SIGTERM)
     return certificate
 
-applying._published = signalled
+apply._published = signalled
 main()
 """
 
@@ -96,7 +96,7 @@ def test_asked_to_end_between_the_release_and_the_rows_that_wait(released: Run, 
     """The rows that wait are in no other file: once the release is there, they are written as well."""
     (folder / "new.csv").write_text(table(40, 4, secret="Eve,30,a,\n"))
     command = [sys.executable, "-c", SIGNALLED, *APPLY, "--waiting", "w.csv"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=1800)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("asked to end too late: ")
     assert " new rows are in r2.csv: " in done.stdout
@@ -316,5 +316,6 @@ def test_room_that_nobody_could_use_is_refused(released: Run, folder: Path) -> N
     released(*FIRST, "--force", "--room", "0.1").refuses("apply needs the record: add --record FILE", usage=True)
     room = (*FIRST, "--force", "--record", "rec1.json", "--room", "0.1")
     released(*room, "--format", "columns").refuses("--room is of no use here", "not one of typed columns")
+    released(*room, "--part-rows", "20").refuses("--room is of no use here", "one file, not a folder")
     (folder / "p.toml").write_text('person = "name"\n' + POLICY)
     released(*room).refuses("--room is of no use here", "counts persons")

@@ -36,9 +36,6 @@ def test_descriptions_lie_beside_the_release(process: Run, folder: Path) -> None
 def test_what_is_refused(tclose: Run, folder: Path) -> None:
     arguments = write_table(folder)
     tclose(*arguments, "--describe", "word").refuses("'word' is not one of", usage=True)
-    tclose(*arguments, "--describe", "ddi", "--engine", "disk", "--method", "weave").refuses(
-        "a description cannot be made out of core"
-    )
     (folder / "r.ddi.xml").write_text("mine")
     tclose(*arguments, "--describe", "ddi").refuses("r.ddi.xml exists already")
     tclose(*arguments, "--describe", "ddi", "--certificate", "r.ddi.xml", "--force").refuses("have the same name")

@@ -47,7 +47,7 @@ ROWS = 2000  # as CSV, more than the small disks below have space for
 
 DEADLY = """
 import os, signal, sys
-from tclose.cli import main, progress
+from tclose.cli import main, terminal
 number, last = getattr(signal, sys.argv.pop(1)), int(sys.argv.pop(1))
 moments, writing = 0, False
 
@@ -70,7 +70,7 @@ def deadly(name):
         return answer
     setattr(os, name, call)
 
-progress.Bar.__call__ = lambda self, share, phase="": moment()
+terminal.ProgressBar.__call__ = lambda self, share, phase="": moment()
 for function in ("open", "fsync", "replace", "chmod"):
     deadly(function)
 try:
@@ -142,10 +142,10 @@ def ended_often(folder: Path, name: str, times: int) -> tuple[Sequence[Path], li
 def ended_at(folder: Path, name: str, moment: int) -> subprocess.CompletedProcess[str]:
     """Run the command; it sends itself a signal at one of its moments, counted from 1, or at none."""
     command = [sys.executable, "-c", DEADLY, name, str(moment), *ASKED, *FILES]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=1800)
 
 
-@pytest.mark.parametrize("moments", [5, pytest.param(12, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("moments", [3, pytest.param(12, marks=pytest.mark.soak)])
 def test_killed_at_any_moment(folder: Path, old: dict[str, bytes], moments: int) -> None:
     folders, ends = ended_often(folder, "SIGKILL", moments)
     assert set(ends) == {-signal.SIGKILL}
@@ -193,7 +193,7 @@ def test_asked_to_end_during_the_work(
     ) as child:
         (folder / "begun").read_text()  # waits until the method has begun
         child.send_signal(getattr(signal, name))
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=1800)
     assert (child.returncode, out, err.strip()) == (status, "", says)
     assert content_of(folder) == old
 
@@ -210,18 +210,18 @@ def interrupted(self):
     discard(self)
 
 files.Pending.discard = interrupted
-files.publish = None
+files.put_in_place = None
 def ended(*_):
     os.kill(os.getpid(), signal.SIGTERM)
 from tclose.release import release
-release.publish = ended
+release.put_in_place = ended
 main()
 """
 
 
 def test_a_second_signal_does_not_interrupt_the_cleaning_up(folder: Path, old: dict[str, bytes]) -> None:
     command = [sys.executable, "-c", IMPATIENT, *ASKED, *FILES]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=1800)
     assert (done.returncode, done.stdout, done.stderr) == (143, "", "ended on request\n")
     assert content_of(folder) == old
 
@@ -243,7 +243,7 @@ def test_a_comparison_is_asked_to_end(
     ) as child:
         process = int((folder / "begun").read_text())
         child.send_signal(getattr(signal, name))
-        out, _ = child.communicate(timeout=60)
+        out, _ = child.communicate(timeout=1800)
     assert (child.returncode, out) == (status, "")
     assert not Path(f"/proc/{process}").exists()
     assert content_of(folder) == old
@@ -253,13 +253,13 @@ def test_a_swallowed_request_to_end_is_raised_again() -> None:
     """As by a library that frees an object at that moment: the next report of progress ends the work."""
     code = (
         "import os, signal\n"
-        "from tclose.cli.endings import Ended, clean_up_when_ended\n"
-        "from tclose.cli.progress import Bar\n"
+        "from tclose.cli.process import Ended, clean_up_when_ended\n"
+        "from tclose.cli.terminal import ProgressBar\n"
         "clean_up_when_ended()\n"
         "try:\n    os.kill(os.getpid(), signal.SIGTERM)\nexcept Ended:\n    pass\n"
-        "try:\n    Bar()(0.5)\nexcept Ended as ended:\n    print(ended.exit_status)\n"
+        "try:\n    ProgressBar()(0.5)\nexcept Ended as ended:\n    print(ended.exit_status)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=1800)
     assert done.stdout == "143\n", done.stderr
 
 
@@ -308,12 +308,12 @@ LATE = "asked to end too late: the files had got their names already, so the com
     ("step", "name"),
     [
         ("before name 1", "SIGTERM"),
-        ("before flushing 1", "SIGTERM"),
+        pytest.param("before flushing 1", "SIGTERM", marks=pytest.mark.soak),
         ("after name 1", "SIGINT"),
         ("before name 2", "SIGHUP"),
-        ("after name 3", "SIGTERM"),
+        pytest.param("after name 3", "SIGTERM", marks=pytest.mark.soak),
         ("before discarding 1", "SIGTERM"),
-        ("before the answer", "SIGTERM"),
+        pytest.param("before the answer", "SIGTERM", marks=pytest.mark.soak),
         ("after the answer", "SIGTERM"),
     ],
 )
@@ -321,7 +321,7 @@ def test_asked_to_end_while_files_get_their_names(folder: Path, old: dict[str, b
     """The first name decides: from then on the work is finished, with its own answer and status."""
     skip_if_ignored(name)
     command = [sys.executable, "-c", NAMING, step, name, *ASKED, *FILES]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=1800)
     assert (done.returncode, done.stderr) == (0, LATE)
     assert done.stdout.startswith("Released r.csv: ")
     assert sound(folder, old)
@@ -331,10 +331,10 @@ def test_asked_to_end_while_files_get_their_names(folder: Path, old: dict[str, b
 
 def test_asked_to_end_before_files_get_their_names(folder: Path, old: dict[str, bytes]) -> None:
     before = NAMING.replace(
-        'ends(files.Pending, "publish"', 'from tclose.release import release\nends(release, "publish"'
+        'ends(files.Pending, "publish"', 'from tclose.release import release\nends(release, "put_in_place"'
     )
     command = [sys.executable, "-c", before, "before name 1", "SIGTERM", *ASKED, *FILES]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=1800)
     assert (done.returncode, done.stdout, done.stderr) == (143, "", "ended on request\n")
     assert content_of(folder) == old
 

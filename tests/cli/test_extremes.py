@@ -6,11 +6,13 @@ import csv
 import json
 import os
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from tests.pairs import in_pairs
 
 from tclose.partition import METHODS
 
@@ -84,32 +86,41 @@ NAMES = ("*", "^x$", "group", "count", "(missing)", "class", "=x", "'")
 MORE_NAMES = ("^.*$", "index", "rows", "literal", "[0]")
 
 
-@pytest.mark.parametrize("name", [*NAMES, *(pytest.param(name, marks=pytest.mark.soak) for name in MORE_NAMES)])
-@pytest.mark.parametrize("role", ["quasi", "sensitive", "keep", "unlinkable"])
-def test_any_column_name(tclose: Run, folder: Path, name: str, role: str) -> None:
+ROLES = ("quasi", "sensitive", "keep", "unlinkable")
+EVERY_NAME = [  # each name in each role, by one method; by all of them and with more names in `make soak`
+    *in_pairs(NAMES, ROLES, ("mondrian", "anatomy", "projections")),
+    *(
+        pytest.param(*each, marks=pytest.mark.soak)
+        for each in product(MORE_NAMES, ROLES, ("mondrian", "anatomy", "projections"))
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "role", "method"), EVERY_NAME)
+def test_any_column_name(tclose: Run, folder: Path, name: str, role: str, method: str) -> None:
     with (folder / "t.csv").open("w", newline="") as file:
         rows = [("age", name, "ill"), *((age // 4, part % 2, part // 2) for age in range(12) for part in range(4))]
         csv.writer(file).writerows(rows)
     listed = f"{role} = [{json.dumps(name)}]\n" if role in ("keep", "unlinkable") else ""
     part = "" if listed else f"[{role}.{json.dumps(name)}]\n" + ("t = 0.9\n" if role == "sensitive" else "")
     (folder / "p.toml").write_text(f"k = 2\n{listed}[quasi.age]\n[sensitive.ill]\nt = 0.9\n{part}")
-    for method in ("mondrian", "anatomy", "projections"):
-        guarded = method == "mondrian" or name == "=x"  # the guard treats the columns of every method alike
-        for extra in ((), ("--guard-formulas",)) if guarded else ((),):
-            chosen = ("--method", method, *(("--base", "mondrian") if method == "projections" else ()), *extra)
-            for path in (*folder.glob("r*.csv"), *folder.glob("c.json")):
-                path.unlink()
-            outcome = tclose(*ASKED, *FILES, *chosen)
-            assert outcome.status == 0, outcome.err
-            assert tclose("verify", "r.csv", "--certificate", "c.json").status == 0
-            if method == "mondrian" and (not extra or name == "=x"):
-                asked = ("attack", "r.csv", "--original", "t.csv", "--policy", "p.toml", *extra)
-                assert tclose(*asked).status == 0
+    guarded = method == "mondrian" or name == "=x"  # the guard treats the columns of every method alike
+    for extra in ((), ("--guard-formulas",)) if guarded else ((),):
+        chosen = ("--method", method, *(("--base", "mondrian") if method == "projections" else ()), *extra)
+        for path in (*folder.glob("r*.csv"), *folder.glob("c.json")):
+            path.unlink()
+        outcome = tclose(*ASKED, *FILES, *chosen)
+        assert outcome.status == 0, outcome.err
+        assert tclose("verify", "r.csv", "--certificate", "c.json").status == 0
+        if method == "mondrian" and (not extra or name == "=x"):
+            asked = ("attack", "r.csv", "--original", "t.csv", "--policy", "p.toml", *extra)
+            assert tclose(*asked).status == 0
 
 
-@pytest.mark.parametrize("method", ["mondrian", "anatomy", "projections"])
-@pytest.mark.parametrize("out", ["r.csv", "r.parquet", "r.arrow"])
-@pytest.mark.parametrize("missing", ["", "NA"])
+@pytest.mark.parametrize(
+    ("missing", "out", "method"),
+    in_pairs(["", "NA"], ["r.csv", "r.parquet", "r.arrow"], ["mondrian", "anatomy", "projections"]),
+)
 def test_null_beside_empty_text_in_a_kept_column(
     tclose: Run, folder: Path, missing: str, out: str, method: str
 ) -> None:
@@ -214,6 +225,7 @@ def test_a_time_that_is_none_is_refused_before_numpy_fails_on_it(process: Run, c
     process(*command, SOURCE_DATE_EPOCH="soon").refuses("SOURCE_DATE_EPOCH")
 
 
-def test_an_empty_time_is_no_time(process: Run) -> None:
-    done = process("doctor", "--warm", SOURCE_DATE_EPOCH="")
+@pytest.mark.parametrize("more", [[], pytest.param(["--warm"], marks=pytest.mark.soak)])
+def test_an_empty_time_is_no_time(process: Run, more: list[str]) -> None:
+    done = process("doctor", *more, SOURCE_DATE_EPOCH="")
     assert done.status == 0, done.err

@@ -12,10 +12,9 @@ from rich.console import Console
 
 import tclose.cli as cli_module
 from tclose import steps
-from tclose.cli import cli, listing
-from tclose.comparison.comparison import LIMIT_SECONDS
-from tclose.comparison.tradeoff import LEVELS
-from tclose.engine.bounding import SECONDS
+from tclose.cli import cli, evaluation
+from tclose.comparison.comparison import LEVELS, LIMIT_SECONDS
+from tclose.run.bound_search import SECONDS
 from tclose.words import number
 
 Run = Callable[..., Any]
@@ -84,6 +83,6 @@ def test_methods_in_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
 ) -> None:
     terminal = lambda **more: Console(**more, force_terminal=True, color_system=None, width=columns)  # noqa: E731
-    monkeypatch.setattr(listing, "Console", terminal)
-    listing.show_methods(steps.methods())
+    monkeypatch.setattr(evaluation, "Console", terminal)
+    evaluation.show_methods(steps.methods())
     everything(re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tclose.cli.libraries import ABORTED, NO_MEMORY, NO_THREADS, shortage
+from tclose.cli.process import ABORTED, NO_MEMORY, NO_THREADS, shortage
 from tclose.table.sources.door import NO_ROOM
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="libraries are contained on POSIX systems only")
@@ -26,7 +26,13 @@ def released(
     arguments = ["anonymize", "table.csv", "--policy", "policy.toml", "--out", "release.csv", "--method", method]
     command = [sys.executable, "-c", f"{before}\nfrom tclose.cli import main; main()", *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, env={**os.environ, **environment}, check=False, timeout=120
+        command,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, **environment},
+        check=False,
+        timeout=1800,
     )
 
 
@@ -39,7 +45,7 @@ def test_polars_aborts_for_want_of_memory(tmp_path: Path, misbehaving: dict[str,
 def test_an_abort_while_files_are_written_leaves_none(tmp_path: Path, misbehaving: dict[str, str]) -> None:
     """The write of the release aborts when its file is open already."""
     patch = (
-        "import polars as pl, tclose.release.table_files as release\n"
+        "import polars as pl, tclose.release.output as release\n"
         "def abort(frame, kind, file):\n"
         "    file.write(b'half'); pl.repeat(1, 1 << 58, dtype=pl.Int64, eager=True)\n"
         "release.write_table = abort\n"
@@ -82,7 +88,7 @@ def test_a_table_larger_than_the_memory(tmp_path: Path) -> None:
     limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))"
     code = f"{limit}\nfrom tclose.cli import main; main()"
     command = [sys.executable, "-c", code, "init", "table.csv"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=1800)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {NO_ROOM}\n")
 
 

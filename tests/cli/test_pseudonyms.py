@@ -96,7 +96,6 @@ def test_a_key_is_never_overwritten(tclose: Run, table: Path) -> None:
     [
         ((), "there is no key file keys/my.key: make one with tclose pseudonym-key keys/my.key"),
         (("--method", "mondrian"), "cannot keep all rows of a pseudonym in one class: choose method 'weave'"),
-        (("--engine", "disk"), "pseudonym looks at all classes at once: use the engine memory"),
     ],
 )
 def test_what_is_refused_before_the_work(tclose: Run, table: Path, options: tuple[str, ...], says: str) -> None:

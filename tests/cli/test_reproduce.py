@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tclose.comparison.papers import liang_yuan
+from tclose.papers import liang_yuan
 
 Run = Callable[..., Any]
 

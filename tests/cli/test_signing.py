@@ -23,9 +23,7 @@ from tclose import steps, verify
 from tclose.cli import run
 from tclose.errors import InputError
 from tclose.release.certificate import digest_of
-from tclose.release.envelope import Envelope
-from tclose.release.keys import load_signing_key
-from tclose.release.signatures import statement_of
+from tclose.release.signatures import Envelope, load_signing_key, statement_of
 
 Run = Callable[..., Any]
 TABLE = "age,ward,pay\n" + "".join(

@@ -37,7 +37,7 @@ def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a line of a shell, in which a pipe has the status of the first command that fails."""
     command = ["bash", "-o", "pipefail", "-c", line]
     more = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=more)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800, env=more)
 
 
 @pytest.mark.parametrize("closed", [*CLOSED, *rarely(*MORE_CLOSED)])

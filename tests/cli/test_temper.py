@@ -13,7 +13,7 @@ import pytest
 
 from tclose.partition import METHODS
 from tclose.release.certificate import Certificate, digest_of
-from tclose.release.tempering import MITIGATION
+from tclose.release.claims import MITIGATION
 
 Run = Callable[..., Any]
 POLICY = "k = 3\nkeep = ['ward']\n[quasi.age]\n[quasi.height]\n[sensitive.ill]\nt = '1/3'\n"

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 import tclose.cli
 from tclose.cli import run
 from tclose.cli.terminal import Console, Text, stacked
+from tclose.errors import LeakWarning
 from tclose.policy import Policy
 from tclose.words import plain
 
@@ -207,7 +209,7 @@ def test_a_console_spells_what_reached_it_some_other_way() -> None:
 def test_only_one_module_writes_to_the_terminal() -> None:
     """Our own line breaks are lines of their own, since a line break in a text is spelled."""
     for path in Path(tclose.cli.__file__).parent.glob("*.py"):
-        if path.name in ("terminal.py", "libraries.py"):  # the latter ends an aborted process with a fixed sentence
+        if path.name in ("terminal.py", "process.py"):  # the latter ends an aborted process with a fixed sentence
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
@@ -220,3 +222,11 @@ def test_only_one_module_writes_to_the_terminal() -> None:
         assert not names & {"click.echo", "click.secho", "print", "sys.stdout", "sys.stdout.write", "sys.stderr.write"}
         modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         assert not modules & {"rich.console", "rich.text", "rich.table", "rich"}, path.name
+
+
+def test_a_warning_is_shown_once_by_each_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        assert run(["--version"]) == 0
+        for _ in range(3):
+            warnings.warn("a column gives rows away", LeakWarning, stacklevel=1)
+    assert capsys.readouterr().err.count("gives rows away") == 2

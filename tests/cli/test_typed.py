@@ -74,12 +74,6 @@ def test_other_layouts_are_refused(tclose: Run, folder: Path, method: str) -> No
     assert made(folder) == set()
 
 
-def test_the_engine_disk_is_refused(tclose: Run, folder: Path) -> None:
-    asked = ("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", "--format", "columns", "--engine", "disk")
-    tclose(*asked).refuses("typed columns cannot be made out of core")
-    assert made(folder) == set()
-
-
 def test_a_format_that_nobody_knows_is_refused(tclose: Run) -> None:
     tclose(*ASKED, "--out", "r.csv", "--format", "rows").refuses("'rows' is not one of", usage=True)
 

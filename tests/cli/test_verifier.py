@@ -16,9 +16,7 @@ pytest.importorskip("cryptography", reason="signing is not installed: pip instal
 
 from tclose import steps
 from tclose.release.certificate import digest_of
-from tclose.release.envelope import Envelope
-from tclose.release.keys import load_signing_key
-from tclose.release.signatures import statement_of
+from tclose.release.signatures import Envelope, load_signing_key, statement_of
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "verifier.py"
 ALONE = """

@@ -9,11 +9,19 @@ from typing import Any
 import pytest
 
 from tclose import Cancelled, InputError, PolicyError
-from tclose.comparison.papers import li_2007, liang_yuan, many_attributes, soria_comas, weber
-from tclose.comparison.papers.adult import Adult
-from tclose.comparison.papers.base import NOT_GIVEN, DataFolder, ExperimentPart
-from tclose.comparison.papers.reproduction import MODULES, SHARES, check_files, experiments, reproduced
-from tclose.report.line_chart import MOST_LINES
+from tclose.papers import li_2007, liang_yuan, soria_comas, weber
+from tclose.papers.li_2007 import Adult
+from tclose.papers.reproduction import (
+    MODULES,
+    NOT_GIVEN,
+    SHARES,
+    DataFolder,
+    ExperimentPart,
+    check_files,
+    experiments,
+    reproduced,
+)
+from tclose.report.comparison_pages import MOST_LINES
 from tclose.types import silent
 
 
@@ -40,7 +48,7 @@ def test_every_experiment_has_its_name_and_its_share() -> None:
     assert [experiment.name for experiment in experiments("all")] == [*MODULES] == [*SHARES]
     assert sum(SHARES.values()) == pytest.approx(1)
     for name, module in MODULES.items():
-        assert import_module(f"tclose.comparison.papers.{module}").EXPERIMENT.name == name
+        assert import_module(f"tclose.papers.{module}").EXPERIMENT.name == name
 
 
 def test_a_misspelt_name_gets_a_hint() -> None:
@@ -160,11 +168,11 @@ def test_li_efficiency_has_a_line_for_each_measure(adult: Adult) -> None:
 
 
 def test_more_attributes_make_larger_classes(tables: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_attributes, "METHODS", ("mondrian:strict",))
-    monkeypatch.setattr(many_attributes, "LABS", many_attributes.LABS[:2])
-    frame: Any = tables.read(many_attributes.TABLE)
-    sizes, losses = (chart.lines[0].points for chart in many_attributes.larger_classes(frame, silent).charts)
+    monkeypatch.setattr(weber, "COMPARED_METHODS", ("mondrian:strict",))
+    monkeypatch.setattr(weber, "LABS", weber.LABS[:2])
+    frame: Any = tables.read(weber.TABLE)
+    sizes, losses = (chart.lines[0].points for chart in weber.larger_classes(frame, silent).charts)
     assert sizes[0][1] < sizes[1][1]
     assert losses[0][1] < losses[1][1]
-    reached = many_attributes.diminishing_closeness(frame, silent).charts[0].lines[0].points
+    reached = weber.diminishing_closeness(frame, silent).charts[0].lines[0].points
     assert reached[0][1] < reached[1][1]

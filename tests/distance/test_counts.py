@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Counts, Ordered, Value, counts
 
@@ -17,7 +18,7 @@ rows_of = st.integers(1, 5).flatmap(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(rows=rows_of, data=st.data())
 def test_counting_codes_is_counting(rows: list[list[int]], data: st.DataObject) -> None:
     classes, codes = np.indices(np.shape(rows))
@@ -29,7 +30,7 @@ def test_counting_codes_is_counting(rows: list[list[int]], data: st.DataObject) 
         assert counted.domain_size == len(rows[0])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(rows=rows_of)
 def test_a_dense_array_and_back(rows: list[list[int]]) -> None:
     table = Counts.from_dense(rows)
@@ -40,14 +41,14 @@ def test_a_dense_array_and_back(rows: list[list[int]]) -> None:
     assert table.per_entry(table.sizes).tolist() == [sum(row) for row in rows for count in row if count]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(rows=rows_of, data=st.data())
 def test_only_some_classes_in_some_order(rows: list[list[int]], data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=8))
     assert dense(Counts.from_dense(rows).only(np.array(chosen))) == [rows[j] for j in chosen]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(rows=rows_of, data=st.data())
 def test_groups_of_neighbouring_values(rows: list[list[int]], data: st.DataObject) -> None:
     m = len(rows[0])
@@ -57,7 +58,7 @@ def test_groups_of_neighbouring_values(rows: list[list[int]], data: st.DataObjec
     assert dense(coarse) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(rows=rows_of, block=st.integers(1, 12))
 def test_blocks_hold_every_class_once_and_in_order(rows: list[list[int]], block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -67,7 +68,7 @@ def test_blocks_hold_every_class_once_and_in_order(rows: list[list[int]], block:
     assert all(len(part) for part in blocks)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(rows=rows_of, block=st.integers(1, 12))
 def test_blocks_change_no_distance(rows: list[list[int]], block: int) -> None:
     table, whole = Counts.from_dense(rows), np.sum(rows, axis=0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tclose.distance import Counts, Equal, Hierarchical
-from tclose.table.hierarchy import Hierarchy
+from tclose.table.hierarchies import Hierarchy
 
 UNEVEN = Hierarchy.from_rows([("a", "ab", "abc", "*"), ("b", "ab", "abc", "*"), ("c", "abc", "*"), ("d", "*")])
 DISTANCE = Hierarchical(UNEVEN.levels)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Counts, Move, Ordered, Value
 
@@ -51,7 +52,7 @@ def test_equal_positions_of_one_value() -> None:
         assert distance.between(0, 0) == 0
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(m=st.integers(1, 40), seed=st.integers(0, 999))
 def test_consecutive_magnitudes_are_ranks(m: int, seed: int) -> None:
     draws = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose
 from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Ordered, Value
@@ -31,7 +32,7 @@ row = st.lists(st.integers(0, 9), min_size=M, max_size=M).filter(any)
 
 
 @pytest.mark.parametrize(("distance", "matrix"), SAME.values(), ids=SAME)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(rows=st.lists(row, min_size=1, max_size=3), whole=row, factor=st.sampled_from([1, 10**6, 10**12]))
 def test_a_matrix_of_another_distance_is_that_distance(
     distance: Distance, matrix: Matrix, rows: list[list[int]], whole: list[int], factor: int

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose.distance.moves import extras, in_order
+from tclose.distance.base import extras, in_order
 
 
 def test_extras_are_whole_numbers_of_one_unit() -> None:

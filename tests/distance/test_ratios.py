@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Ratios
-from tclose.distance.ratios import combine, largest_of, widened
+from tclose.distance.counts import combine, largest_of, widened
 
 sizes_of = st.sampled_from([10, 10**6, 10**12, 10**18])
 
@@ -25,7 +26,7 @@ def ratios(draw: st.DrawFn) -> Ratios:
     return Ratios(numerators, sizes, draw(st.integers(1, 10**18)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(found=ratios(), data=st.data())
 def test_comparing_with_a_level_is_exact(found: Ratios, data: st.DataObject) -> None:
     exact = [found[j] for j in range(len(found))]
@@ -35,14 +36,14 @@ def test_comparing_with_a_level_is_exact(found: Ratios, data: st.DataObject) -> 
     assert found.at_most(level).dtype == bool
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(found=ratios())
 def test_the_largest_is_the_first_of_the_largest(found: Ratios) -> None:
     exact = [found[j] for j in range(len(found))]
     assert found.largest() == (max(exact), exact.index(max(exact)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(found=ratios())
 def test_floats_are_near(found: Ratios) -> None:
     assert found.floats().tolist() == pytest.approx([float(found[j]) for j in range(len(found))], rel=1e-15, abs=0)
@@ -51,7 +52,7 @@ def test_floats_are_near(found: Ratios) -> None:
 big = st.lists(st.integers(-(10**17), 10**17), min_size=1, max_size=5)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(total=st.integers(1, 10**10), values=big, data=st.data())
 def test_combining_never_overflows(total: int, values: list[int], data: st.DataObject) -> None:
     n = len(values)

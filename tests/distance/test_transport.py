@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from tests.conftest import examples
 
 from tclose.distance import Counts, Matrix, Ordered, transport
 
@@ -78,7 +79,7 @@ extras = st.integers(2, 9).flatmap(
 
 @whatever_is_proposed
 @pytest.mark.parametrize("largest", [1, 2, 5, 1000])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(extra=extras, seed=st.integers(0, 999))
 def test_the_optimum_is_found(propose: Proposal, largest: int, extra: list[int], seed: int) -> None:
     """Costs of few sizes are full of ties, on which the search for negative cycles must not go round for ever."""

@@ -11,8 +11,15 @@ import pytest
 from scipy.optimize import linprog
 
 from tclose.distance import Counts, Distance, DomainFacts
-from tclose.distance.reaching import least_to_one_value, least_to_reach, of_one_value
-from tclose.distance.worst import Knapsack, least, most, worst_class
+from tclose.distance.worst_class import (
+    Knapsack,
+    least,
+    least_to_one_value,
+    least_to_reach,
+    most,
+    of_one_value,
+    worst_class,
+)
 from tclose.privacy.tcloseness import TCloseness
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it

@@ -24,7 +24,7 @@ import pytest
 
 import tclose
 from tclose.cli import cli, run
-from tclose.examples.demo import write_example
+from tclose.examples import write_example
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

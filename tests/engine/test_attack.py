@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.examples.demo import write_example
+from tclose.examples import write_example
 
 RARE = "S3CR3T"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tclose.partition.shared import code_folder
+from tclose.partition.shared import compile_cache
 
 COMMAND = [sys.executable, "-c", "from tclose.cli import main; main()"]
 FILES = {"t.csv": "age,pay\n20,1\n30,2\n40,1\n50,2\n", "p.toml": "k = 2\n[quasi.age]\n[sensitive.pay]\nt = 0.5\n"}
@@ -30,7 +30,7 @@ def run(folder: Path, *arguments: str, code: str = COMMAND[2], **environment: st
     for name, text in FILES.items():
         (folder / name).write_text(text)
     command, more = [sys.executable, "-c", code, *arguments], {**os.environ, "NUMBA_OPT": "1", **environment}
-    done = subprocess.run(command, cwd=folder, env=more, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, cwd=folder, env=more, capture_output=True, text=True, check=False, timeout=1800)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -43,8 +43,8 @@ def test_a_chosen_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 READ_ONLY = """
 from pathlib import Path
-from tclose.partition.shared import code_folder
-code_folder.OWN = Path("/dev/null/__pycache__")
+from tclose.partition.shared import compile_cache
+compile_cache.OWN = Path("/dev/null/__pycache__")
 from tclose.cli import main
 main()
 """
@@ -75,8 +75,8 @@ def test_nobody_knows_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "expanduser", unknown)
-    monkeypatch.setattr(code_folder, "OWN", Path("/dev/null/__pycache__"))
-    assert code_folder.writable_folder() is None
+    monkeypatch.setattr(compile_cache, "OWN", Path("/dev/null/__pycache__"))
+    assert compile_cache.writable_folder() is None
 
 
 def test_doctor_says_so(tmp_path: Path) -> None:

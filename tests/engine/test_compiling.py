@@ -12,8 +12,8 @@ from numba.core import event
 
 import tclose
 from tclose import Cancelled
-from tclose.engine import memory
-from tclose.engine.compiling import announced, load, watched
+from tclose.run import rows
+from tclose.run.compile_notice import compile_clock, load, method_compile_notice
 
 COMPILE = "numba:compile"
 
@@ -32,7 +32,7 @@ def test_the_phase_says_so_while_the_compiler_runs() -> None:
     def progress(share: float, phase: str = "") -> None:
         heard.append((share, phase))
 
-    with announced(progress, "fragmentation", {}) as report:
+    with method_compile_notice(progress, "fragmentation", {}) as report:
         report(0.2, "splitting")
         report(0.3)
         start()
@@ -52,14 +52,14 @@ def test_cancelling_is_heard_when_the_compiler_starts() -> None:
         if phase.startswith("compiling"):
             raise Cancelled
 
-    with announced(progress, "fragmentation", {}), pytest.raises(Cancelled):
+    with method_compile_notice(progress, "fragmentation", {}), pytest.raises(Cancelled):
         start()
 
 
 def test_time_spent_on_compiling_is_counted_once() -> None:
     load("fragmentation", {})
     told: list[float] = []
-    with watched(told.append) as compiling:
+    with compile_clock(told.append) as compiling:
         start()
         start()
         end()
@@ -70,15 +70,15 @@ def test_time_spent_on_compiling_is_counted_once() -> None:
 
 def test_a_method_without_kernels_loads_no_compiler() -> None:
     code = (
-        "import sys\nfrom tclose.engine.compiling import announced\nfrom tclose.types import silent\n"
-        "with announced(silent, 'mondrian', {}):\n    pass\nassert 'numba' not in sys.modules"
+        "import sys\nfrom tclose.run.compile_notice import method_compile_notice\nfrom tclose.types import silent\n"
+        "with method_compile_notice(silent, 'mondrian', {}):\n    pass\nassert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_heartbeat_does_not_hide_that_a_kernel_is_compiled() -> None:
     heard: list[str] = []
-    with announced(lambda share, phase="": heard.append(phase), "fragmentation", {}) as report:
+    with method_compile_notice(lambda share, phase="": heard.append(phase), "fragmentation", {}) as report:
         start()
         report(0.5, "splitting")
         end()
@@ -93,7 +93,7 @@ POLICY = tclose.Policy(quasi=["age"], sensitive={"salary": {"t": 0.5}}, k=2)
 
 @pytest.mark.parametrize("work", ["anonymize", "attack"])
 def test_every_caller_hears_of_the_compiler(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    release, laid_out, heard = tclose.anonymize(TABLE, POLICY, method="mondrian"), memory.laid_out, list[str]()
+    release, laid_out, heard = tclose.anonymize(TABLE, POLICY, method="mondrian"), rows.laid_out, list[str]()
 
     def compiles(*given: Any) -> Any:
         start()
@@ -103,7 +103,7 @@ def test_every_caller_hears_of_the_compiler(work: str, monkeypatch: pytest.Monke
     def progress(share: float, phase: str = "") -> None:
         heard.append(phase)
 
-    monkeypatch.setattr(memory, "laid_out", compiles)
+    monkeypatch.setattr(rows, "laid_out", compiles)
     if work == "anonymize":
         tclose.anonymize(TABLE, POLICY, method="fragmentation", progress=progress)
     else:

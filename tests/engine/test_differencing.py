@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 from tclose import LeakWarning, Policy
-from tclose.engine import memory
-from tclose.examples.hospital import hospital
-from tclose.measure.attack import Finding, differencing, intersection
-from tclose.release.scenes import Adversary, twins
+from tclose.examples import hospital
+from tclose.measure.attack import Finding
+from tclose.measure.attack.composition import DIFFERENCE, INTERSECTION
+from tclose.measure.attack.scenes import Adversary, twins
+from tclose.run.study import Study
 from tclose.steps import Applied, anonymize, apply
 from tclose.table import encode_quietly
 
@@ -47,10 +48,10 @@ def findings(folder: Path, second: str) -> dict[str, Finding]:
     """Attack the first release beside a second one, by the two attacks that look at both."""
     read = [pl.read_csv(folder / name, infer_schema=False) for name in ("all.csv", "r1.csv", second)]
     adversary = Adversary(encode_quietly(read[0], POLICY))
-    old, new = (memory.beside(frame, adversary.original) for frame in read[1:])
+    old, new = (Study(adversary.original, POLICY).beside(frame).in_codes() for frame in read[1:])
     same = twins(old.published, new.published)
     scene = adversary.published(old).with_second(adversary.published(new), same)
-    return {module.ATTACK.name: module.ATTACK.run(scene) for module in (differencing, intersection)}
+    return {attack.name: attack.run(scene) for attack in (INTERSECTION, DIFFERENCE)}
 
 
 def test_rows_that_joined_reveal_no_more_than_the_certificate_states(releases: tuple[Path, Applied]) -> None:

@@ -10,13 +10,15 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.pairs import in_turns
 
 from tclose import Attacks, Cancelled, InputError, Policy, anonymize, steps
-from tclose.engine import choosing, disk_attack
-from tclose.engine.disk_attack import Asked
+from tclose.errors import WholeTableWarning
 from tclose.examples import hospital
 from tclose.measure.attack import RAW, RELEASE
-from tclose.table import grouped, spill
+from tclose.run import disk, engines
+from tclose.run.evaluation import AttackRequest
+from tclose.table import disk_files, groups
 
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
 FRAME = hospital(200, seed=3)
@@ -41,7 +43,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     release.write(folder / "r.csv", certificate=folder / "csv.json")
     release.write(folder / "r.parquet", certificate=folder / "parquet.json")
     release.write(folder / "parts", certificate=folder / "parts.json", part_rows=70)
-    release.write(folder / "guarded.csv", certificate=folder / "guarded.json", guard_formulas=True)
     return folder
 
 
@@ -53,8 +54,8 @@ def in_memory(made: Path) -> Attacks:
 @pytest.fixture
 def spilling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing stay in memory."""
-    monkeypatch.setattr(disk_attack, "BUDGET", 0)
-    monkeypatch.setattr(grouped, "PENDING", 1)
+    monkeypatch.setattr(disk, "BUDGET", 0)
+    monkeypatch.setattr(groups, "PENDING", 1)
 
 
 @pytest.mark.parametrize(("release", "original"), [("r.csv", "t.csv"), ("r.parquet", "t.csv"), ("parts", "t.parquet")])
@@ -72,6 +73,20 @@ def test_files_and_folders_are_attacked_as_in_memory(
             assert all(finding.figure is None for finding in result.findings.values())
         else:
             assert result.findings == {name: same.findings[name] for name in found.tables}
+
+
+def test_a_guarded_release(tmp_path: Path) -> None:
+    frame = FRAME.with_columns(pl.format("={}", "diagnosis").alias("diagnosis"))
+    frame.write_csv(tmp_path / "t.csv")
+    release = anonymize(frame, POLICY, method="mondrian", seed=1)
+    for name, guard in {"plain": False, "guarded": True}.items():
+        release.write(tmp_path / f"{name}.csv", guard_formulas=guard)
+    given: dict[str, Any] = {"original": tmp_path / "t.csv", "policy": POLICY, "engine": "disk"}
+    plain = steps.attack(tmp_path / "plain.csv", **given)
+    assert steps.attack(tmp_path / "guarded.csv", guard_formulas=True, **given).to_dict() == plain.to_dict()
+    for engine in ("disk", "memory"):
+        with pytest.raises(InputError, match="200 cells cannot have been written by the guard"):
+            steps.attack(tmp_path / "plain.csv", guard_formulas=True, **given | {"engine": engine})
 
 
 def test_what_was_left_out_is_said(made: Path, in_memory: Attacks) -> None:
@@ -96,20 +111,23 @@ def test_two_releases(made: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"register": "t.csv"}, "a register is not compared out of core"),
-        ({"population": "t.csv"}, "a population is not compared out of core"),
-        ({"guard_formulas": True}, "a release that is guarded against formulas is not attacked out of core"),
-        ({"method": "fragmentation"}, "the k-anonymous table, which the method makes, is not made out of core"),
-        ({"policy": BOTH}, "a release of two tables (both) is not attacked out of core"),
+        ({"register": "t.csv"}, "the register's rows are compared"),
+        ({"population": "t.csv"}, "the population's rows are compared"),
+        ({"method": "fragmentation"}, "a method splits the rows for the k-anonymous table"),
+        ({"policy": BOTH}, "the release has two tables"),
         ({"policy": replace(POLICY, presence={"population": "x.csv", "max": 0.5})}, "presence is judged against"),
-        ({"original": FRAME}, "a frame is in memory already"),
     ],
 )
-def test_what_cannot_be_attacked_out_of_core_is_refused_first(changes: dict[str, Any], sentence: str) -> None:
-    given: dict[str, Any] = {"original": "absent.csv", "policy": POLICY, **changes}
-    with pytest.raises(InputError) as caught:
-        steps.attack("absent", engine="disk", **given)
-    assert sentence in str(caught.value)
+def test_attacks_that_need_all_rows_hold_them_and_say_so(made: Path, changes: dict[str, Any], sentence: str) -> None:
+    given: dict[str, Any] = {"original": made / "t.csv", "policy": POLICY, **changes}
+    with pytest.warns(WholeTableWarning, match=sentence), pytest.raises(InputError, match="there is no file"):
+        steps.attack("absent.csv", engine="disk", **given)
+
+
+def test_a_frame_is_at_hand_already() -> None:
+    held = pytest.warns(WholeTableWarning, match="a frame is at hand already")
+    with held, pytest.raises(InputError, match="there is no file"):
+        steps.attack("absent.csv", original=FRAME, policy=POLICY, engine="disk")
 
 
 def written(made: Path, tmp_path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Path:
@@ -118,19 +136,21 @@ def written(made: Path, tmp_path: Path, change: Callable[[pl.DataFrame], pl.Data
     return tmp_path / "r.csv"
 
 
-@pytest.mark.parametrize("spilled", [False, True])
 @pytest.mark.parametrize(
-    "change",
-    [
-        lambda release: release.with_columns(age=pl.lit("[30, 35]")),
-        lambda release: release.with_columns(age=pl.lit("[300, 350]")),
-        lambda release: release.with_columns(sex=pl.lit("nobody")),
-        lambda release: release.with_columns(ldl=pl.lit("5")),
-        lambda release: pl.concat([release, release]),
-        lambda release: release.drop("sex"),
-        lambda release: release.with_columns(group=pl.lit("1")),
-        lambda release: release.with_columns(more=pl.lit("1")),
-    ],
+    ("change", "spilled"),
+    in_turns(
+        [
+            lambda release: release.with_columns(age=pl.lit("[30, 35]")),
+            lambda release: release.with_columns(age=pl.lit("[300, 350]")),
+            lambda release: release.with_columns(sex=pl.lit("nobody")),
+            lambda release: release.with_columns(ldl=pl.lit("5")),
+            lambda release: pl.concat([release, release]),
+            lambda release: release.drop("sex"),
+            lambda release: release.with_columns(group=pl.lit("1")),
+            lambda release: release.with_columns(more=pl.lit("1")),
+        ],
+        [False, True],
+    ),
 )
 def test_a_release_of_another_table_is_refused_as_in_memory(
     made: Path, tmp_path: Path, request: pytest.FixtureRequest, change: Any, spilled: bool
@@ -154,13 +174,11 @@ def test_files_that_cannot_be_read(made: Path, tmp_path: Path) -> None:
         steps.attack(tmp_path / "cut.parquet", **asked)
     with pytest.raises(InputError, match="there is no file"):
         steps.attack(tmp_path / "absent.csv", **asked)
-    with pytest.raises(InputError, match="standard input"):
-        steps.attack("-", **asked)
 
 
 @pytest.mark.usefixtures("spilling")
 def test_cancelling_leaves_nothing(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spill.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(disk_files.tempfile, "tempdir", str(tmp_path))
     shares: list[float] = []
 
     def cancel(share: float, phase: str = "") -> None:
@@ -180,25 +198,25 @@ def test_cancelling_leaves_nothing(made: Path, tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize("room", [0, 1])
 def test_a_full_disk_is_no_answer(made: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
     """Where there is room for one temporary file, the counts of the release find none."""
-    files, temporary = [0], spill.tempfile.TemporaryFile
+    files, temporary = [0], disk_files.tempfile.TemporaryFile
 
     def opened(**given: Any) -> Any:
         files[0] += 1
         return temporary(**given) if files[0] <= room else Path("/dev/full").open("r+b", buffering=0)
 
-    monkeypatch.setattr(spill.tempfile, "TemporaryFile", opened)
+    monkeypatch.setattr(disk_files.tempfile, "TemporaryFile", opened)
     with pytest.raises(InputError, match=r"^a temporary file in .* \(no space is left\)"):
         steps.attack(made / "parts", original=made / "t.parquet", policy=POLICY, engine="disk")
 
 
 def test_auto_goes_by_the_size_of_the_files(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tables = [made / "t.csv", made / "r.csv"]
-    assert not choosing.attacked_on_disk("auto", tables, POLICY, Asked())
-    assert not choosing.attacked_on_disk("memory", tables, POLICY, Asked())
-    monkeypatch.setattr(choosing, "LARGE", dict.fromkeys(choosing.LARGE, tables[0].stat().st_size))
-    assert choosing.attacked_on_disk("auto", tables, POLICY, Asked())
-    assert not choosing.attacked_on_disk("auto", [made / "r.csv"], POLICY, Asked())
-    assert not choosing.attacked_on_disk("auto", [*tables, "-"], POLICY, Asked())
-    assert not choosing.attacked_on_disk("auto", [FRAME, made / "t.csv"], POLICY, Asked())
-    assert not choosing.attacked_on_disk("auto", tables, POLICY, Asked(register=True))
-    assert not choosing.attacked_on_disk("auto", tables, BOTH, Asked())
+    asked = AttackRequest(original=made / "t.csv", release=made / "r.csv", policy=POLICY, engine="auto")
+    assert not engines.attacked_on_disk(asked)
+    assert not engines.attacked_on_disk(replace(asked, engine="memory"))
+    monkeypatch.setattr(engines, "LARGE", dict.fromkeys(engines.LARGE, (made / "t.csv").stat().st_size))
+    assert engines.attacked_on_disk(asked)
+    assert not engines.attacked_on_disk(replace(asked, original=made / "r.csv"))
+    assert not engines.attacked_on_disk(replace(asked, second="-"))
+    assert not engines.attacked_on_disk(replace(asked, original=FRAME, release=made / "t.csv"))
+    assert not engines.attacked_on_disk(replace(asked, register="people.csv"))
+    assert not engines.attacked_on_disk(replace(asked, policy=BOTH))

@@ -10,10 +10,12 @@ import polars as pl
 import pytest
 
 from tclose import Cancelled, Policy
-from tclose.engine import estimate as estimating
-from tclose.engine.estimate import PHASE, TRIALS, estimate, levels_at, losses_with_estimates
-from tclose.engine.memory import prepare, read_for_release
-from tclose.measure.lost import KEPT
+from tclose.measure.information_loss import KEPT_SHARE
+from tclose.run import pipeline as estimating
+from tclose.run.pipeline import PHASE, TRIALS, estimate, levels_at, losses_with_estimates
+from tclose.run.pipeline import prepared as make
+from tclose.run.request import Recipe
+from tclose.run.rows import FrameRows
 from tclose.table import CodedTable, encode_quietly
 from tclose.types import silent
 
@@ -59,12 +61,12 @@ def test_the_estimate_keeps_detail_where_the_next_smaller_t_does_not() -> None:
     found = estimate(table(asked), asked)
     assert found is not None
     assert found.levels is not None
-    assert found.kept >= KEPT
+    assert found.kept >= KEPT_SHARE
     assert (found.rows, found.of) == (400, 400)
     assert found.levels["pay"] < found.levels["ill"] < 1
     place = next(place for place in range(65) if levels_at(asked, place) == found.levels)
     smaller = estimating.with_levels(asked, levels_at(asked, place - 1))
-    assert estimating._kept(table(asked), smaller, silent) < KEPT
+    assert estimating._kept(table(asked), smaller, silent) < KEPT_SHARE
 
 
 def test_the_same_table_gives_the_same_estimate() -> None:
@@ -95,7 +97,7 @@ def test_where_k_is_the_cause_no_t_helps() -> None:
     found = estimate(table(asked), asked)
     assert found is not None
     assert found.levels is None
-    assert found.kept < KEPT
+    assert found.kept < KEPT_SHARE
 
 
 def test_without_any_t_nothing_is_estimated() -> None:
@@ -126,10 +128,10 @@ def test_the_budget_is_a_number_of_trials_and_can_be_cancelled() -> None:
 @pytest.mark.parametrize("method", ["mondrian", "projections"])
 def test_each_table_that_lost_everything_gets_an_estimate(method: str) -> None:
     asked = policy(sensitive={"pay": {"t": 0}, "ill": {"t": 0}})
-    kind, original = read_for_release(frame(), asked)
-    prepared = prepare(original, asked, kind=kind, method=method, seed=None, progress=silent, options={})
+    original = FrameRows.of(frame(), asked)
+    prepared = make(original, Recipe.of(asked, method, {}, seed=3))
     before = [table.clone() for table in prepared.layout.frames]
-    losses = losses_with_estimates(prepared, original)
+    losses = losses_with_estimates(prepared, original.table)
     assert len(losses) == len(prepared.layout.tables)
     named = [set(loss.estimate.levels or ()) for loss in losses if loss.estimate is not None]
     assert set().union(*named) == {"pay", "ill"}
@@ -140,16 +142,16 @@ def test_each_table_that_lost_everything_gets_an_estimate(method: str) -> None:
 def test_a_release_that_kept_detail_costs_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimating, "estimate", None)  # calling it would raise
     asked = policy(sensitive={"pay": {"t": 0.3}, "ill": {"t": 0.3}})
-    kind, original = read_for_release(frame(), asked)
-    prepared = prepare(original, asked, kind=kind, method="mondrian", seed=None, progress=silent, options={})
-    assert losses_with_estimates(prepared, original) == ()
+    original = FrameRows.of(frame(), asked)
+    prepared = make(original, Recipe.of(asked, "mondrian", {}, seed=3))
+    assert losses_with_estimates(prepared, original.table) == ()
 
 
 def test_where_most_rows_are_withheld_no_t_is_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimating, "estimate", None)  # calling it would raise
     asked = policy(sensitive={"pay": {"t": 1, "missing": "suppress"}}, suppress=1)
     rows = pl.DataFrame({"age": range(100), "pay": [*[None] * 96, 1, 2, 3, 4]})
-    kind, original = read_for_release(rows, asked)
-    prepared = prepare(original, asked, kind=kind, method="mondrian", seed=None, progress=silent, options={})
-    (loss,) = losses_with_estimates(prepared, original)
+    original = FrameRows.of(rows, asked)
+    prepared = make(original, Recipe.of(asked, "mondrian", {}, seed=3))
+    (loss,) = losses_with_estimates(prepared, original.table)
     assert (loss.withheld, loss.estimate) == (96, None)

@@ -14,16 +14,18 @@ import pytest
 from tclose import LeakWarning
 from tclose.cli import run
 from tclose.comparison import trial
-from tclose.comparison.trial import Job
-from tclose.engine import memory
-from tclose.examples.demo import write_example
+from tclose.comparison.trial import TrialJob
+from tclose.examples import write_example
+from tclose.measure import pair, queries
 from tclose.policy import Policy
-from tclose.recode import covering
-from tclose.release import beside, queries
+from tclose.recode import coverage
+from tclose.run import pipeline
 from tclose.table import coded, quasi, read
 
 pytest.importorskip("altair", reason="pip install 'tclose[report]'")
-MOST_ENCODES = 3  # the original, the release, and the k-anonymous table that it is compared with
+MOST_ENCODES = (
+    2  # the original, and the release as its files hold it: the k-anonymous table takes codes of the original
+)
 
 
 class Calls:
@@ -50,9 +52,8 @@ class Calls:
 def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     calls = Calls(monkeypatch)
     calls.count(coded, "_encoded")
-    for module in (memory, trial):
-        calls.count(module, "prepare", lambda *_, method, **__: method)
-    for module in (coded, beside, covering, queries, quasi):
+    calls.count(pipeline, "_split", lambda rows, learned, recipe, *_: recipe.method)
+    for module in (coded, pair, coverage, queries, quasi):
         if hasattr(module, "values_of"):
             calls.count(module, "values_of", lambda series, *_, **__: (series.name, len(series)))
     return calls
@@ -73,7 +74,7 @@ def test_a_release_with_its_page(calls: Calls, tmp_path: Path) -> None:
     assert run([str(part) for part in command]) == 0
     assert "Detail kept for analysts" in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert calls.of("_encoded").total() <= MOST_ENCODES
-    assert calls.of("prepare") == {"mondrian": 2}  # the release, and the k-anonymous table
+    assert calls.of("_split") == {"mondrian": 2}  # the release, and the k-anonymous table
     policy = Policy.of(path)
     once = dict.fromkeys(policy.quasi, 1)  # published texts are read once per class
     assert times_read(calls) == {**dict.fromkeys(policy.sensitive, MOST_ENCODES), **once}
@@ -84,7 +85,7 @@ def test_a_method_that_is_compared(calls: Calls, tmp_path: Path) -> None:
     policy = replace(Policy.of(path), identifiers=(), person=None, others="drop")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)  # a trial is made with a known seed
-        answer = trial.attempt(Job(policy, "mondrian", {}, 0, detail=True), read(table), lambda message: None)
+        answer = trial.attempt(TrialJob(policy, "mondrian", {}, 0, detail=True), read(table), lambda message: None)
     assert answer["outcome"] == "released"
     assert answer["query_error"] > 0
     assert set(answer["detail"]) == {"marginals", "correlations", "information", "divergence", "disclosed"}

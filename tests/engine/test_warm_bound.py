@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 USED = """
-from tclose.engine.warm_bound import warm_bound
+from tclose.run.installation import warm_bound
 from tclose.partition.shared import kernels
 kernels.is_ready = lambda kernel: bool(kernel.signatures)  # as if nothing were kept on disk
 print(warm_bound() > 0, [kernel.py_func.__name__ for kernel in kernels.KERNELS if not kernel.signatures])
 """
 CODE = """
-from tclose.engine.warm_bound import warm_bound
+from tclose.run.installation import warm_bound
 from tclose.partition.shared.kernels import KERNELS, is_ready
 print(warm_bound() > 0, all(map(is_ready, KERNELS)), warm_bound())
 """

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose.examples import hospital
-from tclose.examples.hospital import DIAGNOSES, EDUCATION, JOBS, LABS, REGIONS, SSN_COUNT, STATUS
+from tclose.examples import DIAGNOSES, EDUCATION, JOBS, LABS, REGIONS, SSN_COUNT, STATUS, hospital
 
 SCHEMA = {
     "name": pl.String,

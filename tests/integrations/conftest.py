@@ -26,7 +26,7 @@ def run_there() -> Run:
         environment = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT / "src"), "PATH": path}
         command = [str(PLACE / program), *arguments]
         return subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+            command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=1800
         )
 
     return run

@@ -13,13 +13,14 @@ import pytest
 
 import tclose
 import tclose.pandas
-from tclose.integrations import namespace, notebook
+from tclose.integrations import namespace
 
 TABLE = pl.DataFrame({"age": [20, 30, 40, 50], "salary": [3, 4, 3, 4]})
 POLICY = {"quasi": ["age"], "sensitive": {"salary": {"t": 0.1}}, "k": 2}
 KINDS: dict[str, Any] = {"polars": TABLE, "lazy": TABLE.lazy(), "pandas": TABLE.to_pandas()}
 
 
+@pytest.mark.usefixtures("counted_clock")
 @pytest.mark.parametrize("kind", KINDS)
 def test_methods_do_what_the_functions_do(kind: str) -> None:
     frame = KINDS[kind]
@@ -74,7 +75,7 @@ class Shown:
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
     shown = Shown()
-    monkeypatch.setattr(notebook.NotebookProgress, "_draw", lambda _, markup: shown(markup))
+    monkeypatch.setattr(namespace.NotebookProgress, "_draw", lambda _, markup: shown(markup))
     return shown
 
 
@@ -96,4 +97,4 @@ def test_a_release_draws_its_phases(shown: Shown) -> None:
 
 
 def test_outside_a_notebook_nothing_is_drawn() -> None:
-    assert notebook.notebook_progress() is None
+    assert namespace.notebook_progress() is None

@@ -20,7 +20,7 @@ cells = [
     "release",
 ]
 book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-NotebookClient(book, timeout=120, kernel_name="python3").execute()
+NotebookClient(book, timeout=1800, kernel_name="python3").execute()
 json.dump([[output.get("data", {}) for output in cell.outputs] for cell in book.cells], sys.stdout)
 """
 

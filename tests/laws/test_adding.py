@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from numba.core.caching import UserProvidedCacheLocator
 
 import tclose
 from tclose.distance import Counts, Distance, Hierarchical, Matrix, Ratios, Value
@@ -58,10 +59,23 @@ class Package:
             cwd=self.folder.parent.parent,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1800,
         )
         assert done.returncode == expect, done.stderr
         return done.stderr
+
+
+def keep_kernels(copy: Path) -> None:
+    """Give a copy the compiled kernels of the package: numba keeps them by the path of their sources."""
+    compiled = SOURCE / "partition" / "__pycache__"
+    subfolder = UserProvidedCacheLocator.get_suitable_cache_subpath
+    for kept in compiled.glob("tclose-kernels-*"):
+        for sources in {file.parent for file in SOURCE.rglob("*.py")}:
+            own, place = (subfolder(str(folder / "a.py")) for folder in (sources, copy / sources.relative_to(SOURCE)))
+            if (kept / own).exists():
+                into = copy / "partition" / "__pycache__" / kept.name
+                shutil.copytree(kept / own, into / place)
+                into.chmod(0o700)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +83,8 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package and a table; the kernels of the page are compiled in it once for both additions."""
     folder = tmp_path_factory.mktemp("copied")
     copy = folder / "src" / "tclose"
-    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("tclose-*"))
+    keep_kernels(copy)
     rows = "".join(f"{20 + i % 30},{'fm'[i % 2]},{(7 * i) % 11}\n" for i in range(120))
     (folder / "t.csv").write_text("age,sex,pay\n" + rows)
     return copy
@@ -99,7 +114,7 @@ DISTANCE = '''
 
 import numpy as np
 
-from tclose.distance.line import Value
+from tclose.distance.ground import Value
 
 
 class Stretched(Value):
@@ -120,7 +135,7 @@ def test_a_new_distance_takes_three_files(package: Package) -> None:
     package.write("distance/stretched.py", DISTANCE)
     package.insert("distance/registry.py", "from tclose.errors", "from tclose.distance.stretched import Stretched\n")
     package.insert("distance/registry.py", ")", DISTANCE_ENTRY)  # at the end of the list
-    package.insert("policy/distances.py", '    "matrix":', '    "stretched": DistanceSettings("numbers"),\n')
+    package.insert("policy/column_settings.py", '    "matrix":', '    "stretched": DistanceSettings("numbers"),\n')
     assert len(package.touched) <= MOST_FILES
     certified = publish(package, "t = 0.2\ndistance = 'stretched'")
     assert certified["sensitive"]["pay"]["distance"] == "stretched"
@@ -140,9 +155,7 @@ from typing import ClassVar
 import numpy as np
 
 from tclose.distance import Counts, Ratios
-from tclose.privacy.base import Judgement, Sign
-from tclose.privacy.levels import Level, at_least
-from tclose.privacy.rule import Rule
+from tclose.privacy.base import Judgement, Level, Rule, Sign, at_least
 from tclose.types import Ints
 
 

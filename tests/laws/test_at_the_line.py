@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose
 from tclose.distance import Counts, Distance, Equal, Hierarchical, Matrix, Ordered, Value
@@ -199,7 +200,7 @@ def test_a_billion_rows_over_a_hundred_thousand_values(rows: list[dict[int, int]
         assert found.at_most(just_below).tolist() == [other <= just_below for other in expected]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), m=st.integers(2, 6), largest=st.sampled_from([10**9, 4 * 10**9, 10**12, 10**17]))
 def test_positions_and_counts_beyond_64_bits(data: st.DataObject, m: int, largest: int) -> None:
     """Among them classes with more rows than the reference: a distance knows no table."""

@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 
 from tclose import Infeasible, anonymize, check, verify
 from tclose.errors import Unsuited
+from tclose.measure.pair import TablePair, read_published
 from tclose.partition import METHODS
-from tclose.release.beside import Beside, read_published
 from tclose.release.certificate import digest_of
 from tclose.release.files import sha256
 from tclose.table import encode_quietly
@@ -178,7 +178,7 @@ def test_people_fit_a_class_that_covers_them_and_lists_their_value(
     except Infeasible:
         reject()
     original = encode_quietly(table, release.policy)
-    beside = Beside.of(original, read_published(release.tables[0], original, counts=release.tables[1]))
+    beside = TablePair.of(original, read_published(release.tables[0], original, counts=release.tables[1]))
     fits = np.concatenate([fits for _, fits in beside.people.blocks()])[beside.people.row_of]
     classes = beside.published.classes
     for number in range(len(classes)):

@@ -11,7 +11,7 @@ from tclose.distance import Counts, Ordered
 from tclose.errors import Cancelled
 from tclose.partition import METHODS, Attribute, Problem, method_named
 from tclose.partition.burel import SLICE
-from tclose.partition.fragmentation import cells
+from tclose.partition.fragmentation import classes
 from tclose.partition.shared import redistribution
 from tclose.privacy import Alpha, BetaLikeness, Model
 
@@ -64,7 +64,7 @@ def test_fragmentation_calls_while_it_exchanges_rows(monkeypatch: pytest.MonkeyP
         return len(told)
 
     few = calls()
-    monkeypatch.setattr(cells, "LOOKS_PER_CALL", 1)
+    monkeypatch.setattr(classes, "LOOKS_PER_CALL", 1)
     assert calls() > few
 
 

@@ -12,12 +12,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import CheckResult, Policy, Progress, TcloseError, check
-from tclose.engine import disk
-from tclose.table import grouped
-from tclose.table.batches import Batch
-from tclose.table.sources.batch_reading import cell_groups
+from tclose.run import disk
+from tclose.table import groups
+from tclose.table.disk_files import CellBatch
+from tclose.table.sources.folder import cell_groups
 from tclose.types import silent
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
@@ -57,10 +58,10 @@ class Slices:
     def __init__(self, frame: pl.DataFrame, rows: int) -> None:
         self.frame, self.rows = frame, rows
 
-    def batches(self, wanted: Any, progress: Progress) -> Generator[Batch]:
+    def batches(self, wanted: Any, progress: Progress) -> Generator[CellBatch]:
         columns = wanted(self.frame.clear())
         for part in self.frame.iter_slices(self.rows):
-            yield Batch("", part.height, [cell_groups(part, names) for names in columns])
+            yield CellBatch("", part.height, [cell_groups(part, names) for names in columns])
 
 
 @st.composite
@@ -95,7 +96,7 @@ def outcome(work: Any) -> CheckResult | str:
     return result
 
 
-@settings(max_examples=20 * TIMES)
+@settings(max_examples=examples(20) * TIMES)
 @given(rows=st.lists(ROW, min_size=1, max_size=40), asked=policies(), batch=st.integers(1, 7), spilled=st.booleans())
 def test_counts_are_judged_as_rows_are(rows: list[Any], asked: dict[str, Any], batch: int, spilled: bool) -> None:
     frame = pl.DataFrame([*rows, *GROUPS], schema=COLUMNS, orient="row", strict=False)
@@ -103,7 +104,7 @@ def test_counts_are_judged_as_rows_are(rows: list[Any], asked: dict[str, Any], b
     with pytest.MonkeyPatch.context() as patch:
         if spilled:
             patch.setattr(disk, "BUDGET", 0)
-        patch.setattr(grouped, "PENDING", 3)
+        patch.setattr(groups, "PENDING", 3)
         table: Any = Slices(frame, batch)
         found = outcome(lambda: disk.check_table(table, policy, ignore_others=False, progress=silent))
     assert found == outcome(lambda: check(frame, policy))

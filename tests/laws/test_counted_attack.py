@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose import Attacks, Policy, TcloseError, anonymize
-from tclose.engine import disk_attack, memory
-from tclose.measure.attack import ATTACKS, RAW, RELEASE, attacked, results
-from tclose.release.scenes import Adversary
-from tclose.table import encode_quietly, grouped
+from tclose.measure.attack import ATTACKS, RAW, RELEASE, attack_results, results
+from tclose.measure.attack.scenes import Adversary
+from tclose.run import disk
+from tclose.run.study import Study
+from tclose.table import encode_quietly, groups
 
 from .test_counted import Slices
 
@@ -77,9 +78,11 @@ def outcome(work: Any) -> Any:
 def in_memory(frame: pl.DataFrame, releases: list[pl.DataFrame], policy: Policy) -> Attacks:
     """Attack rows, without a k-anonymous table to compare with."""
     adversary = Adversary(encode_quietly(frame, policy))
-    scene, *second = (adversary.published(memory.beside(each, adversary.original)) for each in releases)
+    scene, *second = (
+        adversary.published(Study(adversary.original, policy).beside(each).in_codes()) for each in releases
+    )
     scenes = {RAW: adversary.raw(), RELEASE: scene.with_second(second[0]) if second else scene}
-    return attacked(scenes, register_rows=adversary.register_rows, several_rows=adversary.several_rows())
+    return attack_results(scenes, register_rows=adversary.register_rows, several_rows=adversary.several_rows())
 
 
 @settings(max_examples=12 * TIMES)
@@ -103,9 +106,9 @@ def test_counts_are_attacked_as_rows_are(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(results, "ATTACKS", BY_COUNTS)
         if spilled:
-            patch.setattr(disk_attack, "BUDGET", 0)
-        patch.setattr(grouped, "PENDING", 3)
-        found = outcome(lambda: disk_attack.attack_tables(tables[0], tables[1:], policy))
+            patch.setattr(disk, "BUDGET", 0)
+        patch.setattr(groups, "PENDING", 3)
+        found = outcome(lambda: disk.attack_tables(tables[0], tables[1:], policy))
         expected = outcome(lambda: in_memory(frame, releases, policy))
     if expected is None:
         assert found is None

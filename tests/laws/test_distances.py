@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
+from tests.conftest import examples
 
 from tclose.distance import Counts, Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Product, Value
 
 Dense = list[list[int]]
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-few = settings(max_examples=20 * TIMES, deadline=None)
+few = settings(max_examples=examples(20) * TIMES, deadline=None)
 fewer = settings(max_examples=10 * TIMES, deadline=None)  # each example solves linear programmes
 
 
@@ -251,7 +252,7 @@ def test_it_agrees_with_scipy_on_lines(kind: Callable[..., Drawn], data: st.Data
 
 
 @pytest.mark.parametrize("kind", [ordered, value, equal, hierarchical], ids=lambda kind: kind.__name__)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data(), classes=st.integers(1, 6), unseen=st.booleans())
 def test_many_classes_at_once_equal_the_naive_definition(
     kind: Callable[..., Drawn], data: st.DataObject, classes: int, unseen: bool

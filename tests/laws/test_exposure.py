@@ -21,9 +21,8 @@ import pytest
 
 import tclose
 from tclose import Policy, Release, TcloseError, anonymize
-from tclose.measure.chance import given_away_by_chance, suspicion_by_chance
-from tclose.measure.line_counts import ShownColumn, ShownTable, line_counts
-from tclose.measure.remaining import Figure
+from tclose.measure.exposure_claims import Figure, given_away_by_chance, suspicion_by_chance
+from tclose.measure.exposure_counts import ShownColumn, ShownTable, line_counts
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 COLUMNS = ["age", "city", "ill", "pay", "score"]

@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose import Infeasible, Policy, anonymize, check, explain, verify
-from tclose.distance import Counts, Equal, Hierarchical, Ordered, Product, product
-from tclose.distance.bracket import Bracket
+from tclose.distance import Counts, Equal, Hierarchical, Ordered, Product, transport
+from tclose.distance.transport import Bracket
 from tclose.errors import Unsuited
 from tclose.partition import METHODS
 
@@ -181,7 +181,7 @@ def test_verdicts_by_brackets_are_the_exact_ones(drawn: Any, data: st.DataObject
     exact = judged(*drawn)
     figures = [exact[0], exact[1]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(product, "FEW_ARCS", 0)
+        patch.setattr(transport, "FEW_ARCS", 0)
         for level in (*figures, Fraction(1, 3)):
             below = max(level - Fraction(1, 10**30), Fraction(0))
             assert judged(*drawn).at_most(level).tolist() == [figure <= level for figure in figures]

@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Counts, Equal, Ordered
 from tclose.policy import ByGroup
@@ -198,7 +199,7 @@ MODELS = {
 }
 every_model = pytest.mark.parametrize("name", MODELS)
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-thorough = settings(max_examples=25 * TIMES, deadline=None)
+thorough = settings(max_examples=examples(25) * TIMES, deadline=None)
 
 
 def made(name: str, required: Level, m: int) -> Model:
@@ -293,7 +294,7 @@ def test_scaling_all_counts_changes_no_verdict(name: str, data: st.DataObject, r
 
 
 @every_model
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data(), rows=tables())
 def test_the_order_of_classes_does_not_matter(name: str, data: st.DataObject, rows: list[Row]) -> None:
     whole, required = total(rows), required_of(name, rows, data)
@@ -304,7 +305,7 @@ def test_the_order_of_classes_does_not_matter(name: str, data: st.DataObject, ro
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "t ordered"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data(), rows=tables())
 def test_what_values_are_called_does_not_matter(name: str, data: st.DataObject, rows: list[Row]) -> None:
     whole, required = total(rows), required_of(name, rows, data)
@@ -332,7 +333,7 @@ def nested(draw: st.DrawFn) -> tuple[list[Row], list[list[int]]]:
     return rows, draw(st.lists(grouping, max_size=3))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data(), drawn=nested(), n=st.integers(1, 60))
 def test_nt_judges_as_its_definition_says(data: st.DataObject, drawn: tuple[list[Row], list[Row]], n: int) -> None:
     rows, groupings = drawn
@@ -346,7 +347,7 @@ def test_nt_judges_as_its_definition_says(data: st.DataObject, drawn: tuple[list
     assert judgement.satisfied is (judgement.reached <= t)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data(), drawn=nested())
 def test_nt_with_n_of_the_whole_table_is_plain_t_closeness(
     data: st.DataObject, drawn: tuple[list[Row], list[Row]]
@@ -361,7 +362,7 @@ def test_nt_with_n_of_the_whole_table_is_plain_t_closeness(
     assert (judgement.reached, judgement.worst_class) == (plain.reached, plain.worst_class)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(drawn=nested(), t=fractions)
 def test_nt_with_more_rows_than_the_table_has_admits_none(drawn: tuple[list[Row], list[Row]], t: Fraction) -> None:
     rows, groupings = drawn

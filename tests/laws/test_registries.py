@@ -14,15 +14,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import policy
 from tclose.distance import DISTANCES, Counts, DomainFacts, Equal, Line, Metric, Tree
-from tclose.distance.geometry import Geometry
+from tclose.distance.base import Geometry
 from tclose.errors import PolicyError
 from tclose.measure.attack import ATTACKS
-from tclose.measure.utility import MEASURES
+from tclose.measure.information_loss import MEASURES
 from tclose.partition import DEFAULT_METHOD, METHODS, method_and_options, method_named
-from tclose.partition.options import checked
+from tclose.partition.options import checked_options
 from tclose.policy import PROFILES, Policy, Sensitive
 from tclose.privacy import KAnonymity, Model, Rule, models_of
 from tclose.privacy.registry import MODELS
@@ -92,9 +93,9 @@ def test_a_distance_survives_the_round_trip_through_a_policy(name: str) -> None:
             Sensitive(t=0.2, distance=name)
 
 
-@pytest.mark.parametrize("setting", policy.distances.IMPLIED)
+@pytest.mark.parametrize("setting", policy.column_settings.IMPLIED)
 def test_a_setting_implies_a_distance_that_takes_it(setting: str) -> None:
-    assert policy.DISTANCES[policy.distances.IMPLIED[setting]].allows(setting)
+    assert policy.DISTANCES[policy.column_settings.IMPLIED[setting]].allows(setting)
 
 
 # --- privacy models ---
@@ -162,7 +163,7 @@ def test_a_model_survives_the_round_trip_through_a_policy(name: str) -> None:
 
 
 @every_model
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(row=counts, others=counts)
 def test_a_model_compares_as_its_sign_says(name: str, row: list[int], others: list[int]) -> None:
     model = made(name)
@@ -175,7 +176,7 @@ def test_a_model_compares_as_its_sign_says(name: str, row: list[int], others: li
 
 
 @every_model
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(row=counts, others=counts, more=counts)
 def test_a_model_that_judges_alone_ignores_the_table(
     name: str, row: list[int], others: list[int], more: list[int]
@@ -186,7 +187,7 @@ def test_a_model_that_judges_alone_ignores_the_table(
 
 
 @every_model
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(first=counts, second=counts, others=counts)
 def test_merging_keeps_what_declares_so(name: str, first: list[int], second: list[int], others: list[int]) -> None:
     model, reference = made(name), total(first, second, others)
@@ -195,7 +196,7 @@ def test_merging_keeps_what_declares_so(name: str, first: list[int], second: lis
 
 
 @every_model
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(row=counts, others=counts)
 def test_a_class_that_keeps_the_rule_is_admitted(name: str, row: list[int], others: list[int]) -> None:
     model, reference = made(name), total(row, others)
@@ -259,7 +260,7 @@ def test_a_method_takes_each_of_its_choices(name: str) -> None:
     assert callable(method_named(name))
     assert bool(method.option) == bool(method.choices)
     for choice in method.choices:
-        assert checked(name, {method.option: choice}) == {method.option: choice}
+        assert checked_options(name, {method.option: choice}) == {method.option: choice}
         assert method_and_options(f"{name}:{choice}")[0] == name
 
 
@@ -267,7 +268,7 @@ def test_a_method_takes_each_of_its_choices(name: str) -> None:
 def test_a_method_takes_each_of_its_variants_and_the_first_is_its_default(name: str) -> None:
     variants = METHODS[name].variants
     for variant, options in variants.items():
-        assert method_and_options(f"{name}:{variant}") == (name, checked(name, options))
+        assert method_and_options(f"{name}:{variant}") == (name, checked_options(name, options))
     keywords = inspect.signature(method_named(name)).parameters
     if METHODS[name].tables == "one":  # projections are compared with another base than they publish with
         for option, value in next(iter(variants.values()), {}).items():

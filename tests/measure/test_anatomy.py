@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose.measure.anatomy import reconstruction_error
+from tclose.measure.information_loss import reconstruction_error
 
 
 def by_definition(labels: list[int], codes: list[int]) -> float:

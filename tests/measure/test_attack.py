@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.distance import Counts, Equal
-from tclose.measure.attack import ATTACKS, K_ANONYMOUS, RAW, RELEASE, Attacks, Finding, Scene, Secret, attacked
+from tclose.measure.attack import ATTACKS, K_ANONYMOUS, RAW, RELEASE, Attacks, Finding, Scene, Secret, attack_results
 from tclose.measure.attack.base import Attack
 from tclose.measure.attack.minimality import merged_for_their_values
 from tclose.measure.attack.results import AttackResult, TableSize
@@ -223,7 +223,7 @@ def test_an_attack_has_one_name() -> None:
 
 def test_a_notebook_heads_the_tables_as_the_page_does() -> None:
     scenes = {table: scene([0, 0, 0], secret([0, 1, 2]), crowd=3) for table in (RAW, K_ANONYMOUS, RELEASE)}
-    attacks = attacked(scenes, register_rows=3, several_rows=False)
+    attacks = attack_results(scenes, register_rows=3, several_rows=False)
     assert list(attacks.headings.values()) == ["raw table", "3-anonymous table", "release"]
     headings = "".join(f"<th>{heading}</th>" for heading in ("attack", *attacks.headings.values(), "better"))
     assert f"<tr>{headings}</tr>" in attacks._repr_html_()

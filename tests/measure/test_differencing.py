@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from tclose.distance import Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered
 from tclose.measure.attack.base import Scene, Secret
-from tclose.measure.attack.differencing import ATTACK, new_rows
+from tclose.measure.attack.composition import DIFFERENCE, new_rows
 
 CLASSES, VALUES = 4, 3
 COSTS = np.array([[0, 2, 5], [2, 0, 4], [5, 4, 0]])
@@ -45,7 +45,7 @@ def pair(first: Rows, second: Rows, distance: Distance = DISTANCES[1]) -> Scene:
 @given(rows, rows)
 def test_rows_that_were_added_are_found_class_by_class(first: Rows, added: Rows) -> None:
     seen = pair(first, first + added)
-    finding = ATTACK.run(seen)
+    finding = DIFFERENCE.run(seen)
     groups = [Counter(value for name, value in added if name == chosen) for chosen in {name for name, _ in added}]
     sizes = [sum(group.values()) for group in groups]
     failing = [size for group, size in zip(groups, sizes, strict=True) if size < 2 or len(group) == 1]
@@ -66,12 +66,12 @@ def test_a_new_row_has_a_value_that_the_attack_leaves(first: Rows, added: Rows) 
 
 def test_it_needs_a_second_release_with_more_rows() -> None:
     alone, _ = scene([(0, 0), (0, 1)])
-    assert ATTACK.run(alone).figure is None
-    assert "no more rows" in ATTACK.run(pair([(0, 0), (0, 1)], [(0, 0), (0, 1)])).sentence
+    assert DIFFERENCE.run(alone).figure is None
+    assert "no more rows" in DIFFERENCE.run(pair([(0, 0), (0, 1)], [(0, 0), (0, 1)])).sentence
 
 
 def test_a_class_that_lost_a_row_is_another_class() -> None:
-    finding = ATTACK.run(pair([(0, 0), (0, 1)], [(0, 0), (0, 0), (0, 2), (0, 2)]))
+    finding = DIFFERENCE.run(pair([(0, 0), (0, 1)], [(0, 0), (0, 0), (0, 2), (0, 2)]))
     assert finding.figure is not None
     assert finding.details["new_rows"] == 2
 
@@ -87,7 +87,7 @@ def moved(distance: Distance, group: Counter[int], whole: Counter[int]) -> float
 
 @given(rows, rows, st.sampled_from(DISTANCES))
 def test_distances_of_new_rows_are_those_of_the_policy(first: Rows, added: Rows, distance: Distance) -> None:
-    finding = ATTACK.run(pair(first, first + added, distance))
+    finding = DIFFERENCE.run(pair(first, first + added, distance))
     whole = Counter(value for _, value in first + added)
     groups = [Counter(value for name, value in added if name == chosen) for chosen in {name for name, _ in added}]
     farthest = max(moved(distance, group, whole) for group in groups)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Counts
-from tclose.measure.disclosed import disclosed_by_classes
+from tclose.measure.detail_kept import disclosed_by_classes
 from tclose.privacy.divergence import divergences
 
 rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=40)
@@ -21,7 +22,7 @@ def entropy(codes: np.ndarray) -> float:
     return -sum(share * math.log(share) for share in shares)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows)
 def test_it_is_the_mean_divergence_of_the_classes(given_rows: list[tuple[int, int]]) -> None:
     labels, values = np.array(given_rows).T

@@ -11,20 +11,28 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose
 from tclose.distance import Equal, Ordered
-from tclose.engine.warm_exchange import warm_exchange
-from tclose.measure.exchange import AttackedRows, inferred, kernels, membership
-from tclose.measure.exchange.admitted import NONE, admitted_changes
-from tclose.measure.exchange.attacked import whole_classes
-from tclose.measure.exchange.field import BINS, EXCHANGES, LEAST, SAVING_BINS, Field, field_of, paying_changes
-from tclose.measure.exchange.findings import believed
-from tclose.measure.exchange.kernels import match
-from tclose.measure.exchange.weights import Pairs, learned
+from tclose.measure.exchange import AttackedRows, inference_of, knowledge
+from tclose.measure.exchange.field import (
+    BINS,
+    EXCHANGES,
+    LEAST,
+    NONE,
+    SAVING_BINS,
+    RandomField,
+    admitted_changes,
+    field_of,
+    paying_changes,
+)
+from tclose.measure.exchange.inference import RowPairs, believed, learned_weights
+from tclose.measure.exchange.knowledge import match, whole_classes
 from tclose.partition import Attribute, Problem
 from tclose.partition.shared.kernels import KERNELS
 from tclose.partition.shared.loss import loss_table, total_loss
+from tclose.run.installation import warm_exchange
 from tclose.types import Ints, still
 
 SEEDS = st.integers(0, 10_000)
@@ -103,7 +111,7 @@ def test_what_pays_lowers_the_loss_of_the_whole_table(seed: int) -> None:
         assert all(kind in bins[place] for place, kind in kinds.items())
 
 
-def undone(field: Field, value: Ints) -> Ints:
+def undone(field: RandomField, value: Ints) -> Ints:
     """Count, in bins, the allowed exchanges and moves that an assignment of values leaves undone."""
     rows, exchanges, moves = field.rows, *paying_changes(field.rows, still)
     shown = field.values.shown[field.values.start[rows.labels] + value]  # a row with the same values
@@ -129,7 +137,7 @@ def admitted_with(rows: AttackedRows, row: int, leaving: int, joining: int) -> b
 def test_a_swap_of_values_changes_what_is_left_undone(seed: int) -> None:
     field = field_of(small_table(seed), still)
     value = field.values.number
-    pairs = Pairs.of(field, value, np.random.default_rng(0))
+    pairs = RowPairs.of(field, value, np.random.default_rng(0))
     for first, second, change in zip(pairs.first, pairs.second, pairs.changes, strict=True):
         swapped = value.copy()
         swapped[[first, second]] = value[[second, first]]
@@ -161,10 +169,10 @@ def test_weights_are_learned() -> None:
     chance = np.random.default_rng(2)
     changes, true = chance.integers(-2, 3, (4000, 3)) * 1.0, np.array([1.5, 0.0, 0.5])
     told = chance.random(4000) < 1 / (1 + np.exp(-changes @ true))
-    assert learned(np.where(told[:, None], changes, -changes)) == pytest.approx(true, abs=0.15)
+    assert learned_weights(np.where(told[:, None], changes, -changes)) == pytest.approx(true, abs=0.15)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(seed=SEEDS)
 def test_as_many_rows_as_possible_get_a_person_who_fits(seed: int) -> None:
     chance = np.random.default_rng(seed)
@@ -220,14 +228,14 @@ def test_weave_tells_what_mondrian_does_not() -> None:
 
 
 def test_of_a_large_table_some_neighbouring_classes_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(membership, "MOST_ROWS", 90)
+    monkeypatch.setattr(knowledge, "MOST_ROWS", 90)
     found = attack_on(made_frame(200), "weave")["release"]
     assert 60 <= found.of <= 90
     assert f"Measured on {found.of:,} of 200 rows." in found.sentence
 
 
 def test_of_large_classes_some_rows_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(membership, "MOST_OF_CLASS", 4)
+    monkeypatch.setattr(knowledge, "MOST_OF_CLASS", 4)
     found = attack_on(made_frame(200), "mondrian", tclose.Policy(quasi=["x", "y"], sensitive={"ill": {"t": 0.2}}, k=9))
     assert found["release"].of == 4 * found["release"].details["classes"]
 
@@ -287,12 +295,12 @@ def test_correlations_are_told_apart_from_exchanges() -> None:
 
 def test_the_same_release_gives_the_same_figures() -> None:
     rows = small_table(3, rows=60, classes=20)
-    assert inferred(rows) == inferred(rows)
+    assert inference_of(rows) == inference_of(rows)
 
 
 def test_a_tiny_attack_uses_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tclose.partition.shared.kernels.is_ready", lambda compiled: False)
     assert warm_exchange() > 0
-    own = [compiled for compiled in KERNELS if compiled.py_func.__module__ == kernels.__name__]
+    own = [compiled for compiled in KERNELS if compiled.py_func.__module__ == knowledge.__name__]
     assert own
     assert all(compiled.signatures for compiled in own)

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.measure.attack import homogeneity, joining, rarity
 from tclose.measure.attack.base import Scene, Secret
+from tclose.measure.attack.homogeneity import run_homogeneity
+from tclose.measure.attack.linkage import run_background_join, run_rare_value
 from tclose.measure.exposure import (
     Cells,
-    Exposed,
     PublishedAttribute,
     PublishedClasses,
+    ReleaseExposure,
     exposed_in,
     rows_with_own_values,
 )
@@ -23,7 +24,7 @@ from tclose.policy.draft.profile import OWN_ROWS
 from tclose.policy.draft.roles import MANY_ROWS
 from tclose.types import Ints
 
-ATTACKS = {"same_value": homogeneity, "rare_value": rarity, "known_value": joining}
+ATTACKS = {"same_value": run_homogeneity, "rare_value": run_rare_value, "known_value": run_background_join}
 
 
 def classes(
@@ -40,7 +41,7 @@ def classes(
     return PublishedClasses(order, starts, attributes, crowd, None if persons is None else np.array(persons))
 
 
-def rows(exposed: Exposed) -> dict[str, int]:
+def rows(exposed: ReleaseExposure) -> dict[str, int]:
     return {finding.kind: finding.rows for finding in exposed.findings}
 
 
@@ -90,7 +91,7 @@ def test_the_attacks_of_the_page_count_the_same_rows(table: tuple[list[int], dic
     secrets = [Secret(name, np.array(column), np.array(column), 4) for name, column in values.items()]
     scene = Scene(np.array(labels), secrets, crowd, np.zeros(4, dtype=np.int64))
     found = rows(exposed_in([classes(labels, values, crowd=crowd)]))
-    assert found == {kind: count for kind, attack in ATTACKS.items() if (count := attack.run(scene).rows)}
+    assert found == {kind: count for kind, attack in ATTACKS.items() if (count := attack(scene).rows)}
 
 
 def test_each_attribute_is_named_with_its_rows_most_first() -> None:

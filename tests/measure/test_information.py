@@ -8,19 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
-from tclose.measure import information
-from tclose.measure.correlations import correlation
-from tclose.measure.detail import Detail, ExactColumn, VisibleColumn, joint
-from tclose.measure.information import (
+from tclose.measure import detail_kept
+from tclose.measure.detail_kept import (
     Occurring,
     believed_dense,
     believed_sparse,
+    correlation,
     information_between,
     mutual_information,
+    of_column,
 )
 from tclose.measure.linkage import Links, packed
-from tclose.measure.marginals import of_column
+from tclose.measure.pair import Detail, SensitiveCells, VisibleColumn, joint
 
 COUNTS = st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=5).filter(
     lambda rows: any(map(sum, rows))
@@ -46,7 +47,7 @@ def test_sharing_out_never_adds_information(rows: list[list[int]], shares: list[
     texts, values = (np.repeat(index.ravel(), counts.ravel()) for index in np.indices(counts.shape))
     spread = np.array([np.roll(shares, row) for row in range(len(rows))]) / sum(shares)
     column = VisibleColumn("q", np.zeros(1, dtype=int), texts, spread, np.ones(len(rows)), None, None)
-    other = ExactColumn("s", values, values, 3, None)
+    other = SensitiveCells("s", values, values, 3, None)
     after = joint(column, other, after=True)
     assert after.sum() == pytest.approx(1)
     assert mutual_information(after) <= mutual_information(counts / counts.sum()) + 1e-9
@@ -77,7 +78,7 @@ def test_correlation_agrees_with_numpy(data: list[tuple[int, int]]) -> None:
         assert found is None
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(seed=st.integers(0, 10_000), rows=st.integers(1, 60), classes=st.integers(1, 12), values=st.integers(1, 30))
 def test_both_ways_to_look_at_all_pairs_agree(seed: int, rows: int, classes: int, values: int) -> None:
     """Rows against all classes, or only against the classes that show the row's value."""
@@ -86,7 +87,7 @@ def test_both_ways_to_look_at_all_pairs_agree(seed: int, rows: int, classes: int
     fits = [packed(column, np.arange(classes)) for column in covers]
     labels = np.unique(chance.integers(0, classes, rows), return_inverse=True)[1]
     people = Links.of(list(cells), fits, np.ones(classes, dtype=np.int64))
-    attribute = ExactColumn("s", chance.integers(0, values, rows), chance.integers(0, values, rows), values, None)
+    attribute = SensitiveCells("s", chance.integers(0, values, rows), chance.integers(0, values, rows), values, None)
     occurring = Occurring.of(Detail((), (attribute,), labels, people), attribute)
     weights = chance.random(len(occurring.class_number))
     beats = list[int]()
@@ -103,8 +104,8 @@ def test_values_in_stretches_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = np.random.default_rng(3)
     texts, values = chance.integers(0, 3, 90), chance.integers(0, 7, 90)
     column = VisibleColumn("q", texts, texts, np.eye(3), np.ones(3), None, None)
-    attribute = ExactColumn("s", values, values, 7, None)
+    attribute = SensitiveCells("s", values, values, 7, None)
     whole = mutual_information(joint(column, attribute, after=True))
-    monkeypatch.setattr(information, "VALUES", 2)
+    monkeypatch.setattr(detail_kept, "VALUES", 2)
     for after in (False, True):
         assert information_between(column, attribute, after=after) == pytest.approx(whole)

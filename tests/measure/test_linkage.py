@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.measure import linkage
 from tclose.measure.linkage import Links, packed
@@ -25,7 +26,7 @@ def links_of(codes: np.ndarray, covers: list[np.ndarray]) -> Links:
 
 
 @pytest.mark.parametrize("block", [1, 30, linkage.BLOCK])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(register=registers())
 def test_a_row_fits_the_classes_that_all_its_cells_fit(
     block: int, register: tuple[np.ndarray, list[np.ndarray]]

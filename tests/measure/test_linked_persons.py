@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose.measure.exposure import PublishedAttribute, PublishedClasses, exposed_counts
-from tclose.measure.linked_persons import RowsOfPersons
+from tclose.measure.linkage import RowsOfPersons
 from tclose.types import Ints
 
 Rows = list[tuple[int, int, int]]  # person, a, b; the class of a person is the person's number modulo 3

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
-from tclose.measure.population import (
+from tclose.measure.risk import (
     PopulationUniques,
+    average_prosecutor,
     journalist_by_sample,
     log_gamma_ratio,
     pitman,
     pitman_parameters,
+    prosecutor,
     zayatz,
 )
-from tclose.measure.risk import average_prosecutor, prosecutor
 from tclose.types import Ints
 
 SIZES = st.lists(st.integers(1, 30), min_size=1, max_size=40).map(np.array)
@@ -39,13 +41,13 @@ def mean_of_inverse(rows: int, p: float) -> float:
     return total
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(rows=st.integers(1, 80), p=st.floats(0.02, 1.0))
 def test_the_risk_of_a_sample_is_the_mean_of_its_distribution(rows: int, p: float) -> None:
     assert journalist_by_sample(np.array([rows]), p)[0] == pytest.approx(mean_of_inverse(rows, p), rel=1e-7)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(sizes=SIZES, p=st.floats(1e-6, 1.0))
 def test_a_sample_hides_people(sizes: Ints, p: float) -> None:
     """Not knowing who was sampled never helps an adversary, and everyone sampled is the prosecutor's case."""
@@ -64,7 +66,7 @@ def test_average_risk(sizes: Ints) -> None:
     assert average_prosecutor(sizes) <= prosecutor(sizes)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(sizes=SIZES, times=st.integers(1, 50))
 def test_estimates_are_possible(sizes: Ints, times: int) -> None:
     people = int(sizes.sum()) * times
@@ -91,7 +93,7 @@ def likelihood(sizes: Ints, alpha: float, theta: float) -> float:
     return grouped - seated + sum(math.log(i - alpha) for size in sizes for i in range(1, int(size)))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(sizes=st.lists(st.integers(1, 12), min_size=3, max_size=25).map(np.array))
 def test_no_other_parameters_are_more_likely(sizes: Ints) -> None:
     alpha, theta = pitman_parameters(sizes)

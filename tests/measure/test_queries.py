@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.measure.queries import (
     EACH,
@@ -188,7 +189,7 @@ def test_errors_are_told_by_predicates_and_selectivity() -> None:
 # Queries
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.integers(1, 4), st.integers(0, 2), st.integers(0, 9), st.booleans())
 def test_queries_are_many_different_and_ask_something(quasi: int, sensitive: int, seed: int, missing: bool) -> None:
     rows = some_rows(60, quasi=quasi, sensitive=sensitive, missing=missing)

@@ -11,10 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tclose.errors import InputError
-from tclose.measure.regions import value_shares
+from tclose.measure.queries import value_shares
 from tclose.policy import Quasi
-from tclose.recode.covering import covering
-from tclose.recode.spelling import published
+from tclose.recode.cell import class_texts
+from tclose.recode.coverage import covering
 from tclose.table.classes import Classes
 from tclose.table.quasi import QuasiColumn, read_quasi
 
@@ -118,7 +118,7 @@ def test_every_row_lies_in_what_its_class_publishes(kind: str, data: st.DataObje
     labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(cells), max_size=len(cells))))
     quasi = column([None if cell is None else str(cell) for cell in cells], **spec)
     classes = Classes.from_labels(np.unique(labels, return_inverse=True)[1])
-    texts = published(quasi, classes)
+    texts = class_texts(quasi, classes)
     spread, by_row = value_shares(quasi, texts), classes.labels_by_row()
     for row, code in enumerate(quasi.codes.tolist()):
         if code >= 0:
@@ -144,7 +144,7 @@ def test_queries_and_attacks_agree_on_what_a_text_covers(kind: str, data: st.Dat
     assume(any(cell is not None for cell in cells))
     quasi = column([None if cell is None else str(cell) for cell in cells], **spec)
     labels = data.draw(st.lists(st.integers(0, 2), min_size=len(cells), max_size=len(cells)))
-    texts = [*dict.fromkeys(published(quasi, Classes.from_labels(np.unique(labels, return_inverse=True)[1])))]
+    texts = [*dict.fromkeys(class_texts(quasi, Classes.from_labels(np.unique(labels, return_inverse=True)[1])))]
     spread, read = value_shares(quasi, texts), covering(quasi, texts)
     for row, code in enumerate(quasi.codes.tolist()):
         if code >= 0:

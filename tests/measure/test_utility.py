@@ -9,7 +9,14 @@ import polars as pl
 import pytest
 
 from tclose import Policy, anonymize
-from tclose.measure.utility import MEASURES, MeasuredPartition, NumberPlaces, class_sizes, discernibility, measured
+from tclose.measure.information_loss import (
+    MEASURES,
+    MeasuredPartition,
+    NumberPlaces,
+    class_sizes,
+    discernibility,
+    measures_of,
+)
 
 
 def at(*places: float) -> NumberPlaces:
@@ -35,7 +42,7 @@ def test_every_measure_declares_itself() -> None:
     for measure in MEASURES:
         assert measure.better == "lower"
         assert (measure.compute(partition()) is None) == measure.optional
-        assert (measure.name in measured(partition())) != measure.optional
+        assert (measure.name in measures_of(partition())) != measure.optional
         figure = measure.compute(weighted)
         assert figure is not None
         assert measure.low <= figure
@@ -49,34 +56,34 @@ def near(figure: float) -> object:
 
 def test_gcp() -> None:
     # (3·0.5 + 1·0 + 3·1 + 1·0.25) / 2 quasi-identifiers, plus one withheld row, over 5 rows
-    assert measured(partition())["gcp"] == near((4.75 / 2 + 1) / 5)
-    assert measured(partition(withheld=0))["gcp"] == near(4.75 / 2 / 4)
-    assert measured(partition(losses=[]))["gcp"] == 0
+    assert measures_of(partition())["gcp"] == near((4.75 / 2 + 1) / 5)
+    assert measures_of(partition(withheld=0))["gcp"] == near(4.75 / 2 / 4)
+    assert measures_of(partition(losses=[]))["gcp"] == 0
 
 
 def test_discernibility() -> None:
-    assert measured(partition())["discernibility"] == 9 + 1 + 1 * 5
+    assert measures_of(partition())["discernibility"] == 9 + 1 + 1 * 5
     assert discernibility(partition(sizes=np.array([4_000_000_000]), withheld=0)) == 1.6e19  # beyond 64 bits
 
 
 def test_average_class() -> None:
-    assert measured(partition())["c_avg"] == 5 / 2 / 2
+    assert measures_of(partition())["c_avg"] == 5 / 2 / 2
 
 
 def test_squared_error() -> None:
     # around the class means: 0.5² + 0 + 0.5² + 0; around the mean 0.625: 0.625² + 0.125² + 2·0.375²
-    assert measured(partition())["sse"] == near(0.5 / 0.6875)
+    assert measures_of(partition())["sse"] == near(0.5 / 0.6875)
     one = partition(sizes=np.array([4]), labels=np.zeros(4, dtype=int), losses=[])
-    assert measured(one)["sse"] == 1
+    assert measures_of(one)["sse"] == 1
     each = partition(sizes=np.ones(4, dtype=int), labels=np.arange(4), losses=[])
-    assert str(measured(each)["sse"]) == "0.0"  # not -0.0
-    assert measured(partition(numbers=[at(0.1, 0.1, 0.1, 0.1)]))["sse"] is None
-    assert measured(partition(numbers=[]))["sse"] is None
+    assert str(measures_of(each)["sse"]) == "0.0"  # not -0.0
+    assert measures_of(partition(numbers=[at(0.1, 0.1, 0.1, 0.1)]))["sse"] is None
+    assert measures_of(partition(numbers=[]))["sse"] is None
 
 
 def test_squared_error_weighs_columns_alike() -> None:
     wide = partition(numbers=[at(0, 500, 1000, 1000), at(1, 1, 1, 1)])
-    assert measured(wide)["sse"] == near(0.5 / 0.6875)
+    assert measures_of(wide)["sse"] == near(0.5 / 0.6875)
 
 
 def test_class_sizes() -> None:

@@ -8,6 +8,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Counts, Distance, Equal, Hierarchical, Ordered
 
@@ -33,7 +34,7 @@ def worst(
     return max(emd(distance, one, whole) for one, whole in every)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.sampled_from(DISTANCES), counts, counts, st.integers(1, 3), st.integers(0, 2**32))
 def test_hiding_never_helps(distance: Distance, mine: np.ndarray, others: np.ndarray, hidden: int, seed: int) -> None:
     """The truth is one of the completions, and the worst of them is at least (h/2)(1/n − 1/N) away."""
@@ -48,7 +49,7 @@ def test_hiding_never_helps(distance: Distance, mine: np.ndarray, others: np.nda
     assert judged >= Fraction(hidden, 2) * (Fraction(1, n) - Fraction(1, rows))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.sampled_from(DISTANCES), counts, counts, st.integers(1, 3))
 def test_the_worst_completion_has_one_value(
     distance: Distance, shown: np.ndarray, others: np.ndarray, hidden: int
@@ -60,7 +61,7 @@ def test_the_worst_completion_has_one_value(
     assert worst(distance, shown, others, hidden) == by_one_value
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(counts, counts, st.integers(1, 2))
 def test_a_generalised_cell_costs_less_than_a_hidden_one_and_still_never_helps(
     shown: np.ndarray, others: np.ndarray, hidden: int

@@ -18,7 +18,7 @@ import pytest
 
 import tclose
 from tclose.measure.attack import Finding, Scene, Secret
-from tclose.measure.attack.similarity import run
+from tclose.measure.attack.homogeneity import run_similarity
 from tclose.partition import Attribute, Problem
 from tclose.partition.incognito import labels_at, minimal_solutions
 from tclose.partition.shared.axes import LabelAxis
@@ -68,7 +68,7 @@ def similar(table: CodedTable, labels: np.ndarray) -> Finding:
     assert column.hierarchy is not None
     tree = column.hierarchy
     secret = Secret("occupation", column.codes, column.codes, len(column.labels), tree.levels, tree.labels)
-    return run(Scene(labels, [secret], 2, np.bincount(labels)))
+    return run_similarity(Scene(labels, [secret], 2, np.bincount(labels)))
 
 
 def test_the_raw_table_is_wide_open(adult: pl.DataFrame) -> None:

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 
 import tclose
 from tclose.distance import Counts, Hierarchical, Ordered
-from tclose.table.hierarchy import Hierarchy
+from tclose.table.hierarchies import Hierarchy
 
 TREE = {
     ("respiratory", "infection"): ["flu", "pneumonia", "bronchitis"],

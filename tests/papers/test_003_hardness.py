@@ -10,7 +10,7 @@ import pytest
 
 import tclose
 from tclose.distance import Counts, Equal
-from tclose.partition.shared.stars import star_cost
+from tclose.partition.shared.loss_table import star_cost
 from tclose.privacy import Alpha, TCloseness
 
 DISEASE = dict(enumerate("VHHCVVHCCC", start=1))  # viral infection, heart disease, cancer: by record

@@ -13,8 +13,8 @@ from tclose.distance import Distance, Equal, Hierarchical, Ordered
 from tclose.errors import Infeasible
 from tclose.partition import Attribute, Problem
 from tclose.partition.anatomy import most_groups, partition
-from tclose.privacy.alpha import Alpha
 from tclose.privacy.base import Model
+from tclose.privacy.kanonymity import Alpha
 from tclose.privacy.ldiversity import DistinctL
 
 
@@ -162,7 +162,7 @@ def test_several_attributes_need_exchanges(monkeypatch: pytest.MonkeyPatch) -> N
     columns = chance.integers(0, 20, (4, 600))
     asked = problem(*(attribute(column, "0.12", distance=Ordered(20)) for column in columns))
     many = partition(asked).max() + 1
-    monkeypatch.setattr("tclose.partition.shared.exchanging.Exchange.run", lambda exchange, pulse: None)
+    monkeypatch.setattr("tclose.partition.anatomy.Exchange.run", lambda exchange, pulse: None)
     assert many >= 1.5 * (partition(asked).max() + 1)
 
 

@@ -9,13 +9,14 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose
 from tclose.errors import Infeasible
-from tclose.partition.averaging import CLOSE, TRIALS, Thresholds, limited, split_by_average
 from tclose.partition.mondrian import partition
-from tclose.partition.shared.start import Split
+from tclose.partition.problem import Split
 from tclose.partition.split import problem_of
+from tclose.partition.thresholds import CLOSE, TRIALS, Thresholds, limited, split_by_average
 from tclose.policy import Policy
 from tclose.table import CodedTable, encode_quietly
 from tclose.types import Progress, silent
@@ -57,7 +58,7 @@ class Splits:
 levels = st.sampled_from([Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(1)])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(rows=st.integers(1, 80), seed=st.integers(0, 99), limits=st.lists(levels, min_size=1, max_size=2))
 def test_every_average_holds_and_few_runs_are_needed(rows: int, seed: int, limits: list[Fraction]) -> None:
     table, policy = made(rows, seed, *limits)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Counts, Equal, Ordered
 from tclose.errors import Infeasible, PolicyError, Unsuited
@@ -18,7 +19,7 @@ from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.redistribution import NEARS, leaves
 from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
 
-brief = settings(max_examples=60, deadline=None)
+brief = settings(max_examples=examples(60), deadline=None)
 betas = st.sampled_from([Fraction(0), Fraction(1, 5), Fraction(1), Fraction(3), Fraction(9)])
 models = st.one_of(
     betas.map(lambda beta: (BetaLikeness(beta),)),

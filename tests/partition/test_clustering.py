@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Equal, Ordered
-from tclose.partition import pca
-from tclose.partition.clustering import clusters, partition
-from tclose.partition.clustering.clusters import Clusters
+from tclose.partition import clustering, pca
+from tclose.partition.clustering import Clusters, partition
 from tclose.partition.problem import Attribute, Problem
-from tclose.partition.shared.embedding import Embedding
+from tclose.partition.shared.buckets import Embedding
 
 VALUES = 40
 
@@ -33,7 +33,7 @@ def clustered(problem: Problem, count: int) -> np.ndarray:
     return Clusters.of(embedding, count).shared_out(embedding)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(rows=st.integers(1, 80), data=st.data())
 def test_clusters_are_equally_large(rows: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, rows))
@@ -83,7 +83,7 @@ def test_clusters_are_tighter_than_stretches_of_one_component() -> None:
 
 
 def test_means_may_be_learned_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "ENTRIES", 400)
+    monkeypatch.setattr(clustering, "ENTRIES", 400)
     problem = problem_of(np.random.default_rng(8).integers(0, VALUES, (1000, 2)))
     found = clustered(problem, 4)
     assert np.bincount(found).tolist() == [250] * 4

@@ -15,12 +15,12 @@ from tclose.distance import Distance, DomainFacts, Equal, Hierarchical, Matrix, 
 from tclose.errors import GapWarning, Infeasible, MissingExtra, PolicyError, Unsuited
 from tclose.partition import METHODS, method_named
 from tclose.partition.exact import partition, solve
-from tclose.partition.exact.network import network_of
+from tclose.partition.exact.programme import network_of
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
 from tclose.partition.shared.loss import loss_table, total_loss
-from tclose.partition.shared.stars import columns_of, star_cost
-from tclose.privacy.alpha import Alpha
+from tclose.partition.shared.loss_table import columns_of, star_cost
+from tclose.privacy.kanonymity import Alpha
 from tclose.privacy.ldiversity import DistinctL
 from tclose.privacy.likeness import BetaLikeness
 from tclose.types import Ints

@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Counts, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible
-from tclose.partition.fragmentation import kernels, partition, plan
-from tclose.partition.fragmentation.attribute import judged
-from tclose.partition.fragmentation.boxes import BoxSearch
-from tclose.partition.fragmentation.conformance import relaxed_bound
-from tclose.partition.fragmentation.spread import LineSpread
-from tclose.partition.fragmentation.strategy import STRATEGIES
+from tclose.partition.fragmentation import partition, plan, spread
+from tclose.partition.fragmentation.printed import STRATEGIES, BoxSearch
+from tclose.partition.fragmentation.relaxed import relaxed_bound
+from tclose.partition.fragmentation.spread import LineSpread, spread_attributes
 from tclose.partition.problem import Attribute, Problem
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 slow_to_draw = settings(
-    deadline=None, max_examples=40 * TIMES, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    deadline=None,
+    max_examples=examples(40) * TIMES,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
 SPOTS = st.tuples(st.integers(0, 5), st.integers(0, 5))
@@ -91,7 +92,7 @@ def assert_within(problem, rows, bounds):
 
 
 def bounds_of(problem, fragments, taken):
-    by_codes = {id(a.sensitive): relaxed_bound(a, fragments, taken) for a in judged(problem, "tight")}
+    by_codes = {id(a.sensitive): relaxed_bound(a, fragments, taken) for a in spread_attributes(problem, "tight")}
     return [by_codes.get(id(one), Fraction(0)) for one in problem.sensitive]
 
 
@@ -118,7 +119,7 @@ def test_no_choice_of_rows_in_accepted_counts_breaks_a_t(problem, strategy, boun
         assert_within(problem, spiteful_rows(problem, accepted.fragments, taken, data), bounds)
 
 
-@settings(deadline=None, max_examples=100 * TIMES)
+@settings(deadline=None, max_examples=examples(100) * TIMES)
 @given(st.integers(10, 90), st.integers(1, 2), st.integers(3, 39), st.integers(2, 60), st.integers(0, 2**32 - 1))
 def test_spare_rows_keep_their_classes_within_t(rows, attributes, fortieths, values, seed):
     random = np.random.default_rng(seed)
@@ -144,7 +145,7 @@ def test_spare_rows_keep_their_classes_within_t(rows, attributes, fortieths, val
 @slow_to_draw
 @given(problems(most=8))
 def test_the_tight_bound_is_the_true_worst_case(problem):
-    for one in judged(problem, "tight"):
+    for one in spread_attributes(problem, "tight"):
         everything = np.arange(problem.rows)
         worst = Fraction(one.worst(0 * everything, everything), one.unit * problem.rows)
         assert worst == max(one.sensitive.emd_of(one.codes[[row]], one.row_counts) for row in range(problem.rows))
@@ -156,7 +157,7 @@ def test_the_tight_bound_is_the_true_worst_case(problem):
 @slow_to_draw
 @given(problems(), st.data())
 def test_the_tight_bound_never_exceeds_the_published_one(problem, data):
-    tight, published = judged(problem, "tight"), judged(problem, "published")
+    tight, published = spread_attributes(problem, "tight"), spread_attributes(problem, "published")
     assume(tight)
     box, searches = BoxSearch(tight).top(), (BoxSearch(tight), BoxSearch(published))
     for _ in range(3):
@@ -177,7 +178,7 @@ def test_the_tight_bound_never_exceeds_the_published_one(problem, data):
 def test_one_pass_gives_both_sides_of_every_cut(problem, step, bound):
     rows = np.arange(problem.rows // step * step)
     assume(len(rows) > step)
-    for one in judged(problem, bound):
+    for one in spread_attributes(problem, bound):
         left, right = one.spread.cuts(one.codes[rows], step)
         for part in range(1, len(rows) // step):
             exact = one.spread.worst((rows >= part * step).astype(np.int64), one.codes[rows])
@@ -331,7 +332,7 @@ def test_all_lines_are_cut_as_each_line_is(parts: int, step: int, attributes: in
     lines = [LineSpread(np.cumsum(random.integers(0, 9, 7))) for _ in range(attributes)]
     orders = np.array([random.permutation(40)[: parts * step] for _ in range(2)])
     places = np.array([line.places(own) for line, own in zip(lines, codes, strict=True)])
-    sides = kernels.all_line_cuts(places, orders, step)
+    sides = spread.all_line_cuts(places, orders, step)
     for i, order in enumerate(orders):
         for a, line in enumerate(lines):
             left, right = line.cuts(codes[a, order], step)

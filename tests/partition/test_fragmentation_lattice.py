@@ -10,14 +10,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Ordered
 from tclose.errors import PolicyError, Unsuited
-from tclose.partition.fragmentation import lattice, partition, plan
-from tclose.partition.fragmentation.attribute import judged
-from tclose.partition.fragmentation.boxes import Box, BoxSearch, aggregate, find_fragmentation
-from tclose.partition.fragmentation.lattice import Extents, Fragmentation, acceptable, fragmentations
-from tclose.partition.fragmentation.strategy import STRATEGIES
+from tclose.partition.fragmentation import partition, plan, printed
+from tclose.partition.fragmentation.printed import (
+    STRATEGIES,
+    Box,
+    BoxSearch,
+    Extents,
+    Fragmentation,
+    acceptable,
+    aggregate,
+    find_fragmentation,
+    fragmentations,
+)
+from tclose.partition.fragmentation.spread import spread_attributes
 from tclose.partition.problem import Attribute, Problem
 from tclose.types import Ints
 
@@ -110,7 +119,7 @@ def divisor(boxes: list[Box]) -> int:
 def test_how_far_psi_is_from_the_best_of_118_tables(bound: str, highest: int, times: int) -> None:
     in_highest_layer, gained = 0, []
     for table in random_tables(118, most=5):
-        attributes = judged(problem_of(table, "0.3"), bound)
+        attributes = spread_attributes(problem_of(table, "0.3"), bound)
         search, budgets = BoxSearch(attributes), [attribute.t for attribute in attributes]
         greedy = find_fragmentation(search, budgets, STRATEGIES["psi"], lambda boxes: False)
         best = acceptable(search, budgets)
@@ -123,7 +132,7 @@ def test_how_far_psi_is_from_the_best_of_118_tables(bound: str, highest: int, ti
     assert min(gained) >= 1
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=2, max_size=3).map(np.array),
     st.sampled_from(["0", "0.1", "0.3", "0.6"]),
@@ -132,7 +141,7 @@ def test_how_far_psi_is_from_the_best_of_118_tables(bound: str, highest: int, ti
 def test_what_is_accepted_is_every_fragmentation_within_the_budgets(table: Ints, t: str, bound: str) -> None:
     if not (table.any(axis=0).all() and table.any(axis=1).all()):
         return
-    attributes = judged(problem_of(table, t), bound)
+    attributes = spread_attributes(problem_of(table, t), bound)
     search, budgets = BoxSearch(attributes), [attribute.t for attribute in attributes]
     accepted = {frozenset(box.extents for box in boxes) for boxes in acceptable(search, budgets)}
     for fragmentation in fragmentations(table.shape):
@@ -164,7 +173,7 @@ def test_a_large_space_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatc
     problem = Problem(rows[:, None] / 1000, tuple(sensitive))
     with pytest.raises(Unsuited, match="1000 × 1000 sensitive values have too many fragmentations"):
         plan(problem, sizing="gcd", strategy="exhaustive")
-    monkeypatch.setattr(lattice, "MOST_FRAGMENTATIONS", 300)
+    monkeypatch.setattr(printed, "MOST_FRAGMENTATIONS", 300)
     with pytest.raises(Unsuited, match="3 × 3 sensitive values"):
         fragmentations((3, 3))
 

@@ -8,12 +8,17 @@ import pytest
 from tclose.distance import Counts, Ordered
 from tclose.partition import METHODS
 from tclose.partition.fragmentation import partition, plan
-from tclose.partition.fragmentation.attribute import judged
-from tclose.partition.fragmentation.boxes import Box, BoxCut, BoxSearch, aggregate, find_fragmentation
-from tclose.partition.fragmentation.generation import grown_cells
-from tclose.partition.fragmentation.printed import common_divisor
-from tclose.partition.fragmentation.row_distance import euclidean
-from tclose.partition.fragmentation.strategy import STRATEGIES
+from tclose.partition.fragmentation.classes import euclidean, grown_cells
+from tclose.partition.fragmentation.printed import (
+    STRATEGIES,
+    Box,
+    BoxCut,
+    BoxSearch,
+    aggregate,
+    common_divisor,
+    find_fragmentation,
+)
+from tclose.partition.fragmentation.spread import spread_attributes
 from tclose.partition.problem import Attribute, Problem
 
 TABLE = np.array([[15, 75, 0], [15, 0, 15], [30, 30, 45], [15, 30, 30]])  # 001, figure 1
@@ -40,7 +45,7 @@ def gcp(problem, labels):
 
 
 def search_of(matrix, bound="published"):
-    return BoxSearch(judged(problem_of(matrix, *[1] * matrix.ndim), bound))
+    return BoxSearch(spread_attributes(problem_of(matrix, *[1] * matrix.ndim), bound))
 
 
 def corner(search: BoxSearch, *extents: tuple[int, int]) -> Box:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Ordered
 from tclose.errors import Infeasible
-from tclose.partition.guarding import Guard, guarded_starts, obeying
 from tclose.partition.mondrian import partition
-from tclose.partition.problem import Attribute, Problem
-from tclose.partition.shared.start import Split
+from tclose.partition.problem import Attribute, Problem, Split
+from tclose.partition.thresholds import GroupThresholds, starts_by_zone, with_smallest_t
 from tclose.policy import ByGroup
 from tclose.privacy import TClosenessByGroup
 from tclose.types import Progress, silent
@@ -23,7 +23,7 @@ from tclose.types import Progress, silent
 LEVELS = (Fraction(1, 10), Fraction(1, 5))
 
 
-def asked(rows: int, seed: int, named: float) -> tuple[Problem, dict[int, Guard]]:
+def asked(rows: int, seed: int, named: float) -> tuple[Problem, dict[int, GroupThresholds]]:
     """Rows of which some share has one of two smaller thresholds; all others have t = 1/2."""
     random = np.random.default_rng(seed)
     points, values = random.random((rows, 2)), random.integers(0, 4, size=rows)
@@ -32,7 +32,7 @@ def asked(rows: int, seed: int, named: float) -> tuple[Problem, dict[int, Guard]
     codes = values * 3 + place
     plain = Attribute(values, np.bincount(values, minlength=4), Ordered(4), Fraction(1, 2))
     by_group = Attribute(codes, np.bincount(codes, minlength=12), Ordered(4), None, models=(model,))
-    return Problem(points, (plain, by_group), 2), {0: Guard(place, LEVELS)}
+    return Problem(points, (plain, by_group), 2), {0: GroupThresholds(place, LEVELS)}
 
 
 def by_mondrian(problem: Problem, fast: bool, progress: Progress) -> Split:
@@ -40,22 +40,22 @@ def by_mondrian(problem: Problem, fast: bool, progress: Progress) -> Split:
     return Split(partition(problem, seed=1))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(rows=st.integers(4, 120), seed=st.integers(0, 999), named=st.sampled_from([0.0, 0.05, 0.3, 1.0]))
 def test_every_start_obeys_the_smallest_t_of_each_class(rows: int, seed: int, named: float) -> None:
     problem, guards = asked(rows, seed, named)
-    starts = guarded_starts(problem, guards, by_mondrian, silent)
+    starts = starts_by_zone(problem, guards, by_mondrian, silent)
     assert bool(starts) == bool(guards[0].named.any())
     for start in starts:
         assert sorted(set(start.labels)) == list(range(start.labels.max() + 1))
         assert problem.admitted(start.labels).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(rows=st.integers(4, 60), seed=st.integers(0, 999), named=st.sampled_from([0.0, 0.1, 1.0]))
 def test_a_method_that_only_knows_t_obeys_the_smallest_one(rows: int, seed: int, named: float) -> None:
     problem, guards = asked(rows, seed, named)
-    obedient = obeying(problem, guards)
+    obedient = with_smallest_t(problem, guards)
     place = int(guards[0].place.min())
     assert [attribute.t for attribute in obedient.sensitive] == [(*LEVELS, Fraction(1, 2))[place]]
     assert problem.admitted(partition(obedient, seed=1)).all()
@@ -69,7 +69,7 @@ def test_a_zone_that_cannot_be_split_is_left_out() -> None:
             raise Infeasible("too far")
         return Split(np.zeros(part.rows, dtype=np.int64))
 
-    starts = guarded_starts(problem, guards, only_all_rows, silent)
+    starts = starts_by_zone(problem, guards, only_all_rows, silent)
     assert [start.fast for start in starts] == [True, False]
     assert all(start.labels.max() == 0 for start in starts)
 
@@ -84,7 +84,7 @@ def test_a_zone_loses_less_than_one_t_for_all() -> None:
     plain = replace(problem.sensitive[0], codes=values, reference=np.bincount(values))
     by_group = replace(problem.sensitive[1], codes=codes, reference=np.bincount(codes, minlength=12))
     problem = replace(problem, points=points, sensitive=(plain, by_group))
-    starts = guarded_starts(problem, {0: Guard(place, LEVELS)}, by_mondrian, silent)
+    starts = starts_by_zone(problem, {0: GroupThresholds(place, LEVELS)}, by_mondrian, silent)
     lost = [_loss(points, start.labels) for start in starts if start.fast]
     assert min(lost) < 0.8 * lost[-1]
 
@@ -96,5 +96,5 @@ def _loss(points: np.ndarray, labels: np.ndarray) -> float:
 @pytest.mark.parametrize("named", [0.0, 1.0])
 def test_groups_of_nobody_and_of_everybody(named: float) -> None:
     problem, guards = asked(40, 3, named)
-    starts = guarded_starts(problem, guards, by_mondrian, silent)
+    starts = starts_by_zone(problem, guards, by_mondrian, silent)
     assert len(starts) == (2 if named else 0)

@@ -11,14 +11,22 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Policy, anonymize
 from tclose.distance import Counts, Equal, Ordered
 from tclose.errors import Infeasible, Unsuited
 from tclose.partition import incognito
-from tclose.partition.incognito import frequencies, labels_at, minimal_solutions, partition, tops
-from tclose.partition.incognito.frequencies import Frequencies, numbered
-from tclose.partition.incognito.ladder import Intervals, Ladder
+from tclose.partition.incognito import (
+    Frequencies,
+    Intervals,
+    Ladder,
+    labels_at,
+    minimal_solutions,
+    numbered,
+    partition,
+    tops,
+)
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
 from tclose.privacy import EntropyL, Model
@@ -56,7 +64,7 @@ def by_brute_force(problem: Problem, intervals: Intervals) -> set[Node]:
     return {node for node in passing if not passing.intersection(specialisations(node))}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(problems(), st.sampled_from(["width", "quantiles"]))
 def test_all_minimal_solutions_are_found_and_nothing_else(problem: Problem, intervals: Intervals) -> None:
     try:
@@ -211,15 +219,15 @@ def test_what_memory_does_not_hold_is_rolled_up_again(monkeypatch: pytest.Monkey
         assert minimal_solutions(problem) == found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(problems(), st.integers(1, 4))
 def test_classes_are_counted_alike_in_arrays_and_by_sorting(problem: Problem, height: int) -> None:
     ladders = [Ladder.of(axis) for axis in problem.all_axes]
     node = [(axis, min(height, ladder.top)) for axis, ladder in enumerate(ladders)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frequencies, "DENSE", 0)
+        patch.setattr(incognito, "DENSE", 0)
         by_sorting = Frequencies.of(problem, ladders).rolled_up(ladders, node)
-        patch.setattr(frequencies, "DENSE", 10**9)
+        patch.setattr(incognito, "DENSE", 10**9)
         in_arrays = Frequencies.of(problem, ladders).rolled_up(ladders, node)
     assert by_sorting.values.tolist() == in_arrays.values.tolist()
     assert by_sorting.sizes.tolist() == in_arrays.sizes.tolist()

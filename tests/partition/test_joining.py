@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import Policy
-from tclose.partition.balancing import balanced
-from tclose.partition.joining import GroupJudge, accepted, trimmed
+from tclose.partition.new_rows import GroupJudge, accepted, balanced, trimmed
 from tclose.table import encode
 from tclose.table.classes import Classes
 from tclose.types import still

@@ -12,16 +12,15 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Policy, anonymize, check
 from tclose.distance import Equal
 from tclose.errors import Infeasible, MissingExtra, Unsuited
-from tclose.partition.kanonymity import partition
-from tclose.partition.kanonymity.approximation import approximate
-from tclose.partition.kanonymity.pairing import MOST_TYPES, two_anonymous, two_diverse
+from tclose.partition.kanonymity import MOST_TYPES, approximate, partition, two_anonymous, two_diverse
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import SetAxis
-from tclose.partition.shared.stars import star_cost
+from tclose.partition.shared.loss_table import star_cost
 from tclose.privacy import Alpha, DistinctL, Model
 
 
@@ -61,7 +60,7 @@ def tables(draw: st.DrawFn, most: int = 9, widest: int = 4) -> np.ndarray:
 # --- k-anonymity, theorem 10 ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(tables(), st.integers(1, 5))
 def test_within_m_of_the_optimum(columns: np.ndarray, k: int) -> None:
     k = min(k, len(columns))
@@ -71,7 +70,7 @@ def test_within_m_of_the_optimum(columns: np.ndarray, k: int) -> None:
     assert optimum <= star_cost(columns, labels) <= columns.shape[1] * optimum
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(tables(), st.integers(1, 4))
 def test_one_column_is_solved_to_the_optimum(columns: np.ndarray, k: int) -> None:
     columns, k = columns[:, :1], min(k, len(columns))
@@ -113,7 +112,7 @@ def diverse(values: list[int]) -> bool:
     return all(2 * values.count(value) <= len(values) for value in values)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(tables(most=10, widest=9), st.integers(2, 5), st.integers(0, 2**32))
 def test_two_diversity_equals_brute_force(columns: np.ndarray, domain: int, seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, domain, len(columns)) % len(columns)
@@ -170,7 +169,7 @@ def test_more_columns_than_a_word_has_bits() -> None:
 # --- 2-anonymity ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(tables(most=9))
 def test_two_anonymity_equals_brute_force(columns: np.ndarray) -> None:
     labels = two_anonymous(columns)

@@ -11,15 +11,26 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, PolicyError, Unsuited
-from tclose.measure.utility import MeasuredPartition, NumberPlaces, squared_error
-from tclose.partition.microaggregation import partition, swap
-from tclose.partition.microaggregation.first import strata_needed, strata_of, stratified
-from tclose.partition.microaggregation.mdav import mdav, standardised
-from tclose.partition.microaggregation.merge import FastJudge, SlowJudge, excess, joined, judge_of, nearest
-from tclose.partition.microaggregation.swap import swapped
+from tclose.measure.information_loss import MeasuredPartition, NumberPlaces, squared_error
+from tclose.partition.microaggregation import algorithms, partition
+from tclose.partition.microaggregation.algorithms import (
+    FastJudge,
+    SlowJudge,
+    excess,
+    joined,
+    judge_of,
+    mdav,
+    nearest,
+    standardised,
+    strata_needed,
+    strata_of,
+    stratified,
+    swapped,
+)
 from tclose.partition.problem import Attribute, Problem
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 1, 2]), np.array([0, 0, 0, 0, 0, 1]), np.zeros(6, dtype=np.int64))
@@ -32,7 +43,7 @@ DISTANCES: dict[str, Distance] = {
 }
 SERVED = [("first", "ordered"), *[("swap", kind) for kind in DISTANCES if kind != "matrix"]]
 SERVED += [("merge", kind) for kind in DISTANCES]
-brief = settings(max_examples=40, deadline=None)
+brief = settings(max_examples=examples(40), deadline=None)
 levels = st.sampled_from([Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1)])
 
 
@@ -186,7 +197,7 @@ def test_sorted_rows_are_swapped_as_unsorted_ones(few: int, kind: str, seed: int
     one = Attribute(codes, np.bincount(codes, minlength=6), DISTANCES[kind], Fraction(1, 10))
     unsorted = swapped(points, 3, one, silent)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(swap, "FEW_VALUES", 0)
+        patch.setattr(algorithms, "FEW_VALUES", 0)
         assert swapped(points, 3, one, silent).tolist() == unsorted.tolist()
 
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Policy, anonymize, check
 from tclose.distance import Equal, Ordered
@@ -143,7 +144,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return Problem(np.zeros((rows, 3)), (one, other), draw(st.integers(1, min(rows, 4))), axes)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(problems(), st.sampled_from(CUTS))
 def test_every_class_is_admitted_and_no_allowed_cut_is_left(problem: Problem, cuts: str) -> None:
     labels = partition(problem, cuts=cuts)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tclose import Policy, PolicyError, anonymize
-from tclose.partition.options import checked, from_texts
+from tclose.partition.options import checked_options, options_from_texts
 
 TABLE = pl.DataFrame({"age": [20, 30, 40, 50], "pay": [1, 2, 1, 2]})
 POLICY = Policy(quasi=["age"], sensitive={"pay": {"t": 0.5}})
@@ -16,11 +16,11 @@ POLICY = Policy(quasi=["age"], sensitive={"pay": {"t": 0.5}})
 
 def test_texts_become_what_the_option_takes(misbehave: None) -> None:
     texts = {"kind": "two", "parts": "3", "share": "1/4", "fast": "Yes", "most": "7"}
-    found = from_texts("chosen", texts)
+    found = options_from_texts("chosen", texts)
     assert found == {"kind": "two", "parts": 3, "share": 0.25, "fast": True, "most": 7}
     assert [type(value) for value in found.values()] == [str, int, float, bool, int]
-    assert from_texts("weave", {"effort": "fast"}) == {"effort": "fast"}
-    assert from_texts("fragmentation", {"bound": "published", "sizing": "gcd"}) == {
+    assert options_from_texts("weave", {"effort": "fast"}) == {"effort": "fast"}
+    assert options_from_texts("fragmentation", {"bound": "published", "sizing": "gcd"}) == {
         "bound": "published",
         "sizing": "gcd",
     }
@@ -28,14 +28,14 @@ def test_texts_become_what_the_option_takes(misbehave: None) -> None:
 
 def test_options_passed_on_to_the_base_method() -> None:
     texts = {"tables": "2", "base": "weave", "effort": "fast"}
-    assert from_texts("projections", texts) == {"tables": 2, "base": "weave", "effort": "fast"}
-    assert checked("projections", {"groups": [["pay"], ["ill"]], "base": "fragmentation", "sizing": "gcd"})
+    assert options_from_texts("projections", texts) == {"tables": 2, "base": "weave", "effort": "fast"}
+    assert checked_options("projections", {"groups": [["pay"], ["ill"]], "base": "fragmentation", "sizing": "gcd"})
     with pytest.raises(PolicyError, match="method 'projections' has no option 'effort'"):
-        from_texts("projections", {"base": "fragmentation", "effort": "fast"})
+        options_from_texts("projections", {"base": "fragmentation", "effort": "fast"})
     with pytest.raises(
         PolicyError, match="option 'groups' of method 'projections' takes a value that only Python code can give"
     ):
-        from_texts("projections", {"groups": "pay"})
+        options_from_texts("projections", {"groups": "pay"})
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_options_passed_on_to_the_base_method() -> None:
 )
 def test_bad_texts(misbehave: None, name: str, text: str, says: str) -> None:
     with pytest.raises(PolicyError, match=says):
-        from_texts("chosen", {name: text})
+        options_from_texts("chosen", {name: text})
 
 
 @pytest.mark.parametrize(
@@ -73,17 +73,17 @@ def test_bad_texts(misbehave: None, name: str, text: str, says: str) -> None:
 )
 def test_bad_values(misbehave: None, options: dict[str, Any], says: str) -> None:
     with pytest.raises(PolicyError, match=f"option '{next(iter(options))}' of method 'chosen' {says}"):
-        checked("chosen", options)
+        checked_options("chosen", options)
 
 
 def test_good_values(misbehave: None) -> None:
     good = {"kind": "one", "parts": 2, "share": 1, "fast": False, "most": None, "measure": len}
-    assert checked("chosen", good) == good
+    assert checked_options("chosen", good) == good
 
 
 def test_a_method_without_options(misbehave: None) -> None:
     with pytest.raises(PolicyError, match="method 'whole' has no options of its own, so no 'x'"):
-        checked("whole", {"x": 1})
+        checked_options("whole", {"x": 1})
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Distance, DomainFacts, Equal, Ordered
 from tclose.errors import Cancelled, Infeasible, InternalError
@@ -28,12 +29,10 @@ from tclose.partition.parts import (
     restarted,
     sample_size,
 )
-from tclose.partition.parts.cut import HIGHEST, LOWEST, halves_of
-from tclose.partition.parts.learning import MARGIN, _limits, sensitive_codes, separators
-from tclose.partition.problem import Attribute, Problem
+from tclose.partition.parts.cut import HIGHEST, LOWEST, MARGIN, _limits, halves_of, sensitive_codes, separators
+from tclose.partition.problem import Attribute, Problem, WholeTable
 from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
-from tclose.partition.shared.whole import Whole
-from tclose.partition.weave import effort, own
+from tclose.partition.weave import limits, search
 from tclose.partition.weave.bisection import DEPTH
 from tclose.partition.weave.limits import limits_of
 from tclose.partition.weave.table import WeaveTable
@@ -199,7 +198,7 @@ def test_counts_of_batches_add_up_to_exact_counts(problem: Problem, batches: int
             assert values[part].tolist() == [here.count(value) for value in range(len(each.reference))]
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(tables, st.sampled_from([2, 5]), st.sampled_from([0.5, 0.9, 1.0]), st.integers(2, 40))
 def test_every_part_is_admitted_after_the_repair(problem: Problem, sampled: int, share: float, k: int) -> None:
     """The parts are learned with a larger share of t, and other random numbers, than they are judged with."""
@@ -253,7 +252,7 @@ def test_every_class_is_admitted_and_lies_in_one_part(problem: Problem, effort: 
     assert labels.tolist() == partition_in_parts(problem, effort=effort, restarts=restarts, **asked).tolist()
     if not restarts:
         parts = cut_into_parts(
-            problem, share=parts_module.share_of(effort, Whole(problem.rows)), **asked
+            problem, share=parts_module.share_of(effort, WholeTable(problem.rows)), **asked
         ).labels_by_row()
         assert len(np.unique(np.stack([labels, parts]), axis=1).T) == labels.max() + 1
 
@@ -302,20 +301,20 @@ def test_a_restart_improves_classes_that_are_far_too_large() -> None:
 
 
 def test_a_part_gets_the_effort_of_the_whole_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, effort_for = [], effort.effort_for
+    asked, effort_for = [], limits.effort_for
 
     def noted(name: Any, rows: int) -> Any:
         asked.append(rows)
         return effort_for(name, rows)
 
-    monkeypatch.setattr(effort, "effort_for", noted)
+    monkeypatch.setattr(limits, "effort_for", noted)
     problem = table_of(6, 300, Fraction(1, 3))
     partition_in_parts(problem, part_rows=40, sampled=10, effort="balanced")
     assert len(asked) >= 4
     assert set(asked) == {300}
     alone = weave.partition(problem, effort="fast")
     assert asked[-1] == 300
-    assert alone.tolist() == weave.partition(problem, effort="fast", whole=Whole(300)).tolist()
+    assert alone.tolist() == weave.partition(problem, effort="fast", whole=WholeTable(300)).tolist()
 
 
 def test_a_threshold_says_no_more_than_it_must() -> None:
@@ -381,9 +380,9 @@ def test_the_share_of_a_large_table_is_chosen_once_for_all_parts(monkeypatch: py
         chosen.append(len(table))
         return float(shares[1])
 
-    monkeypatch.setattr(effort, "MANY_ROWS", 200)
+    monkeypatch.setattr(limits, "MANY_ROWS", 200)
     monkeypatch.setattr(parts_module, "chosen_share", noted)
-    monkeypatch.setattr(own, "chosen_share", None)  # no part may choose its own
+    monkeypatch.setattr(search, "chosen_share", None)  # no part may choose its own
     problem = table_of(6, 300, Fraction(1, 3))
     labels = partition_in_parts(problem, part_rows=40, sampled=10, effort="fast")
     assert chosen == [75]  # rows of the sample

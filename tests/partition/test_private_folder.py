@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tclose.partition.shared.private_folder import make_private, objection_to_content
+from tclose.partition.shared.compile_cache import make_private, objection_to_content
 
 NEEDS_ROOT = "only root can give files to another user"
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Equal, Ordered
 from tclose.partition import problem as module
@@ -15,7 +16,7 @@ from tclose.partition.problem import Attribute, Problem
 from tclose.privacy.ldiversity import DistinctL
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.integers(0, 3), st.integers(1, 12), st.integers(1, 4), st.sampled_from([0, 2**16]), st.integers(0, 99))
 def test_a_class_is_admitted_if_it_has_k_rows_and_every_attribute_admits_it(
     attributes: int, classes: int, k: int, most_sorted: int, seed: int

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tclose.distance import Distance, Equal, Ordered
 from tclose.errors import PolicyError, Unsuited
-from tclose.partition import DEFAULT_METHOD, Attribute, Problem, partitioned
+from tclose.partition import DEFAULT_METHOD, Attribute, Problem, Splitter
 from tclose.partition.projections import associations, cramer, partition, projections
 
 CHANCE = np.random.default_rng(5)
@@ -95,7 +95,7 @@ def test_many_values_do_not_look_related_by_chance() -> None:
 def test_the_base_method_splits(base: str) -> None:
     asked = Problem(CHANCE.random((60, 1)), (line(np.arange(60)),), 2)
     labels = partition(asked, seed=3, base=base)
-    split = partitioned(base, asked, seed=3, options={})
+    split = Splitter(method=base, seed=3, options={}).split(asked)
     assert split is not None
     assert np.array_equal(labels, split.labels)
     assert asked.admitted(labels).all()

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, PolicyError, Unsuited
 from tclose.partition.problem import Attribute, Problem
-from tclose.partition.sabre import bound, partition
-from tclose.partition.sabre.bucketization import bucketize, ground_of
+from tclose.partition.sabre import bound, bucketize, ground_of, partition
 from tclose.partition.shared.redistribution import NEARS, leaves
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 1, 2]), np.array([0, 0, 0, 0, 0, 1]), np.zeros(6, dtype=np.int64))
@@ -29,7 +29,7 @@ DISTANCES: dict[str, Distance] = {
     "hierarchical": Hierarchical(LEVELS),
 }
 every_distance = pytest.mark.parametrize("kind", DISTANCES)
-brief = settings(max_examples=60, deadline=None)
+brief = settings(max_examples=examples(60), deadline=None)
 levels = st.sampled_from([Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1)])
 counts = st.lists(st.integers(0, 12), min_size=6, max_size=6).filter(any)
 

@@ -14,11 +14,11 @@ import pytest
 import tclose
 from tclose.comparison.comparison import entries
 from tclose.errors import Cancelled, InternalError, MissingExtra
-from tclose.partition import Problem, Split, method_and_options, partitioned, starts, weave
+from tclose.partition import Problem, Split, Splitter, method_and_options, starts, weave
 from tclose.partition.exact import solve
+from tclose.partition.problem import Start
 from tclose.partition.registry import METHODS
 from tclose.partition.shared.loss import loss_table, total_loss
-from tclose.partition.shared.start import Start
 from tclose.partition.split import problem_of
 from tclose.partition.starts import CONSIDERING, EXACT, RIVALS, Rival, most_exact_rows, starts_of
 from tclose.policy import Policy
@@ -90,7 +90,7 @@ def test_a_start_is_what_the_method_itself_returns() -> None:
     } < given.keys()
     for rival in RIVALS:
         if rival.name in given:
-            split = partitioned(rival.method, problem, seed=3, options=method_and_options(rival.name)[1])
+            split = Splitter(method=rival.method, seed=3, options=method_and_options(rival.name)[1]).split(problem)
             assert split is not None
             assert np.array_equal(split.labels, given[rival.name])
 
@@ -164,7 +164,7 @@ def test_equal_rows_may_be_in_two_classes_where_sizes_are_the_loss() -> None:
 def test_a_few_rows_are_solved_exactly(rows: int, effort: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weave.WeaveTable, "of", fail)
     problem = some_problem(rows, seed=rows)
-    split = partitioned("weave", problem, seed=1, options={"effort": effort}, exact_rows=18)
+    split = Splitter(method="weave", seed=1, options={"effort": effort}, exact_rows=18).split(problem)
     assert split is not None
     assert total_loss(loss_table(problem.all_axes, rows), split.labels) == pytest.approx(solve(problem).cost)
     assert split.start in (EXACT, "equality classes")
@@ -197,7 +197,7 @@ def test_an_optimum_that_persons_make_impossible_is_only_a_start() -> None:
         calls.append(labels)
         return np.zeros_like(labels)
 
-    assert partitioned("weave", problem, seed=1, options={}, exact_rows=18, finish=finish).labels.max() == 0
+    assert Splitter(method="weave", seed=1, options={}, exact_rows=18, finish=finish).split(problem).labels.max() == 0
     assert len(calls) > 3
 
 
@@ -215,8 +215,8 @@ def test_persons_count_before_losses_are_compared() -> None:
 
 
 def test_nothing_is_returned_where_no_start_can_be_finished() -> None:
-    problem = some_problem(30)
-    assert partitioned("weave", problem, seed=1, options={"effort": "fast"}, finish=lambda labels: None) is None
+    splitter = Splitter(method="weave", seed=1, options={"effort": "fast"}, finish=lambda labels: None)
+    assert splitter.split(some_problem(30)) is None
 
 
 # --- a better start wins, and the name says so ------------------------------------------------------------------------
@@ -278,6 +278,6 @@ def test_considering_other_methods_can_be_cancelled() -> None:
 
 def test_progress_never_goes_back() -> None:
     progress = CancelIn("never")
-    partitioned("weave", some_problem(150), seed=1, options={"effort": "best"}, progress=progress)
+    Splitter(method="weave", seed=1, options={"effort": "best"}).split(some_problem(150), progress)
     assert progress.shares == sorted(progress.shares)
     assert progress.shares[-1] == 1

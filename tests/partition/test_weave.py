@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
+from tests.pairs import in_pairs
 
 import tclose
 from tclose.distance import Counts, Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
@@ -122,13 +124,13 @@ def every_kind() -> list[Problem]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(problems(), st.sampled_from(["fast", "balanced"]))
 def test_every_class_is_within_every_t(problem: Problem, effort: str) -> None:
     judge(problem, partition(problem, effort=effort, seed=3))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(problems(), st.integers(0, 2**32))
 def test_the_kernels_judge_as_the_distances_do(problem: Problem, seed: int) -> None:
     """Exactly so, but for a matrix, where they may only be stricter."""
@@ -148,7 +150,7 @@ def test_the_kernels_judge_as_the_distances_do(problem: Problem, seed: int) -> N
         assert passed == truly or (attribute.distance.name == "matrix" and truly)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(problems())
 def test_the_loss_is_the_measured_one(problem: Problem) -> None:
     labels = np.arange(problem.rows) % max(1, problem.rows // 3)
@@ -258,7 +260,7 @@ def test_very_many_values_without_an_order_end_soon() -> None:
     assert labels.max() == 3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(problems(), st.integers(0, 2**32))
 def test_no_class_is_smaller_than_the_smallest_possible(problem: Problem, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -333,11 +335,17 @@ def test_progress_only_grows() -> None:
     assert list(dict.fromkeys(phases)) == ["forming cells", "carving classes", "exchanging rows", "merging classes"]
 
 
-@pytest.mark.parametrize("t", [Fraction(0), Fraction(1, 5), Fraction(1)])
-@pytest.mark.parametrize("quasi", ["ties", "constant", "distinct"])
-@pytest.mark.parametrize("kind", ["equal", "ordered"])
-@pytest.mark.parametrize(("rows", "k"), [(97, 1), (97, 49), (97, 60), (96, 48)])
-def test_the_corners_give_classes(t: Fraction, quasi: str, kind: str, rows: int, k: int) -> None:
+@pytest.mark.parametrize(
+    ("t", "quasi", "kind", "size"),
+    in_pairs(
+        [Fraction(0), Fraction(1, 5), Fraction(1)],
+        ["ties", "constant", "distinct"],
+        ["equal", "ordered"],
+        [(97, 1), (97, 49), (97, 60), (96, 48)],
+    ),
+)
+def test_the_corners_give_classes(t: Fraction, quasi: str, kind: str, size: tuple[int, int]) -> None:
+    rows, k = size
     """Ties, constant quasi-identifiers, a prime number of rows, more than half of the rows in every class."""
     random = np.random.default_rng(9)
     points = {"ties": random.integers(0, 3, (rows, 2)) / 2, "constant": np.zeros((rows, 2)), "distinct": None}[quasi]
@@ -350,7 +358,7 @@ def test_the_corners_give_classes(t: Fraction, quasi: str, kind: str, rows: int,
         assert k <= rows / 2 or labels.max() == 0
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 2**32))
 def test_the_loss_of_means_is_the_squared_distance_to_them(seed: int) -> None:
     random = np.random.default_rng(seed)

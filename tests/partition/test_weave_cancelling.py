@@ -14,14 +14,11 @@ from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared import workers
 from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.weave import partition
-from tclose.partition.weave.bisection import cells_of, orders_of, ranks_of
-from tclose.partition.weave.carving import LOOKED_AT, carve, carving_room
-from tclose.partition.weave.exchange import Neighbours, anneal, mend, schedule, step_room
-from tclose.partition.weave.nearest import no_nearest_rows
-from tclose.partition.weave.recarving import recarve, recarving_room
-from tclose.partition.weave.recutting import Recutting
-from tclose.partition.weave.splitmix import seeded
-from tclose.partition.weave.state import state_of
+from tclose.partition.weave.bisection import Bisection, orders_of, ranks_of
+from tclose.partition.weave.carving import LOOKED_AT, carve, carving_room, recarve, recarving_room
+from tclose.partition.weave.exchange import Neighbours, anneal, mend, no_nearest_rows, schedule, step_room
+from tclose.partition.weave.groups import Recutting
+from tclose.partition.weave.state import seeded, state_of
 from tclose.partition.weave.table import WeaveTable
 from tclose.partition.weave.transport import smallest_class_size
 from tclose.types import silent
@@ -90,7 +87,7 @@ def test_a_raised_flag_stops_the_kernels_at_the_next_step() -> None:
     rows = (np.arange(len(table)), len(table), table.k)
     carve(table.losses, table.limits, *rows, table.usual_size, LOOKED_AT, 1.0, space, carved, table.stop)
     assert (carved == 0).all()
-    assert len(cells_of(table.losses, table.limits, orders, 2, 10, 1.0, silent, table.stop)) == 1
+    assert len(Bisection(table.losses, table.limits, 2, 1.0, table.stop).cells(orders, 10, silent)) == 1
     recutting = Recutting.of(table.losses, table.limits, orders, 2, 10, 1.0, table.stop)
     assert (recutting.recut(labels, [np.arange(len(table))], silent) == labels).all()
 

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose.distance import Distance, Equal, Ordered
-from tclose.partition.problem import Attribute, Problem
+from tclose.partition.problem import Attribute, Problem, WholeTable
 from tclose.partition.shared.axes import NumberAxis
-from tclose.partition.shared.whole import Whole
 from tclose.partition.weave import partition, table
 from tclose.partition.weave.equality import equality_classes, points_of
 from tclose.partition.weave.table import WeaveTable
@@ -121,7 +120,7 @@ def test_a_raised_flag_leaves_all_rows_to_the_rest() -> None:
 def test_a_large_table_of_equal_rows_loses_less_with_them(
     seed: int, effort: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, whole = problem(seed, 6000, points=6), Whole(10**6, 1.0)
+    asked, whole = problem(seed, 6000, points=6), WholeTable(10**6, 1.0)
     loss = WeaveTable.of(asked, silent).loss
     labels = partition(asked, effort=effort, seed=seed, whole=whole)
     monkeypatch.setattr(table, "LEAST_EQUAL", 2.0)
@@ -133,7 +132,7 @@ def test_a_large_table_of_equal_rows_loses_less_with_them(
 def test_regions_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = problem(2, 6000, points=6)
     monkeypatch.setattr(table, "REGION", 2000)
-    labels = partition(asked, seed=2, whole=Whole(10**6, 1.0))
+    labels = partition(asked, seed=2, whole=WholeTable(10**6, 1.0))
     assert asked.admitted(labels).all()
     points = points_of(WeaveTable.of(asked, silent).losses)
     assert sum(len(set(points[labels == label].tolist())) == 1 for label in range(labels.max() + 1)) > 10
@@ -147,7 +146,7 @@ def test_tables_on_which_they_do_not_pay_have_none(monkeypatch: pytest.MonkeyPat
     asked = problem(3, 5500)  # of fewer rows, weave also looks at classes that do not count persons
     partition(asked, effort="fast", seed=3)
     persons = np.random.default_rng(3).integers(0, 1500, 5500)
-    whole = Whole(10**6, 1.0)
+    whole = WholeTable(10**6, 1.0)
     partition(Problem(asked.points, asked.sensitive, 2, persons=persons), effort="fast", seed=3, whole=whole)
     partition(Problem(asked.points, asked.sensitive, 2, by_size=True), effort="fast", seed=3, whole=whole)
     partition(problem(3, 3000, "equal"), effort="fast", seed=3, whole=whole)

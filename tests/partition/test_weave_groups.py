@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Counts, Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.partition import merged
@@ -102,7 +103,7 @@ cells = st.lists(st.tuples(st.integers(0, VALUES - 1), st.integers(0, 2)), min_s
 
 
 @every_distance
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), given_cells=cells, asked=thresholds)
 def test_weave_limits_a_class_exactly_as_the_model_judges(
     distance: Distance, data: st.DataObject, given_cells: list[tuple[int, int]], asked: dict[str, Fraction]
@@ -113,7 +114,7 @@ def test_weave_limits_a_class_exactly_as_the_model_judges(
 
 
 @every_distance
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), given_cells=cells, asked=thresholds)
 def test_one_row_more_less_or_exchanged_is_answered_as_if_counted(
     distance: Distance, data: st.DataObject, given_cells: list[tuple[int, int]], asked: dict[str, Fraction]
@@ -135,7 +136,7 @@ def test_one_row_more_less_or_exchanged_is_answered_as_if_counted(
 
 
 @every_distance
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), given_cells=cells, asked=thresholds)
 def test_a_row_has_a_price_exactly_where_it_takes_the_class_beyond_a_threshold(
     distance: Distance, data: st.DataObject, given_cells: list[tuple[int, int]], asked: dict[str, Fraction]
@@ -151,7 +152,7 @@ def test_a_row_has_a_price_exactly_where_it_takes_the_class_beyond_a_threshold(
     assert (price > 1e-12) == (not table.admits([*rows, new]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), given_cells=cells, asked=thresholds)
 def test_a_class_within_the_limits_is_admitted_where_a_tree_stands_for_the_distance(
     data: st.DataObject, given_cells: list[tuple[int, int]], asked: dict[str, Fraction]

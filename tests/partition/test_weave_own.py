@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tclose.distance import Ordered
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import NumberAxis
-from tclose.partition.weave import own as own_classes
-from tclose.partition.weave import pilot
+from tclose.partition.weave import search
+from tclose.partition.weave import search as own_classes
 from tclose.partition.weave.bisection import orders_of
-from tclose.partition.weave.effort import EffortName, effort_for, worthwhile
 from tclose.partition.weave.groups import orders_within
-from tclose.partition.weave.own import OwnClasses
+from tclose.partition.weave.limits import EffortName, effort_for, worthwhile
+from tclose.partition.weave.search import OwnClasses
 from tclose.partition.weave.table import WeaveTable
 from tclose.types import Ints, silent
 
@@ -114,9 +114,9 @@ def test_another_share_is_chosen_where_it_is_clearly_better(
 
     monkeypatch.setattr(WeaveTable, "form_classes", form)
     monkeypatch.setattr(WeaveTable, "loss", lambda part, share: dict(zip((1.0, 0.9), losses, strict=True))[share])
-    monkeypatch.setattr(pilot, "SAMPLE_ROWS", 50)
-    assert pilot.chosen_share(table, (1.0, 0.9), silent) == share
-    assert formed == [(50, 1.0), (50, 0.9)] * pilot.SAMPLES
+    monkeypatch.setattr(search, "SAMPLE_ROWS", 50)
+    assert search.chosen_share(table, (1.0, 0.9), silent) == share
+    assert formed == [(50, 1.0), (50, 0.9)] * search.SAMPLES
 
 
 def test_a_large_table_is_formed_with_the_chosen_share_only(table: WeaveTable, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose
 from tclose.distance import Equal, Ordered
@@ -19,11 +20,11 @@ from tclose.errors import Infeasible
 from tclose.partition import merged, split, weave
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.kernels import kernel
-from tclose.partition.weave import finishing, partition
+from tclose.partition.weave import partition, search
 from tclose.partition.weave.limits import Limits, limits_of
-from tclose.partition.weave.persons import enough_persons, enough_persons_on_side, keeps_persons
 from tclose.partition.weave.table import WeaveTable
 from tclose.partition.weave.temper import tempered
+from tclose.partition.weave.transport import enough_persons, enough_persons_on_side, keeps_persons
 from tclose.privacy import DistinctL
 from tclose.types import silent
 
@@ -54,12 +55,12 @@ def no_merging(labels: np.ndarray, groups: np.ndarray, points: np.ndarray, faili
     return labels
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(2, 150), st.integers(0, 2**32), st.integers(1, 6), st.sampled_from(["fast", "balanced"]))
 def test_every_class_has_k_persons_and_no_class_is_merged(rows: int, seed: int, k: int, effort: str) -> None:
     problem = made(rows, seed, k)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finishing, "merged", no_merging)
+        patch.setattr(search, "merged", no_merging)
         patch.setattr(weave, "FEW_PERSON_ROWS", 0)  # or else classes by rows are merged and compared
         try:
             labels = partition(problem, effort=effort, seed=1)
@@ -90,7 +91,7 @@ def failing_classes(problem: Problem, labels: np.ndarray) -> np.ndarray:
     return ~problem.admitted(labels)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 40), st.integers(0, 2**32), st.integers(1, 8))
 def test_persons_are_counted_as_they_are(rows: int, seed: int, least: int) -> None:
     random = np.random.default_rng(seed)

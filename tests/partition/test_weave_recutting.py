@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose.distance import Distance, Equal, Ordered
-from tclose.partition.problem import Attribute, Problem
-from tclose.partition.shared.whole import Whole
+from tclose.partition.problem import Attribute, Problem, WholeTable
 from tclose.partition.weave import partition
-from tclose.partition.weave.bisection import cells_of
-from tclose.partition.weave.groups import groups_of
-from tclose.partition.weave.recutting import Recutting
+from tclose.partition.weave.bisection import Bisection
+from tclose.partition.weave.groups import Recutting, groups_of
 from tclose.partition.weave.table import WeaveTable
 from tclose.table.classes import ranked
 from tclose.types import Ints, silent
@@ -51,7 +49,7 @@ def by_first_row(labels: Ints) -> list[int]:
 @given(st.integers(0, 2**32), st.sampled_from(sorted(DISTANCES)), st.booleans(), st.sampled_from([0.7, 1.0]))
 def test_all_rows_are_cut_as_by_the_bisection(seed: int, kind: str, persons: bool, share: float) -> None:
     table = WeaveTable.of(problem(seed, 150, kind=kind, persons=persons), silent)
-    cells = cells_of(table.losses, table.limits, table.orders, table.k, LARGEST, share, silent, table.stop)
+    cells = Bisection(table.losses, table.limits, table.k, share, table.stop).cells(table.orders, LARGEST, silent)
     expected = one_class(table)
     for number, rows in enumerate(cells):
         expected[rows] = number
@@ -94,6 +92,6 @@ def test_cutting_again_lowers_the_loss_of_a_table_with_many_equal_rows(seed: int
 @pytest.mark.parametrize("persons", [False, True])
 def test_a_part_of_a_large_table_is_admitted(kind: str, persons: bool) -> None:
     asked = problem(5, 900, kind=kind, persons=persons)
-    labels = partition(asked, effort="balanced", seed=1, whole=Whole(10**6, 1.0))
+    labels = partition(asked, effort="balanced", seed=1, whole=WholeTable(10**6, 1.0))
     assert asked.admitted(labels).all()
-    assert (labels == partition(asked, effort="balanced", seed=1, whole=Whole(10**6, 1.0))).all()
+    assert (labels == partition(asked, effort="balanced", seed=1, whole=WholeTable(10**6, 1.0))).all()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Counts, Equal
 from tclose.errors import Infeasible
@@ -71,7 +72,7 @@ def kept(one: Attribute, counts: np.ndarray) -> bool:
     return all(model.judge(dense, one.reference).satisfied for model in one.models)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(tallies, tallies, st.lists(models, min_size=1, max_size=2, unique_by=type))
 def test_a_rule_is_broken_exactly_where_its_model_refuses(counts: list[int], others: list[int], asked: list) -> None:
     attribute, class_counts = guarded(counts, others, asked)
@@ -79,7 +80,7 @@ def test_a_rule_is_broken_exactly_where_its_model_refuses(counts: list[int], oth
     assert (breach(limits, class_counts, sum(counts)) == 0) == kept(attribute, class_counts)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(tallies, tallies, st.lists(models, min_size=1, max_size=2, unique_by=type), st.integers(0, 5))
 def test_one_row_more_less_or_exchanged_is_answered_as_if_counted(
     counts: list[int], others: list[int], asked: list, new: int
@@ -95,7 +96,7 @@ def test_one_row_more_less_or_exchanged_is_answered_as_if_counted(
     assert before.tolist() == [counts]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 60), st.integers(0, 2**32), st.lists(models, min_size=1, max_size=3, unique_by=type))
 def test_every_class_keeps_every_rule_and_t(rows: int, seed: int, asked: list) -> None:
     random = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose.partition.weave.scaling import SAFE, ScaledTree, scaled_tree
+from tclose.partition.weave.limits import SAFE, ScaledTree, scaled_tree
 from tclose.partition.weave.trees import DISTANCE, LimitTree
 
 MOST_ROWS, MOST_VALUES = 10**9, 2000

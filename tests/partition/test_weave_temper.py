@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Equal
 from tclose.errors import Cancelled
@@ -19,8 +20,7 @@ from tclose.partition.shared import workers
 from tclose.partition.weave import partition
 from tclose.partition.weave import temper as stage
 from tclose.partition.weave.bisection import ranks_of
-from tclose.partition.weave.splitmix import seeded
-from tclose.partition.weave.state import state_of
+from tclose.partition.weave.state import seeded, state_of
 from tclose.partition.weave.table import WeaveTable
 from tclose.partition.weave.temper import proposal_orders, swap_at_random, tempered
 from tclose.privacy import Alpha, DistinctL, EntropyL
@@ -39,7 +39,7 @@ def made(rows: int, seed: int, t: Fraction = Fraction(1, 5), k: int = 3) -> Prob
     return problem_of(random.random((rows, 2)), (random.random(rows) < 0.3).astype(np.int64), k, t)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.integers(12, 80), st.integers(0, 2**32), st.sampled_from(MODELS), st.sampled_from([0.01, 0.2, 2.0]),
     st.sampled_from([Fraction(1, 3), Fraction(2, 3)]),

@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import anonymize
 from tclose.distance import Counts, Equal, Ordered, Product
 from tclose.partition.problem import Attribute
-from tclose.partition.weave.trees import limit_trees
-from tclose.partition.weave.tuples import TupleTree, leeway
+from tclose.partition.weave.trees import TupleTree, leeway, limit_trees
 
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=examples(25), deadline=None)
 
 
 def attribute_of(rows: list[tuple[int, int]], t: str = "1/4") -> Attribute:

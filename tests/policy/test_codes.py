@@ -16,8 +16,8 @@ from tests.conftest import TIMES
 import tclose
 from tclose import steps
 from tclose.policy.draft import Guess
-from tclose.policy.draft.codes import Beside, range_settings, signs_of
-from tclose.policy.draft.codes import _compared as compared
+from tclose.policy.draft.profile import OtherColumn, range_settings, signs_of
+from tclose.policy.draft.profile import _compared as compared
 from tclose.types import Floats, Ints
 
 TABLES = 25 * TIMES
@@ -45,11 +45,11 @@ def test_labels_jump_and_curves_do_not(seed: int) -> None:
     noise = chance.normal(0, curve.std() * chance.uniform(0.2, 1), len(x))
     labels = chance.permutation(number.max() + 1)[number]
 
-    smooth = signs_of("x7", number, {"y": Beside(ranks(curve + noise), ordered=True)})
+    smooth = signs_of("x7", number, {"y": OtherColumn(ranks(curve + noise), ordered=True)})
     assert smooth is not None
     assert not smooth.possibly
 
-    jumping = signs_of("x7", ranks(labels), {"y": Beside(ranks(curve + noise), ordered=True)})
+    jumping = signs_of("x7", ranks(labels), {"y": OtherColumn(ranks(curve + noise), ordered=True)})
     assert jumping is not None
     assert jumping.jumps == ("y",)
     assert not jumping.possibly, "one sign is not enough"
@@ -64,7 +64,7 @@ def test_jumps_are_what_loops_count(seed: int) -> None:
     other[chance.random(400) < 0.1] = -1
     usable = np.ones(int(number.max()) + 1, dtype=bool)
     usable[[0, -1]] = False
-    found = compared(number, Beside(other, ordered=True), usable)
+    found = compared(number, OtherColumn(other, ordered=True), usable)
     assert found is not None
     assert (found.between, found.rough, found.f) == pytest.approx(by_hand(number, other, usable))
 
@@ -130,7 +130,7 @@ def test_a_name_alone_asks() -> None:
 def test_measurements_are_no_codes_whatever_their_neighbours_do(name: str) -> None:
     chance = np.random.default_rng(1)
     number = np.sort(rows_of(chance, 30, 2000))
-    other = Beside(ranks(np.round(chance.normal(0, 1, 30)[number] + chance.normal(0, 0.1, 2000), 2)), ordered=True)
+    other = OtherColumn(ranks(np.round(chance.normal(0, 1, 30)[number] + chance.normal(0, 0.1, 2000), 2)), ordered=True)
     assert signs_of(name, number, {"y": other}) is None
     assert signs_of("x7", number, {"y": other}) is not None
 

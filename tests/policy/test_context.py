@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Policy, PolicyError
 from tclose.policy import Context, SignOff
-from tclose.policy.context import LONGEST, SENTENCES
-from tclose.policy.derived import group_policy, k_alone, projection_policy, scaled
+from tclose.policy.tables import LONGEST, SENTENCES
+from tclose.policy.variants import group_policy, k_alone, projection_policy, scaled
 
 PLAIN: dict[str, Any] = {"quasi": ["age"], "sensitive": {"ldl": {"t": 0.2}}, "k": 2}
 FULL = """
@@ -58,7 +59,7 @@ def test_python_gives_the_same() -> None:
     assert with_context(review_date=datetime(2027, 1, 1, 12)).context == Context(review_date=date(2027, 1, 1))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(text=st.text(max_size=50))
 def test_no_sentence_leaves_a_policy(text: str) -> None:
     secret = f"secret {text} secret"

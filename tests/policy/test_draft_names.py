@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tclose.policy.draft.profile import NumberLook, Profile
+from tclose.policy.draft.profile import ColumnProfile, NumberLook
 from tclose.policy.draft.roles import fitness_as_person, role_of
 
 TEXT = {"missing": 0, "kind": "text", "rows": 400, "distinct": 40, "longest": 9}
@@ -15,7 +15,7 @@ AMOUNT = {"missing": 0, "kind": "number", "rows": 400, "distinct": 380, "own": 3
 
 def role(name: str, **facts: object) -> str:
     numbers = NumberLook(whole=True, as_ranges={"step": 4}) if facts["kind"] == "number" else None
-    return role_of(Profile(name=name, numbers=numbers, **facts)).role  # type: ignore[arg-type]
+    return role_of(ColumnProfile(name=name, numbers=numbers, **facts)).role  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_sensitive_and_known_in_many_languages(name: str, expected: str) -> None
     ],
 )
 def test_an_identifier_that_repeats_serves_as_person(name: str, facts: dict[str, int], serves: bool) -> None:
-    column = Profile(name=name, kind="number", rows=400, missing=0, numbers=NumberLook(whole=True), **facts)  # type: ignore[arg-type]
+    column = ColumnProfile(name=name, kind="number", rows=400, missing=0, numbers=NumberLook(whole=True), **facts)  # type: ignore[arg-type]
     assert (fitness_as_person(column) > 0) is serves
 
 

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose
 from tclose import InputError, steps
@@ -363,7 +364,7 @@ headers = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     columns=st.lists(st.tuples(headers, kinds), min_size=1, max_size=5),
     seed=st.integers(0, 10**6),
@@ -395,7 +396,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 odd_cells = st.one_of(texts, st.sampled_from(["", "NA", "None", "-", "1", "-0.0", "1e-320", "2024-02-30", "1" * 30]))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.dictionaries(texts.filter(bool), st.lists(odd_cells, min_size=25, max_size=25), min_size=1, max_size=4))
 def test_any_table_gets_a_draft_that_is_valid_and_shows_no_cell_and_no_escape(cells: dict[str, list[str]]) -> None:
     marked = {name: [cell if len(cell) < 3 else f"{cell}S3CR3T" for cell in column] for name, column in cells.items()}

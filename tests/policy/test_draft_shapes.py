@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from tclose.policy.draft.shapes import is_card_number, is_iban, shape_of
+from tclose.policy.draft.patterns import is_card_number, is_iban, shape_of
 
 SHAPES = {
     "email": ["anna@example.org", "b.c+d@mail.example.co.uk"],

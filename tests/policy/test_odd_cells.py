@@ -18,9 +18,9 @@ import tclose
 from tclose import InputError, Policy, PolicyError, steps
 from tclose.cli import run
 from tclose.policy import Bins
-from tclose.policy.below import Below, limit_of
+from tclose.policy.column_settings import Below, limit_of
 from tclose.policy.draft import guess
-from tclose.table.limits import covering
+from tclose.table.bins import edges_with_limit
 from tclose.table.profile import profiles
 
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.errors.SourceWarning")  # files have decimal commas
@@ -148,7 +148,7 @@ def test_one_bin_holds_everything_from_0_to_the_limit(seed: int) -> None:
     )
     kind = chance.choice(["quantiles", "count", "width"])
     limit = Fraction(chance.randint(1, 80), 10)
-    made = covering(edges, Bins(kind, 3), limit)  # type: ignore[arg-type]
+    made = edges_with_limit(edges, Bins(kind, 3), limit)  # type: ignore[arg-type]
     assert made == sorted(set(made))
     assert any(low <= 0 and limit <= high for low, high in pairwise(made))
     assert {edge for edge in edges[1:-1] if edge > limit} <= set(made), "no other bin is lost"

@@ -44,7 +44,7 @@ def test_what_is_no_number_is_refused(wrong: object) -> None:
         settings.number(wrong, "sensitive.x.t")
 
 
-def refusal(reader: settings.Reader[object], value: object) -> str:
+def refusal(reader: settings.SettingReader[object], value: object) -> str:
     with pytest.raises(PolicyError) as caught:
         reader(value, "here")
     assert caught.value.place == "here"

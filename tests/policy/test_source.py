@@ -8,7 +8,7 @@ import pytest
 
 import tclose
 from tclose import PolicyError, steps
-from tclose.policy.draft.source import draft_source
+from tclose.policy.draft.guesses import draft_source
 from tclose.policy.source import SourceSettings
 
 SAID = {"encoding": "cp1252", "decimal": ",", "thousands": ".", "dates": ["dd.mm.yyyy", "yyyy/mm/dd"], "sheet": "Süd"}

@@ -18,7 +18,7 @@ from tclose.examples import hospital
 from tclose.policy import Policy
 from tclose.privacy.allowance import Allowance, allowances
 from tclose.privacy.judge import distance_of
-from tclose.steps.publishing import anonymize as publish
+from tclose.run.commands import anonymize as publish
 from tclose.table import CodedTable, encode
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it

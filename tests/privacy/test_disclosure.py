@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Counts
 from tclose.privacy import DeltaDisclosure
@@ -37,7 +38,7 @@ def log(ratio: Fraction) -> Fraction:
         return Fraction(Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(c=st.integers(1, 999), n=st.integers(1, 999), digits=st.integers(14, 20))
 def test_floats_never_decide_at_the_line(c: int, n: int, digits: int) -> None:
     counts, whole = Counts.from_dense([[c, 1000 - c]]), np.array([n, 1000 - n])

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Infeasible, InputError, Policy, anonymize, check
 from tclose.privacy.feasibility import Publishable, publishable
@@ -262,7 +263,7 @@ def advised(said: str, asked: dict[str, Any]) -> dict[str, Any] | None:
     return {**asked, "sensitive": {"s": spec}}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(rows=rows, model=st.sampled_from(sorted(MODELS)), data=st.data(), k=st.integers(1, 14), kept=st.booleans())
 def test_the_level_that_a_refusal_names_is_reached(
     rows: list[tuple[str, int]], model: str, data: st.DataObject, k: int, kept: bool

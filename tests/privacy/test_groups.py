@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import Policy
-from tclose.privacy.groups import OTHERS, ValueGroups
+from tclose.privacy.explanation import OTHERS, ValueGroups
 from tclose.privacy.judge import distance_of
 from tclose.table import SensitiveColumn, encode
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Counts
 from tclose.privacy import BetaLikeness, EnhancedBetaLikeness
@@ -39,7 +40,7 @@ def test_enhanced_caps_what_frequent_values_may_gain() -> None:
     assert EnhancedBetaLikeness(Fraction(2)).judge(counts.only(np.array([0, 1])), WHOLE).reached == Fraction(5, 3)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(n=st.integers(300, 999), digits=st.integers(14, 17))
 def test_floats_never_decide_at_the_cap(n: int, digits: int) -> None:
     """A value of q = n/1000 of the table may make up (1 − ln q)·q of a class of 10^digits rows, to the row."""

@@ -6,15 +6,16 @@ from fractions import Fraction
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
-from tclose.privacy.logarithms import beside, sign_of_log_minus, sign_of_log_sum
+from tclose.privacy.divergence import beside, sign_of_log_minus, sign_of_log_sum
 
 
 def sign(number: Decimal | int) -> int:
     return (number > 0) - (number < 0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.dictionaries(st.integers(1, 60), st.integers(-9, 9), min_size=1, max_size=6))
 def test_sums_of_logarithms_are_compared_as_products_of_powers(exponents: dict[int, int]) -> None:
     above = math.prod(base**exponent for base, exponent in exponents.items() if exponent > 0)
@@ -31,7 +32,7 @@ def test_a_tie_of_large_powers_and_its_neighbours() -> None:
     assert sign_of_log_sum({10**40 - 1: 10**9, 10: -40 * 10**9}) == -1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.fractions(1, 10**6), st.integers(1, 40))
 @example(Fraction(10**18, 10**18 - 1), 17)
 def test_a_logarithm_is_compared_with_its_own_digits(ratio: Fraction, digits: int) -> None:

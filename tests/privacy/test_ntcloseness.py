@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose
 from tclose.distance import Counts, Equal, Ordered
@@ -74,7 +75,7 @@ while len(FIBONACCI) < 45:
     FIBONACCI.append(FIBONACCI[-2] + FIBONACCI[-1])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.permutations(range(41, 45)), st.integers(10**9, 3 * 10**9))
 def test_the_level_reached_is_exact_among_near_ties(order: list[int], half: int) -> None:
     """Quotients of neighbouring Fibonacci numbers are as near to each other as fractions of their size can be."""

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.privacy.rigidity import rigid_attributes
+from tclose.privacy.allowance import rigid_attributes
 from tclose.table import encode_quietly
 
 

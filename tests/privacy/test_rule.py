@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tclose.privacy.rule import Rule, combined
+from tclose.privacy.base import Rule, combined
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 

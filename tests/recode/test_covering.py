@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose import InputError, Quasi
-from tclose.recode.covering import Covering, covering, worth_of
-from tclose.recode.spelling import published
+from tclose.recode.cell import class_texts
+from tclose.recode.coverage import Coverage, covering, worth_of
 from tclose.table.classes import Classes
 from tclose.table.quasi import QuasiColumn, read_quasi
 from tclose.table.values import values_of
@@ -39,7 +39,7 @@ def kept(text: str, cells: Sequence[Any], missing: Sequence[str] = MISSING) -> l
     return fitting(covering(values_of(pl.Series("q", cells), missing), [text], missing=missing), cells)
 
 
-def fitting(read: Covering, cells: Sequence[Any]) -> list[Any]:
+def fitting(read: Coverage, cells: Sequence[Any]) -> list[Any]:
     fits = read.covers[read.text_of_class[0], read.cell_of_row]
     return [cell for cell, fit in zip(cells, fits.tolist(), strict=True) if fit]
 
@@ -176,7 +176,7 @@ def test_moments_as_fine_as_a_frame_can_hold() -> None:
     moments = [datetime.datetime(2024, 1, day) for day in (1, 2, 3)]
     for kind in (pl.Datetime("ns"), pl.Datetime("ms"), pl.Datetime("us", "UTC")):
         column = read_quasi(pl.Series("q", moments, dtype=kind), Quasi(), MISSING)
-        texts = published(column, Classes.from_labels(np.array([0, 0, 1])))
+        texts = class_texts(column, Classes.from_labels(np.array([0, 0, 1])))
         assert covering(column, texts).covers.tolist() == [[True, True, False, False], [False, False, True, False]]
         register = values_of(pl.Series("q", moments[1:], dtype=kind), MISSING)
         assert covering(column, texts, register).cell_of_row.tolist() == [1, 2]
@@ -188,7 +188,7 @@ def test_numbers_beyond_any_float_have_a_worth() -> None:
     assert worth is not None
     assert worth.tolist() == [-1e300, 2, 1e300]
     column = read_quasi(pl.Series("q", ["1", "2e400"]), Quasi(publish="mean"), MISSING)
-    read = covering(column, published(column, Classes.from_labels(np.array([0, 1]))))
+    read = covering(column, class_texts(column, Classes.from_labels(np.array([0, 1]))))
     assert read.spread().tolist() == [[1, 0, 0], [0, 1, 0]]
 
 
@@ -288,7 +288,7 @@ def test_every_row_fits_what_its_class_publishes(kind: str, spec: dict[str, Any]
     numbers = data.draw(st.lists(st.integers(0, 3), min_size=len(cells), max_size=len(cells)))
     labels = np.unique(numbers, return_inverse=True)[1]
     column = read_quasi(pl.Series("q", cells), Quasi(**spec), MISSING)
-    texts = published(column, Classes.from_labels(labels))
+    texts = class_texts(column, Classes.from_labels(labels))
     for register in (None, values_of(pl.Series("q", cells), MISSING)):
         read = covering(column, texts, register)
         assert read.covers[read.text_of_class[labels], read.cell_of_row].all()
@@ -319,7 +319,7 @@ def test_an_ambiguous_label_covers_the_rows_of_the_classes_that_publish_it() -> 
 
 def check_exactly(cells: Sequence[str], spec: Quasi) -> None:
     column, classes = every_class(cells, spec)
-    read = covering(column, published(column, classes))
+    read = covering(column, class_texts(column, classes))
     expected = np.zeros_like(read.covers)
     expected[read.text_of_class[classes.labels_by_row()], read.cell_of_row] = True
     assert (read.covers == expected).all()
@@ -333,7 +333,7 @@ def test_a_register_changes_nothing_for_the_people_of_the_table(
 ) -> None:
     cells, others = drawn(data, kind), drawn(data, kind)
     column = read_quasi(pl.Series("q", cells), Quasi(**spec), MISSING)
-    texts = published(column, Classes.from_labels(np.arange(len(cells)) % max(len(cells) // 2, 1)))
+    texts = class_texts(column, Classes.from_labels(np.arange(len(cells)) % max(len(cells) // 2, 1)))
     alone = covering(column, texts)
     assert all(alone.meanings)
     beside = covering(column, texts, values_of(pl.Series("q", [*cells, *others]), MISSING))

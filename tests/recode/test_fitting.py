@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tclose import Policy
 from tclose.policy import Quasi
-from tclose.recode.fitting import covered
-from tclose.recode.spelling import published
+from tclose.recode.cell import class_texts
+from tclose.recode.meaning import covered
 from tclose.table.classes import Classes
 from tclose.table.quasi import read_quasi
 from tclose.table.values import values_of
@@ -34,7 +34,7 @@ def test_a_class_covers_the_values_of_its_rows(name: str, data: st.DataObject) -
     column = read_quasi(pl.Series("x", texts), spec, ("",))
     labels = np.unique([data.draw(st.integers(0, 3)) for _ in texts], return_inverse=True)[1]
     classes = Classes.from_labels(labels)
-    covers = covered(column, published(column, classes), ("",))
+    covers = covered(column, class_texts(column, classes), ("",))
     assert covers[labels, np.where(column.codes < 0, covers.shape[1] - 1, column.codes)].all()
 
 

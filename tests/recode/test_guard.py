@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose import Policy, Release, anonymize, verify
-from tclose.recode.guard import GUARDS, NEWEST
+from tclose.recode.frame import GUARDS, NEWEST
 from tclose.release.certificate import Certificate
 from tclose.release.formats import CSV, write_table
+from tclose.run import disk
 
 TEXT = st.text() | st.text(alphabet="'=+-@\t\r\n1.e;|, \"＝－＠x\ufeff", max_size=8)
 STARTS = tuple("=+-@＝＋－＠")
@@ -95,6 +96,8 @@ def test_a_guarded_release_is_verified(tmp_path: Path, ending: str) -> None:
     assert certificate.files[0].sha256 != plain.files[0].sha256
     found = verify(out, proof)
     assert found.problems == ()
+    if ending != "arrow":
+        assert disk.verify(out, proof) == found
     if ending == "csv":
         written = pl.read_csv(out, infer_schema=False)
         assert written.columns == ["'=place", "change", "a;'-note"]
@@ -107,7 +110,12 @@ def test_verify_finds_a_cell_that_is_not_guarded(tmp_path: Path) -> None:
     release().write(out, certificate=proof, guard_formulas=True)
     out.write_bytes(out.read_bytes().replace(b"'@x", b"@x", 1))
     found = verify(out, proof)
-    assert any("1 cell not as the guard" in problem for problem in found.problems)
+    assert any("1 cell cannot have been written by the guard" in problem for problem in found.problems)
+    assert disk.verify(out, proof) == found
+    out.write_bytes(out.read_bytes().replace(b"'@x", b"@x"))
+    found = verify(out, proof)
+    assert any("4 cells cannot have been written by the guard" in problem for problem in found.problems)
+    assert disk.verify(out, proof) == found
 
 
 def test_verify_judges_values_without_the_guard(tmp_path: Path) -> None:
@@ -119,6 +127,7 @@ def test_verify_judges_values_without_the_guard(tmp_path: Path) -> None:
     Certificate.from_dict(content).save(proof)
     (problem,) = verify(out, proof).problems
     assert "the table has no column '=place'" in problem
+    assert disk.verify(out, proof).problems == (problem,)
 
 
 def test_a_guarded_release_of_version_1_is_verified(tmp_path: Path) -> None:
@@ -133,7 +142,7 @@ def test_a_guarded_release_of_version_1_is_verified(tmp_path: Path) -> None:
     first = Certificate.from_dict(content)
     assert first.guard == 1
     proof.write_text(json.dumps(content | {"digest": first.digest}), encoding="utf-8")
-    assert verify(out, proof).problems == ()
+    assert verify(out, proof).problems == disk.verify(out, proof).problems == ()
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import InputError, Quasi
-from tclose.recode.meaning import KnownValues, Labels, meanings, reader_of
-from tclose.recode.spelling import LabelCell, MissingCell, RangeCell, SetCell
-from tclose.table.hierarchy import Hierarchy
+from tclose.recode.cell import LabelCell, MissingCell, RangeCell, SetCell
+from tclose.recode.meaning import HierarchyLabels, KnownValues, meanings, reader_of
+from tclose.table.hierarchies import Hierarchy
 from tclose.table.quasi import read_quasi
 from tclose.table.values import values_of
 
@@ -67,7 +67,7 @@ def _within(size: Fraction | None, low: Fraction | None, high: Fraction | None) 
 def test_codes_below_a_label_are_those_whose_path_has_it(leaves: list[int]) -> None:
     """What lies at no leaf is below the root alone; x stands at two heights, above the same leaves."""
     hierarchy = Hierarchy.from_rows(TREE)
-    labels, paths = Labels(hierarchy, np.array(leaves, dtype=np.int64)), [*hierarchy.rows(), ("*",)]
+    labels, paths = HierarchyLabels(hierarchy, np.array(leaves, dtype=np.int64)), [*hierarchy.rows(), ("*",)]
     for label in ("x1", "x2", "x", "y1", "y", "z", "far", "*"):
         codes = labels.below(label)
         assert codes is not None

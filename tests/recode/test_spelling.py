@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tclose import Quasi
-from tclose.recode.spelling import (
+from tclose.recode.cell import (
     Cell,
     Form,
     LabelCell,
@@ -21,8 +21,8 @@ from tclose.recode.spelling import (
     RangeCell,
     SetCell,
     ValueCell,
+    class_texts,
     different_cells,
-    published,
     readings,
     write,
 )
@@ -36,7 +36,7 @@ def shown(cells: Sequence[object], labels: str = "", **spec: Any) -> list[str]:
     """Return what each class (one per digit; all rows are one without labels) publishes."""
     column = read_quasi(pl.Series("q", cells), Quasi(**spec), ("", "NA"))
     numbers = np.array([int(label) for label in labels or "0" * len(cells)])
-    return published(column, Classes.from_labels(numbers))
+    return class_texts(column, Classes.from_labels(numbers))
 
 
 def test_ranges_have_both_ends_as_they_were_spelled() -> None:

@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import InputError, Policy, Quasi
-from tclose.recode.forms import clear_forms, guessed_form
-from tclose.recode.spelling import LabelCell, MeanCell, RangeCell, SetCell, published
-from tclose.recode.typed import check_kept, check_typed_names, typed_table
+from tclose.recode.cell import LabelCell, MeanCell, RangeCell, SetCell, class_texts
+from tclose.recode.meaning import clear_forms, guessed_form
+from tclose.recode.typed_table import check_kept, check_typed_names, text_table, typed_table
 from tclose.recode.typed_values import plain
-from tclose.recode.untyped import text_table
 from tclose.table.classes import Classes, classes_of
 from tclose.table.quasi import read_quasi
 from tclose.table.sources import parse
@@ -34,7 +34,7 @@ def release(cells: Sequence[object], labels: Sequence[int], **spec: Any) -> tupl
     """Publish a column in classes, in the order of its cells, and return the form of its cells."""
     column = read_quasi(pl.Series("q", cells), Quasi(**spec), ())
     classes = Classes.from_labels(np.unique(labels, return_inverse=True)[1])
-    texts = pl.Series("q", published(column, classes)).gather(classes.labels_by_row())
+    texts = pl.Series("q", class_texts(column, classes)).gather(classes.labels_by_row())
     rows = pl.DataFrame({"kept": ["a"] * len(cells), "q": texts, "s": [f"{i % 3}" for i in range(len(cells))]})
     return rows.sort(rows.columns), clear_forms({"q": column})
 
@@ -72,7 +72,7 @@ SPECS = [
 ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_cells_survive_typed_columns(data: Any) -> None:
     """Also as the text of a CSV file."""
@@ -224,7 +224,7 @@ def test_forms_are_guessed_from_texts(texts: list[str], form: Any) -> None:
     assert guessed_form(texts, mean=True) is MeanCell
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(st.decimals(-1000, 1000, places=3), min_size=1))
 def test_a_number_has_one_plain_spelling(values: list[Any]) -> None:
     floats, texts = pl.Series([float(value) for value in values]), pl.Series([f"{value:f}" for value in values])

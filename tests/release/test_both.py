@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 
 from tclose import InputError, LeakWarning, Policy, PolicyError, anonymize, attack, detail, verify
-from tclose.engine.memory import prepare, read_for_release
 from tclose.measure.exposure import PublishedAttribute, PublishedClasses, known_value, rare_value, same_value
-from tclose.release.queries import error_of_counts
-from tclose.types import silent
+from tclose.measure.queries import error_of_counts
+from tclose.run.pipeline import prepared
+from tclose.run.request import Recipe
+from tclose.run.rows import FrameRows
 
 pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
 CHANCE = np.random.default_rng(4)
@@ -142,14 +143,13 @@ def test_the_counts_answer_queries_about_their_column() -> None:
     """With no other sensitive attribute and no other quasi-identifier, every count of exact values is right."""
     policy = Policy.from_dict({"quasi": ["age"], "both": ["age"], "sensitive": {"age": {"t": 0.4}}, "k": 4})
     frame = FRAME[["age"]]
-    kind, original = read_for_release(frame, policy)
-    asked: dict[str, Any] = {"kind": kind, "method": "mondrian", "seed": 1, "options": {}, "progress": silent}
-    (judged,) = prepare(original, policy, **asked).judged_tables()
+    rows = FrameRows.of(frame, policy)
+    (judged,) = prepared(rows, Recipe.of(policy, "mondrian", {}, seed=1)).judged_tables()
     assert judged.result.classes > 1
-    error = error_of_counts(frame, original, [judged.table], 0)
+    error = error_of_counts(frame, rows.table, [judged.table], 0)
     assert error is not None
     assert max(part["error"] for part in error.parts) == pytest.approx(0)
-    from_ranges = error_of_counts(frame, original, [replace(judged.table, apart={})], 0)
+    from_ranges = error_of_counts(frame, rows.table, [replace(judged.table, apart={})], 0)
     assert from_ranges is not None
     assert from_ranges.median > 0
 

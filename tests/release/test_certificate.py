@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.pairs import in_turns
 
 from tclose import Certificate, InputError, LeakWarning, Policy, Verification, anonymize, read, verify
 from tclose.release.certificate import ReleaseFormat, digest_of, load
@@ -505,8 +506,7 @@ JOURNEYS: dict[str, tuple[list[Any], dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
-@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
-@pytest.mark.parametrize("name", JOURNEYS)
+@pytest.mark.parametrize(("name", "ending"), in_turns([*JOURNEYS], ["csv", "parquet", "arrow"]))
 def test_every_setting_survives(tmp_path: Path, name: str, ending: str) -> None:
     cells, spec, more = JOURNEYS[name]
     (tmp_path / "h.csv").write_text("".join(";".join(row) + "\n" for row in ROWS))
@@ -610,6 +610,16 @@ def others(value: Any) -> list[Any]:
     return ["x"] if value is None else [None]
 
 
+def shape_of(content: Any, path: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a path that is the same for all entries of a list that are of a kind; each model is a kind of its own."""
+    shape: list[Any] = []
+    for key in path:
+        content = content[key]
+        kind = content.get("model", "entry") if isinstance(content, dict) else "entry"
+        shape.append(kind if isinstance(key, int) else key)
+    return tuple(shape)
+
+
 def changed(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
     copy: Any = json.loads(json.dumps(content))
     *way, last = path
@@ -652,10 +662,12 @@ def test_a_true_certificate_of_every_kind_holds(tmp_path: Path, kind: str) -> No
 def test_every_claim_is_compared_or_listed_as_not_verifiable(tmp_path: Path, kind: str, forgeries: str) -> None:
     """Change each value of a certificate, and give it the digest that fits. The policy is what tables are judged by."""
     release, content = made(tmp_path, kind)
-    unnoticed = []
+    unnoticed, shapes = [], set()
     for number, (path, value) in enumerate(leaves(content)):
-        if path[0] == "policy":
+        shape = shape_of(content, path)
+        if path[0] == "policy" or (forgeries == "one" and shape in shapes):
             continue
+        shapes.add(shape)
         possible = others(value)
         for other in possible if forgeries == "all" else [possible[number % len(possible)]]:
             forged = changed(content, path, other)

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose.errors import InputError
+from tclose.measure import class_list
+from tclose.measure.class_list import ReleasedClasses, losses_of
 from tclose.policy import Policy
 from tclose.recode.frame import recoded
-from tclose.release import class_list
-from tclose.release.class_list import list_classes, reasons_of
-from tclose.release.class_losses import losses_of
 from tclose.table import encode_quietly
 from tclose.table.classes import Classes
 
@@ -42,7 +41,7 @@ RELEASE = pl.DataFrame(
 
 
 def test_classes_are_listed_the_worst_first() -> None:
-    found = list_classes(RELEASE, TABLE, POLICY, np.array([0.5, 0.1, 0.9]))
+    found = ReleasedClasses(RELEASE, TABLE, POLICY).listed(np.array([0.5, 0.1, 0.9]))
     assert [each.loss for each in found.classes] == pytest.approx([1.0, (0.2 + 0.5) / 2, 0.0])
     assert [each.cells for each in found.classes] == [("[0, 10]", "*", "1"), ("[3, 5]", "x", "1"), ("8", "d", "1")]
     assert found.orders == {"loss": (1, 2, 3), "rows": (1, 2, 3), "t": (3, 1, 2)}
@@ -50,7 +49,7 @@ def test_classes_are_listed_the_worst_first() -> None:
 
 def test_the_worst_of_all_classes_are_listed_not_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(class_list, "MOST", 1)
-    found = list_classes(RELEASE, TABLE, POLICY, np.array([0.5, 0.1, 0.9]))
+    found = ReleasedClasses(RELEASE, TABLE, POLICY).listed(np.array([0.5, 0.1, 0.9]))
     assert found.orders == {"loss": (1,), "rows": (1,), "t": (3,)}
     assert ([each.number for each in found.classes], found.total) == ([1, 3], 3)
 
@@ -58,28 +57,28 @@ def test_the_worst_of_all_classes_are_listed_not_the_first(monkeypatch: pytest.M
 def test_a_mean_does_not_tell_what_a_class_loses() -> None:
     policy = Policy.of({"quasi": {"age": {"publish": "mean"}}, "sensitive": {"ill": {"t": 1}}})
     release = pl.DataFrame({"age": ["3.5"] * 4 + ["8"] * 3, "ill": ["flu"] * 7})
-    found = list_classes(release, TABLE, policy, None)
+    found = ReleasedClasses(release, TABLE, policy).listed(None)
     assert (list(found.orders), found.orders["rows"], found.classes[0].loss) == (["rows"], (2, 1), None)
-    reasons = reasons_of(release, TABLE, policy, 1)
+    reasons = ReleasedClasses(release, TABLE, policy).reasons(1)
     assert (reasons.exact, reasons.costliest) == (False, None)
 
 
 def test_a_class_at_the_top_of_a_hierarchy_fits_everybody_of_its_year() -> None:
-    reasons = reasons_of(RELEASE, TABLE, POLICY, 1)
+    reasons = ReleasedClasses(RELEASE, TABLE, POLICY).reasons(1)
     assert (reasons.smallest, reasons.exact, reasons.fit, reasons.withheld) == (True, False, 6, 1)
     assert (reasons.costliest, reasons.share, reasons.top) == ("age", 0.5, False)
     weighted = Policy.of({**POLICY.to_dict(), "quasi": {"age": {}, "zone": {"hierarchy": TREE, "weight": 3}}})
-    reasons = reasons_of(RELEASE, TABLE, weighted, 1)
+    reasons = ReleasedClasses(RELEASE, TABLE, weighted).reasons(1)
     assert (reasons.costliest, reasons.share, reasons.top) == ("zone", 0.75, True)
 
 
 def test_finer_classes_fit_fewer_rows() -> None:
-    middle, exact = (reasons_of(RELEASE, TABLE, POLICY, number) for number in (2, 3))
+    middle, exact = (ReleasedClasses(RELEASE, TABLE, POLICY).reasons(number) for number in (2, 3))
     assert (middle.costliest, middle.top, middle.fit) == ("zone", False, 2)
     assert middle.share == pytest.approx(0.5 / 0.7)
     assert (exact.exact, exact.costliest, exact.fit) == (True, None, 2)
     with pytest.raises(InputError, match="there is no class 4"):
-        reasons_of(RELEASE, TABLE, POLICY, 4)
+        ReleasedClasses(RELEASE, TABLE, POLICY).reasons(4)
 
 
 NUMBERS = st.one_of(st.none(), st.integers(-5, 30))
@@ -103,5 +102,5 @@ def test_losses_read_off_a_release_are_those_that_methods_count(rows: list[Any],
     for name, losses in losses_of(table.quasi, cells).items():
         assert losses == pytest.approx(table.quasi[name].loss(classes)), name
     release = recoded(table, policy, classes)
-    found = list_classes(release, frame, policy, None)
-    assert all(reasons_of(release, frame, policy, each.number).fit >= each.rows for each in found.classes)
+    found = ReleasedClasses(release, frame, policy).listed(None)
+    assert all(ReleasedClasses(release, frame, policy).reasons(each.number).fit >= each.rows for each in found.classes)

@@ -17,12 +17,10 @@ from hypothesis import strategies as st
 
 from tclose import InputError, anonymize, verify
 from tclose.release.certificate import Certificate, digest_of
-from tclose.release.certificate_files import Unreadable
-from tclose.release.commitments import CommitmentKeys, Commitments, OpenedRecord, file_of, is_committable
-from tclose.release.demands import Demands
-from tclose.release.endorsement import NOTHING_ADDED, Endorsement
-from tclose.release.steward import StewardClaims
-from tclose.release.verify import verify_with
+from tclose.release.certificate_format import Unreadable
+from tclose.release.commitments import CommitmentKeys, Commitments, OpenedRecord, StewardClaims, file_of, is_committable
+from tclose.release.output import NOTHING_ADDED, Endorsement
+from tclose.release.verify import Demands, verify_with
 from tclose.types import silent
 
 KEYS = CommitmentKeys(b"k" * 32, b"s" * 32)

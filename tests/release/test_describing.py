@@ -9,7 +9,9 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from xml.etree import ElementTree
 
@@ -18,9 +20,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tclose import InputError, LeakWarning, Policy, anonymize, read
-from tclose.release import describing
-from tclose.release.describing import FORMATS, description_files
+from tclose import InputError, LeakWarning, Policy, Release, anonymize, read
+from tclose.release import description_formats
+from tclose.release.description_formats import FORMATS, description_files
 from tclose.release.files import sha256
 from tclose.steps import pseudonym_key
 
@@ -58,17 +60,24 @@ KINDS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {  # file, m
 }
 
 
+@cache
+def released(kind: str) -> Release:
+    """Return a release of a kind, which several tests write: it takes longer to make than to write."""
+    _, method, changes, _ = KINDS[kind]
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        if kind == "pseudonyms":
+            pseudonym_key(Path(folder) / "secret.key")
+        warnings.simplefilter("ignore", LeakWarning)
+        return anonymize(FRAME, Policy.from_dict({**ASKED, **changes}, folder=folder), method=method, seed=1)
+
+
 def write(folder: Path, kind: str, formats: list[str]) -> dict[str, Path]:
     """Write a release of a kind with descriptions; return the file of each."""
-    name, method, changes, options = KINDS[kind]
+    name, _, _, options = KINDS[kind]
     folder.mkdir(exist_ok=True)
-    if kind == "pseudonyms" and not (folder / "secret.key").exists():
-        pseudonym_key(folder / "secret.key")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LeakWarning)
-        policy = Policy.from_dict({**ASKED, **changes}, folder=folder)
-        release = anonymize(FRAME, policy, method=method, seed=1)
-        release.write(folder / name, certificate=folder / "c.json", describe=formats, **options)
+        released(kind).write(folder / name, certificate=folder / "c.json", describe=formats, **options)
     return description_files(folder / name, formats)
 
 
@@ -238,7 +247,9 @@ def test_descriptions_hold_nothing_of_the_original(tmp_path: Path, kind: str) ->
 
 
 def test_the_same_release_has_the_same_descriptions(tmp_path: Path) -> None:
-    one, other = (write(tmp_path / name, "csv", list(FORMATS)) for name in ("one", "other"))
+    one = write(tmp_path / "one", "csv", list(FORMATS))
+    released.cache_clear()
+    other = write(tmp_path / "other", "csv", list(FORMATS))
     assert [path.read_bytes() for path in one.values()] == [path.read_bytes() for path in other.values()]
 
 
@@ -275,8 +286,8 @@ def test_if_a_description_fails_nothing_is_written(
     def fail(_: object) -> bytes:
         raise InputError("no")
 
-    broken = describing.DescriptionFormat(FORMATS[format_name].ending, "", fail)
-    monkeypatch.setattr(describing, "FORMATS", {**FORMATS, format_name: broken})
+    broken = description_formats.DescriptionFormat(FORMATS[format_name].ending, "", fail)
+    monkeypatch.setattr(description_formats, "FORMATS", {**FORMATS, format_name: broken})
     with pytest.raises(InputError, match="no"):
         write(tmp_path, "csv", list(FORMATS))
     assert list(tmp_path.iterdir()) == []

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.engine.memory import detail as kept
-from tclose.engine.memory import predicted
-from tclose.measure.kept import DETAIL_MEASURES
+from tclose.measure.detail_kept import DETAIL_MEASURES, Prediction
+from tclose.run import anonymization
+from tclose.run.study import Study
 from tclose.steps import anonymize
 
 POLICY = tclose.Policy(quasi=["age", "sex"], sensitive={"pay": {"t": 1}, "ill": {"t": 1}})
@@ -28,6 +28,14 @@ TABLE = pl.DataFrame(
         "ill": ["a", "a", "a", "b", "b", "b"],
     }
 )
+
+
+def kept(release: Any, *, original: pl.DataFrame, policy: tclose.Policy) -> dict[str, float | None]:
+    return anonymization.detail(Study(original, policy).beside(release))
+
+
+def predicted(release: Any, *, original: pl.DataFrame, policy: tclose.Policy, target: str) -> Prediction:
+    return anonymization.predicted(Study(original, policy).beside(release), target=target)
 
 
 def test_every_measure_declares_itself() -> None:

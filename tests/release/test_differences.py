@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tclose import Policy
 from tclose.errors import InternalError
-from tclose.release.differences import ChainJudge, differences
+from tclose.release.continuation import ChainJudge, differences
 
 POLICY = Policy.from_dict({"quasi": ["age"], "sensitive": {"ill": {"t": 0.5, "l": 2}}, "k": 2})
 BEFORE = pl.DataFrame({"age": ["1"] * 4, "ill": ["a", "a", "b", "b"]})

@@ -16,10 +16,18 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tclose.release.certificate_files import Unreadable
-from tclose.release.envelope import PAYLOAD_TYPE, Envelope, Signature, pae
-from tclose.release.keys import PublicKey, SigningKey
-from tclose.release.signatures import SignatureFindings, statement_of, unwrapped
+from tclose.release.certificate_format import Unreadable
+from tclose.release.signatures import (
+    PAYLOAD_TYPE,
+    Envelope,
+    PublicKey,
+    Signature,
+    SignatureFindings,
+    SigningKey,
+    pae,
+    statement_of,
+    unwrapped,
+)
 
 KEYS = [SigningKey(Ed25519PrivateKey.from_private_bytes(bytes([n]) * 32), Path("key")) for n in range(1, 5)]
 FILES = [{"name": "r.csv", "rows": 2, "sha256": "a" * 64}, {"name": "s.csv", "rows": 2, "sha256": "b" * 64}]

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 from tclose import LeakWarning, Release, anonymize
-from tclose.engine.memory import prepare, read_for_release
 from tclose.policy import Policy
-from tclose.types import silent
+from tclose.run.pipeline import prepared as make
+from tclose.run.request import Recipe
+from tclose.run.rows import FrameRows
 
 ROWS = 60
 FRAME = pl.DataFrame(
@@ -121,9 +122,9 @@ def test_withheld_rows_are_not_counted(missing: int) -> None:
 
 def test_what_was_warned_about_stays_with_the_release() -> None:
     policy = Policy(quasi=["age"], sensitive={"tax": {"t": 1}}, k=2)
-    kind, table = read_for_release(FRAME.select("age", "tax"), policy)
+    rows = FrameRows.of(FRAME.select("age", "tax"), policy)
     with pytest.warns(LeakWarning, match="'tax'"):
-        prepared = prepare(table, policy, kind=kind, method="mondrian", seed=None, progress=silent, options={})
+        prepared = make(rows, Recipe.of(policy, "mondrian", {}, seed=3))
     assert len(prepared.leaks) == 1
     assert prepared.leaks[0].startswith("'tax' is published exactly")
 

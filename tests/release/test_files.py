@@ -17,7 +17,7 @@ import pytest
 
 from tclose import InputError
 from tclose.release import files
-from tclose.release.files import Pending, check_targets, file_mode, pending, publish, sha256
+from tclose.release.files import Pending, check_targets, file_mode, pending, put_in_place, sha256
 from tclose.release.formats import fingerprint, format_of, write_table
 from tclose.table.sources import parse
 
@@ -228,7 +228,7 @@ def test_a_file_that_appears_during_the_work_stays(
                 file.write(lambda out: out.write(b"ours"))
             if theirs:
                 (tmp_path / "r.csv").write_text("theirs")
-            publish(files.values())
+            put_in_place(files.values())
 
     with pytest.raises(InputError, match=r"r\.csv has appeared during the work and stays as it is: nothing else"):
         work(theirs=True)
@@ -320,7 +320,7 @@ def test_signals_wait_until_all_files_have_their_names(tmp_path: Path, monkeypat
         with pending({"a": tmp_path / "a", "b": tmp_path / "b"}) as held:
             for file in held.values():
                 file.write(lambda out: out.write(b"new"))
-            publish(held.values())
+            put_in_place(held.values())
         assert came == [(signal.SIGTERM, {"a", "b"})]
         assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)) == (note, signal.SIG_IGN)
     finally:

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from tclose import InputError, Policy, Release, Verification, anonymize, read, steps, verify
-from tclose.release import folders
+from tclose.release import files
 from tclose.release.certificate import digest_of
 from tclose.release.files import sha256
 
@@ -151,9 +151,9 @@ def test_what_cannot_be_written_in_parts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("step", ["write_file", "publish"])
 def test_a_folder_appears_complete_or_not_at_all(tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process is interrupted at the second part, or the name is taken when the folder would get it."""
-    release, original, calls = released(), getattr(folders.PendingFolder, step), []
+    release, original, calls = released(), getattr(files.PendingFolder, step), []
 
-    def disturbed(self: folders.PendingFolder, *given: Any) -> Any:
+    def disturbed(self: files.PendingFolder, *given: Any) -> Any:
         calls.append(given)
         if step == "publish":
             (tmp_path / "r").mkdir()
@@ -161,7 +161,7 @@ def test_a_folder_appears_complete_or_not_at_all(tmp_path: Path, step: str, monk
             os.kill(os.getpid(), signal.SIGINT)
         return original(self, *given)
 
-    monkeypatch.setattr(folders.PendingFolder, step, disturbed)
+    monkeypatch.setattr(files.PendingFolder, step, disturbed)
     with pytest.raises(KeyboardInterrupt if step == "write_file" else InputError):
         release.write(tmp_path / "r", certificate=tmp_path / "c.json", part_rows=10)
     assert [path.name for path in tmp_path.iterdir()] == ([] if step == "write_file" else ["r"])

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from tclose import steps
-from tclose.release.keys import EDWARDS_D, PRIME, PublicKey, is_weak, load_public_key, load_signing_key
+from tclose.release.signatures import EDWARDS_D, PRIME, PublicKey, is_weak, load_public_key, load_signing_key
 
 WORD = "correct horse battery"
 SECRET = "S3CR3T"

@@ -496,7 +496,7 @@ def test_a_file_that_changed_on_its_way_is_caught(method: str, tmp_path: Path, m
     def write(frame: pl.DataFrame, kind: str, file: Any) -> None:
         (bad if "tax" in frame.columns else frame).write_csv(file)
 
-    monkeypatch.setattr("tclose.release.table_files.write_table", write)
+    monkeypatch.setattr("tclose.release.output.write_table", write)
     with pytest.raises(InternalError, match="not released"):
         release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json", record=tmp_path / "seed")
     assert list(tmp_path.iterdir()) == []
@@ -509,7 +509,7 @@ def test_tables_that_do_not_fit_together_are_caught(tmp_path: Path, monkeypatch:
     def write(frame: pl.DataFrame, kind: str, file: Any) -> None:
         (frame if "tax" in frame.columns else bad).write_csv(file)
 
-    monkeypatch.setattr("tclose.release.table_files.write_table", write)
+    monkeypatch.setattr("tclose.release.output.write_table", write)
     with pytest.raises(InternalError, match="do not fit together"):
         release.write(tmp_path / "r.csv")
     assert list(tmp_path.iterdir()) == []
@@ -520,7 +520,7 @@ def test_tables_that_do_not_fit_together_are_caught(tmp_path: Path, monkeypatch:
 def test_a_name_that_cannot_be_given_takes_the_others_back(
     method: str, step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release, replace, steps = released(method), os.replace, 0
+    release, replace, steps = released_once(method), os.replace, 0
 
     def failing(*names: Any) -> None:
         nonlocal steps
@@ -539,7 +539,7 @@ def test_a_name_that_cannot_be_given_takes_the_others_back(
 def test_the_certificate_gets_its_name_first_and_the_first_table_last(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release, replace, order = released(method), os.replace, []
+    release, replace, order = released_once(method), os.replace, []
 
     def watched(source: Any, target: Any) -> None:
         order.append(Path(target).name)

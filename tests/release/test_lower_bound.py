@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import count_looks
 
 from tclose import Certificate, InputError, InternalError, LowerBound, Policy, PolicyError, anonymize, bound, verify
 from tclose.release.certificate import digest_of
@@ -26,7 +27,9 @@ SHA = "a" * 64
 
 @pytest.fixture(scope="module")
 def released() -> Any:
-    return anonymize(TABLE, ASKED, method="mondrian", bound=True, bound_seconds=1)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        count_looks(monkeypatch)
+        return anonymize(TABLE, ASKED, method="mondrian", bound=True, bound_seconds=1)
 
 
 def found(exact: Fraction, **more: Any) -> LowerBound:

@@ -21,7 +21,7 @@ from tclose import Certificate, LeakWarning, verify
 from tclose.privacy import requirement
 from tclose.privacy.registry import MODELS
 from tclose.release.claims import ModelClaim
-from tclose.release.comparing import broken
+from tclose.release.verification import broken
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 ROWS = 48

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import InputError
-from tclose.release.naming import check_names, created, file_name, table_name
+from tclose.release.output import check_names, created, file_name, table_name
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=4), st.sampled_from(["/", "\\", "/home/ann/", "C:\\data\\"]))

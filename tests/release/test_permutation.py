@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 from tclose import LeakWarning, Policy, Unsuited, anonymize, attack, read, verify
-from tclose.engine.memory import unused_loss
 from tclose.errors import InputError
 from tclose.release.certificate import digest_of
 from tclose.release.files import sha256
-from tclose.release.layouts.permutation import permuted
+from tclose.release.layouts.groups import permuted
+from tclose.run.request import Recipe
 
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
 CHANCE = np.random.default_rng(3)
@@ -135,5 +135,5 @@ def test_what_cannot_be_permuted_or_compared_is_refused() -> None:
 
 def test_the_base_lowers_the_loss_that_the_policy_chooses() -> None:
     asked = Policy.of({"quasi": ["age"], "sensitive": {"ill": {"t": 1}}, "loss": "discernibility"})
-    assert unused_loss(asked, "permutation", {}) is None
-    assert unused_loss(asked, "permutation", {"base": "mondrian"}) is not None
+    assert Recipe.of(asked, "permutation", {}, seed=1).unused_loss is None
+    assert Recipe.of(asked, "permutation", {"base": "mondrian"}, seed=1).unused_loss is not None

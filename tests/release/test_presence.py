@@ -18,8 +18,8 @@ import pytest
 
 import tclose
 from tclose.measure.attack.base import Finding
+from tclose.measure.presence_claim import PresenceClaim
 from tclose.release.certificate import digest_of
-from tclose.release.presence import PresenceClaim
 from tclose.types import Claim
 
 

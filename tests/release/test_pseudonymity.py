@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import InputError, LeakWarning, Policy, PolicyError, Release, anonymize, attack, check, read, verify
 from tclose.errors import Infeasible, Unsuited
@@ -74,7 +75,7 @@ def shown(release: Release) -> Iterator[tuple[tuple[Any, ...], pl.DataFrame]]:
     st.sampled_from([None, 0.2, 0.5]),
     st.integers(1, 2),
 )
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_person_is_in_one_class_and_persons_are_counted(
     made: Callable[..., Release], rows: list[tuple[int, int]], k: int, t: float | None, least: int
 ) -> None:

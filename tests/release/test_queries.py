@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from tclose import Policy, anonymize
-from tclose.policy.derived import group_policy, projection_policy
-from tclose.release.queries import LinkedRows, error_of_counts
+from tclose.measure.queries import LinkedRows, error_of_counts
+from tclose.policy.variants import group_policy, projection_policy
 from tclose.table import encode_quietly
 
 CHANCE = np.random.default_rng(3)

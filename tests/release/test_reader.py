@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from tclose import Policy
-from tclose.release.reader import reader_policy
+from tclose.privacy.reader import reader_policy
 from tclose.table import encode
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tclose.measure.reconstruction import ColumnChange, before_and_after
 from tclose.policy import Policy
 from tclose.recode.frame import recoded
-from tclose.release.before_after import ColumnChange, before_and_after
 from tclose.table import encode_quietly
 from tclose.table.classes import Classes
 from tclose.table.looks import look_at

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import InputError, Policy, anonymize
-from tclose.release.record import RecordedSeed, load_record
-from tclose.release.record_notes import policy_digest, rolled, unrolled, written_down
+from tclose.release.record import RecordedSeed, load_record, policy_digest, rolled, unrolled, written_down
 
 TABLE = pl.DataFrame({"age": [20, 30, 40, 50], "zip": ["x1", "x2", "y1", "y1"], "pay": [3, 4, 3, 4]})
 

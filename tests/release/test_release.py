@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from tests.pairs import in_turns
 
 from tclose import (
     InputError,
@@ -278,8 +279,7 @@ MINUS_ZEROS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", MINUS_ZEROS)
-@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+@pytest.mark.parametrize(("name", "kind"), in_turns([*MINUS_ZEROS], ["polars", "pandas", "pyarrow"]))
 def test_minus_zero_is_zero(tmp_path: Path, name: str, kind: str) -> None:
     """As a kept value it makes one group, as a quasi-identifier one value, as a sensitive value one value."""
     zero = MINUS_ZEROS[name]
@@ -547,7 +547,7 @@ def test_a_file_that_changed_on_its_way_is_caught(tmp_path: Path, monkeypatch: p
     def write(frame: pl.DataFrame, kind: str, file: Any) -> None:
         swapped.write_csv(file)
 
-    monkeypatch.setattr("tclose.release.table_files.write_table", write)
+    monkeypatch.setattr("tclose.release.output.write_table", write)
     with pytest.raises(InternalError, match="not released"):
         release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json", record=tmp_path / "seed")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"r.csv": "old"}

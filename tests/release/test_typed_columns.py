@@ -15,8 +15,9 @@ import pytest
 
 import tclose
 from tclose import InputError, InternalError, LeakWarning, PolicyError, Release, steps
-from tclose.recode import untyped
-from tclose.release import typed_columns
+from tclose.errors import WholeTableWarning
+from tclose.recode import typed_table
+from tclose.release import tables
 from tclose.release.certificate import digest_of
 from tclose.release.files import sha256
 from tclose.release.formats import FORMATS, OutputFormat
@@ -94,7 +95,7 @@ def test_a_folder_of_parts_has_typed_columns(tmp_path: Path) -> None:
 def test_typed_columns_say_what_the_text_says(tmp_path: Path) -> None:
     release = made(tmp_path)
     release.write(tmp_path / "r.parquet", release_format="columns")
-    back = untyped.text_table(tclose.read(tmp_path / "r.parquet"), release.policy)
+    back = typed_table.text_table(tclose.read(tmp_path / "r.parquet"), release.policy)
     for name in ("age", "day", "ward", "town"):
         assert back[name].to_list() == release.frame[name].to_list()
 
@@ -117,7 +118,7 @@ def test_a_changed_file_does_not_verify(tmp_path: Path) -> None:
 def test_a_file_that_holds_other_values_gets_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A format that rounds numbers must not be published."""
 
-    monkeypatch.setattr(typed_columns.TypedColumns, "written", _written_rounded(typed_columns.TypedColumns.written))
+    monkeypatch.setattr(tables.TypedColumns, "written", _written_rounded(tables.TypedColumns.written))
     with pytest.raises(InputError, match="would not hold the values"):
         made(tmp_path).write(tmp_path / "r.csv", certificate=tmp_path / "c.json", release_format="columns")
     assert not (tmp_path / "r.csv").exists()
@@ -132,9 +133,9 @@ def test_the_judge_reads_the_typed_columns(tmp_path: Path, monkeypatch: pytest.M
     """Cells that break the policy are found although nothing but the finished file has them."""
 
     def one_illness(self: Any, found: pl.DataFrame) -> pl.DataFrame:
-        return untyped.text_table(found.with_columns(ill=pl.Series(sorted(found["ill"]))), self.policy)
+        return typed_table.text_table(found.with_columns(ill=pl.Series(sorted(found["ill"]))), self.policy)
 
-    monkeypatch.setattr(typed_columns.TypedColumns, "read_back", one_illness)
+    monkeypatch.setattr(tables.TypedColumns, "read_back", one_illness)
     with pytest.raises(InternalError):
         made(tmp_path, sensitive={"ill": {"t": 0.1}, "pay": {"t": 1}}).write(
             tmp_path / "r.csv", release_format="columns"
@@ -179,24 +180,21 @@ def test_a_format_that_nobody_knows_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "r.csv").exists()
 
 
-@pytest.mark.parametrize("engine", ["disk", "spark"])
-def test_other_engines_refuse_typed_columns(tmp_path: Path, engine: Any) -> None:
+@pytest.mark.filterwarnings("ignore:anyone who guesses the seed")
+def test_typed_columns_from_disk_are_those_of_memory(tmp_path: Path) -> None:
     table().write_csv(tmp_path / "t.csv")
-    with pytest.raises(InputError, match="typed columns cannot be made out of core"):
-        steps.anonymize(
-            tmp_path / "t.csv",
-            policy(tmp_path),
-            out=tmp_path / "r",
-            engine=engine,
-            release_format="columns",
-            part_rows=9,
-        )
+    for engine in ("memory", "disk"):
+        files = {"out": tmp_path / f"{engine}.csv", "certificate": tmp_path / f"{engine}.json"}
+        asked: dict[str, Any] = {"engine": engine, "release_format": "columns", "seed": 1}
+        steps.anonymize(tmp_path / "t.csv", policy(tmp_path), **files, **asked, options={"effort": "fast"})
+        assert steps.verify(tmp_path / f"{engine}.csv", tmp_path / f"{engine}.json").holds
+    assert (tmp_path / "disk.csv").read_bytes() == (tmp_path / "memory.csv").read_bytes()
 
 
 def test_typed_columns_are_verified_in_memory(tmp_path: Path) -> None:
     made(tmp_path).write(tmp_path / "r.csv", certificate=tmp_path / "c.json", release_format="columns")
-    with pytest.raises(InputError, match="use the engine memory"):
-        steps.verify(tmp_path / "r.csv", tmp_path / "c.json", engine="disk")
+    with pytest.warns(WholeTableWarning, match="the release has typed columns"):
+        assert steps.verify(tmp_path / "r.csv", tmp_path / "c.json", engine="disk").holds
     assert steps.verify(tmp_path / "r.csv", tmp_path / "c.json", engine="auto").holds
 
 
@@ -247,14 +245,14 @@ def test_bins_have_ends_and_a_midpoint(tmp_path: Path, kind: OutputFormat, bins:
     found = read_plain(out)
     assert {"ldl_low", "ldl_high", "ldl_mid"} <= {*found.columns}
     assert "ldl" not in found.columns
-    judged_by = typed_columns.TypedColumns.of("columns", made.layout, made.policy)
+    judged_by = tables.TypedColumns.of("columns", made.layout, made.policy)
     assert judged_by is not None
-    back = untyped.text_table(found, judged_by.policy)
+    back = typed_table.text_table(found, judged_by.policy)
     assert back["ldl"].fill_null("").to_list() == made.frame["ldl"].fill_null("").to_list()
     assert "the row's own value is at most this" in (tmp_path / "r.codebook.md").read_text()
     for change in (pl.lit("999").alias("ldl_low"), pl.lit("0.5").alias("ldl_mid")):
         with pytest.raises(InputError, match=r"policy does not have|midpoints"):
-            untyped.text_table(found.with_columns(change), judged_by.policy)
+            typed_table.text_table(found.with_columns(change), judged_by.policy)
 
 
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")

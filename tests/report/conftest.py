@@ -53,11 +53,13 @@ def table(rows: int = 240) -> pl.DataFrame:
 
 @pytest.fixture(scope="session")
 def ordinary() -> Example:
-    policy = Policy(
-        identifiers=["name"],
-        quasi={"age": {}, "zip": {"hierarchy": {"prefix": [5, 4, 3]}}, "sex": {}},
-        sensitive={"pay": {"t": 0.2}, "disease": {"t": "1/3", "distance": "equal", "l": 2}},
-        k=4,
+    policy = Policy.from_dict(
+        {
+            "identifiers": ["name"],
+            "quasi": {"age": {}, "zip": {"hierarchy": {"prefix": [5, 4, 3]}}, "sex": {}},
+            "sensitive": {"pay": {"t": 0.2}, "disease": {"t": "1/3", "distance": "equal", "l": 2}},
+            "k": 4,
+        }
     )
     return Example(table(), policy)
 
@@ -70,11 +72,13 @@ def hostile() -> Example:
         {"flu": EVIL, "gastritis": FORMULA, "colitis": "<!--<script>", "bronchitis": "]]>&amp;"}
     )
     frame = frame.with_columns(evil, pl.col(EVIL).replace({"female": "<b>f</b>", "male": "'-2+3"}))
-    policy = Policy(
-        identifiers=["name"],
-        quasi={"age": {}, "zip": {}, EVIL: {}},
-        sensitive={"pay": {"t": 0.3}, FORMULA: {"t": 0.4, "distance": "equal"}},
-        k=4,
+    policy = Policy.from_dict(
+        {
+            "identifiers": ["name"],
+            "quasi": {"age": {}, "zip": {}, EVIL: {}},
+            "sensitive": {"pay": {"t": 0.3}, FORMULA: {"t": 0.4, "distance": "equal"}},
+            "k": 4,
+        }
     )
     return Example(frame, policy)
 
@@ -94,11 +98,13 @@ def long() -> Example:
         pl.col(illness).replace(dict(zip(sorted(frame[illness].unique()), texts, strict=True))),
         pl.col(school).replace({"female": "doctorate or an equivalent level (ISCED 8)"}),
     )
-    policy = Policy(
-        identifiers=["name"],
-        quasi={"age": {}, "zip": {}, school: {}},
-        sensitive={income: {"t": "3333333333/10000000001"}, illness: {"t": 0.4, "distance": "equal"}},
-        k=4,
+    policy = Policy.from_dict(
+        {
+            "identifiers": ["name"],
+            "quasi": {"age": {}, "zip": {}, school: {}},
+            "sensitive": {income: {"t": "3333333333/10000000001"}, illness: {"t": 0.4, "distance": "equal"}},
+            "k": 4,
+        }
     )
     return Example(frame, policy)
 

@@ -58,7 +58,13 @@ WORDS = ("seen", "at", "night", "by", "the", "nurse", "call", "daughter", "back"
 
 def identifiers(chance: Random) -> dict[str, list[tuple[Sequence[str], Cells]]]:
     """Return, by letter, names that a column may have and cells that it may hold."""
-    two, days = (lambda top: f"{chance.randint(1, top):02}"), (lambda: chance.randint(1930, 2024))
+
+    def two(top: int) -> str:
+        return f"{chance.randint(1, top):02}"
+
+    def days() -> int:
+        return chance.randint(1930, 2024)
+
     return {
         "A": [
             (("name", "surname", "PatName", "x1"), _each(lambda: f"{chance.choice(FIRST)} {chance.choice(LAST)}")),
@@ -178,7 +184,10 @@ def identifiers(chance: Random) -> dict[str, list[tuple[Sequence[str], Cells]]]:
 
 def ordinary(chance: Random) -> dict[str, Cells]:
     """Return harmless columns with names that say what they are."""
-    low = lambda bottom, top: str(chance.randint(bottom, top))  # noqa: E731
+
+    def low(bottom: int, top: int) -> str:
+        return str(chance.randint(bottom, top))
+
     columns = {
         "sex": _filled(chance, ("female", "male")),
         "age": _filled(chance, ("[20, 35]", "[36, 60]", "[61, 89]", "≥90")),
@@ -252,7 +261,10 @@ def families_made_after() -> list[PlantedTable]:
     """Return tables of kinds that were made after the rules were written, and that no rule was changed for."""
     chance = Random(99)
     letters = "abcdefghijklmnopqrstuvwxyz"
-    word = lambda: "".join(chance.choice(letters) for _ in range(7)).title()  # noqa: E731
+
+    def word() -> str:
+        return "".join(chance.choice(letters) for _ in range(7)).title()
+
     kinds: list[tuple[str, str, Cells]] = [
         ("A", "mother", _each(word)),
         ("A", "next_of_kin", _each(lambda: f"{word()}, {word()}")),

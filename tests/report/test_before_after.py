@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from tclose import LeakWarning, Policy, anonymize
-from tclose.release.beside import Beside, read_published
-from tclose.report.before_after import ELSE, MISSING, BeforeAfter, before_and_after
+from tclose.measure.pair import TablePair, read_published
+from tclose.report.figures import ELSE, MISSING, BeforeAfter, before_and_after
 from tclose.table import encode
 
 QUASI = {
@@ -30,7 +30,7 @@ def compared(frame: pl.DataFrame, quasi: dict[str, Any], k: int = 4) -> tuple[li
         warnings.simplefilter("ignore", LeakWarning)
         published = anonymize(frame, policy, method="mondrian", seed=2).frame
     original = encode(frame, policy)
-    return before_and_after(Beside.of(original, read_published(published, original))), published
+    return before_and_after(TablePair.of(original, read_published(published, original))), published
 
 
 @pytest.mark.parametrize("quasi", QUASI)

@@ -14,21 +14,19 @@ from typing import Any
 import pytest
 
 from tclose import Comparison, Policy
-from tclose.comparison.curve import Curve
-from tclose.comparison.papers.base import (
+from tclose.comparison.comparison import Curve
+from tclose.comparison.trial import Trial
+from tclose.papers.reproduction import (
     ChartLine,
     Experiment,
     ExperimentOutcome,
     ExperimentPart,
     LineChart,
     PaperFigure,
+    Reproduction,
 )
-from tclose.comparison.papers.reproduction import Reproduction
-from tclose.comparison.trial import Trial
 from tclose.partition import METHODS
-from tclose.report.comparison_page import comparison_page
-from tclose.report.line_chart import MOST_LINES
-from tclose.report.reproduction_page import reproduction_page
+from tclose.report.comparison_pages import MOST_LINES, comparison_page, reproduction_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="install it with: sudo apt-get install -y chromium")
@@ -62,7 +60,7 @@ def visit(page: Path, folder: Path, *, width: int = 1280) -> Visit:
             str(CHROMIUM), *QUIET, "--host-resolver-rules=MAP * ~NOTFOUND", f"--log-net-log={log}",
             f"--user-data-dir={folder / 'profile'}", f"--window-size={width},900", "--dump-dom", page.as_uri(),
         ],
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=1800, check=True,
     )  # fmt: skip
     asked = (event.get("params", {}) for event in json.loads(log.read_text(encoding="utf-8"))["events"])
     return Visit(

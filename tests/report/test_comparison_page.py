@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from tclose import Comparison, LowerBound, Policy, PolicyError
-from tclose.comparison.figures import FIGURES
-from tclose.comparison.tradeoff import Tradeoff, tradeoff
-from tclose.comparison.trial import Trial
-from tclose.report.comparison_page import Curve, comparison_page
+from tclose.comparison.comparison import Tradeoff, tradeoff
+from tclose.comparison.trial import FIGURES, Trial
+from tclose.report.comparison_pages import Curve, comparison_page
 
 Text = Callable[[str], str]
 

@@ -7,10 +7,8 @@ from random import Random
 
 import pytest
 
-from tclose.report.profiles.cells import PublishedColumn
-from tclose.report.profiles.harbor import findings_of, safe_harbor
-from tclose.report.profiles.identifiers import IDENTIFIERS
-from tclose.report.profiles.meanings import is_understood, meaning_of
+from tclose.report.profiles.columns import PublishedColumn, is_understood, meaning_of
+from tclose.report.profiles.safe_harbor import IDENTIFIERS, findings_of, safe_harbor
 
 from .identifier_corpus import PlantedTable, families_made_after, held_back, identifiers, open_tables
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose.report.labels import FONT_PIXELS, WIDEST_PIXELS, short_labels, width
+from tclose.report.charts import FONT_PIXELS, WIDEST_PIXELS, short_labels, width
 
 
 @given(st.lists(st.text(max_size=80), max_size=20))

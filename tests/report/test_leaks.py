@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import Policy
-from tclose.report.before_after import hiding
-from tclose.report.markup import data_block, element, shown
+from tclose.report.charts import data_block, element, shown
+from tclose.report.figures import hiding
 from tclose.words import plain
 
 
@@ -36,7 +36,8 @@ def test_no_raw_cell_that_the_release_does_not_show(ordinary: Any, tmp_path: Pat
     published = " ".join(cells(ordinary.release.frame))
     hidden = {cell for cell in cells(ordinary.frame) if cell not in published}
     assert len(hidden) > 300  # names, and most ages
-    assert not [cell for cell in hidden if re.search(rf"(?<![\d.]){re.escape(cell)}(?![\d.])", page)]
+    somewhere = [cell for cell in hidden if cell in page]  # perhaps as a part of another number
+    assert not [cell for cell in somewhere if re.search(rf"(?<![\d.]){re.escape(cell)}(?![\d.])", page)]
 
 
 def test_no_value_of_a_withheld_row(make_example: Any, make_table: Any, tmp_path: Path) -> None:

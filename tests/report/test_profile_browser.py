@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from tclose.policy import Context, SignOff
-from tclose.policy.context import SENTENCES
+from tclose.policy.tables import SENTENCES
+from tclose.release.release import WrittenRelease
 from tclose.report.profiles import BY_NAME, Evidence
-from tclose.report.profiles.cells import PublishedColumn
+from tclose.report.profiles.columns import PublishedColumn
 from tclose.report.release_page import release_page
 
 from .test_browser import CHROMIUM, QUIET, sound, visit
@@ -43,8 +44,8 @@ def page(ordinary: Any) -> str:
     )
     filled = BY_NAME["hipaa"].filled(evidence)
     assert not filled.complete
-    given = (release.certificate, release.layout.tables, release.judged, release.policy)
-    return release_page(*given, beside=None, attacks=ordinary.attacks, public=False, profile=filled)
+    written = WrittenRelease(release, release.certificate, release.judged, release.exposed)
+    return release_page(written, beside=None, attacks=ordinary.attacks, public=False, profile=filled)
 
 
 def printed(page: str, folder: Path) -> list[str]:
@@ -52,7 +53,7 @@ def printed(page: str, folder: Path) -> list[str]:
     (folder / "r.html").write_text(page, encoding="utf-8")
     command = [str(CHROMIUM), *QUIET, f"--user-data-dir={folder / 'profile'}", "--no-pdf-header-footer"]
     command += [f"--print-to-pdf={folder / 'r.pdf'}", (folder / "r.html").as_uri()]
-    subprocess.run(command, capture_output=True, timeout=120, check=True)
+    subprocess.run(command, capture_output=True, timeout=1800, check=True)
     return [sheet.extract_text() for sheet in pypdf.PdfReader(folder / "r.pdf").pages]
 
 

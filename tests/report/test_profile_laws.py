@@ -15,8 +15,8 @@ import pytest
 from tclose import LeakWarning, Policy, Release, TcloseError, anonymize
 from tclose.policy import PROFILES
 from tclose.release.release import WrittenRelease
-from tclose.report.profiles import BY_NAME, FilledProfile, gathered
-from tclose.report.profiles.records import crowds, given_away
+from tclose.report.profiles import BY_NAME, FilledProfile, evidence_of
+from tclose.report.profiles.evidence import crowds, given_away
 from tclose.table import encode_quietly
 
 from ..conftest import TIMES
@@ -27,7 +27,7 @@ TABLES = 50 * TIMES
 
 def profile_of(release: Release, frame: pl.DataFrame, name: str) -> FilledProfile:
     written = WrittenRelease(release, release.certificate, release.judged, release.exposed)
-    return BY_NAME[name].filled(gathered(written, encode_quietly(frame, release.policy), attacks=None))
+    return BY_NAME[name].filled(evidence_of(written, encode_quietly(frame, release.policy), attacks=None))
 
 
 def released(frame: pl.DataFrame, policy: dict[str, Any]) -> Release:

@@ -14,15 +14,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import InputError, LeakWarning, Policy, anonymize, steps
 from tclose.measure.presence import PresenceCounts
 from tclose.policy import PROFILES, Context, SignOff
-from tclose.policy.context import SENTENCES
-from tclose.report.profiles import BY_NAME, Evidence, FilledProfile, Said, population_of
-from tclose.report.profiles.cells import PublishedColumn
-from tclose.report.profiles.records import GivenAway, Records
-from tclose.report.profiles.section import section, status
+from tclose.policy.tables import SENTENCES
+from tclose.report.profiles import BY_NAME, Evidence, FilledProfile, PolicyEvidence, population_of
+from tclose.report.profiles.columns import PublishedColumn
+from tclose.report.profiles.evidence import GivenAway, Records
+from tclose.report.release_sections import section, status
 from tclose.table import encode_quietly
 
 POLICY: dict[str, Any] = {
@@ -159,7 +160,7 @@ def test_hostile_sentences_stay_text(name: str, public: bool, evidence: Evidence
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(text=st.text(min_size=1, max_size=80).filter(lambda text: bool(text.strip())))
 def test_any_sentence_is_escaped(text: str, evidence: Evidence) -> None:
     page = section(filled(evidence, "wp216", Context(recipient=text)), public=False).html()
@@ -245,13 +246,13 @@ def test_what_is_missing_is_known_before_the_release_is_made(name: str, evidence
     """The policy and the split rows tell all that the finished page asks for; the policy alone tells its sentences."""
     profile, policy = BY_NAME[name], evidence.policy
     after = filled(evidence, name, None)
-    assert profile.warning_before(Said(policy, evidence.columns)) == after.warning
-    alone = set(profile.missing_before(Said(policy)))
+    assert profile.warning_before(PolicyEvidence(policy, evidence.columns)) == after.warning
+    alone = set(profile.missing_before(PolicyEvidence(policy)))
     asks = {ask for each in after.missing for ask in each.asks}
     assert {ask for ask in asks if "safe_harbor" not in ask} == {ask for ask in alone if "safe_harbor" not in ask}
     full = replace(policy, context=FULL)
-    assert profile.warning_before(Said(full, evidence.columns)) is None
-    assert profile.missing_before(Said(full)) == ()
+    assert profile.warning_before(PolicyEvidence(full, evidence.columns)) is None
+    assert profile.missing_before(PolicyEvidence(full)) == ()
 
 
 WEIGHTED = {"quasi": ["age"], "k": 2, "others": "drop", "context": {"sampling_weight": "w"}}

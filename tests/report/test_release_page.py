@@ -15,12 +15,12 @@ import polars as pl
 import pytest
 
 from tclose import InputError, Policy, detail, explain
-from tclose.measure.kept import DETAIL_MEASURES
-from tclose.measure.lost import LevelEstimate
-from tclose.measure.remaining import Figure
-from tclose.measure.utility import MEASURES
+from tclose.measure.detail_kept import DETAIL_MEASURES
+from tclose.measure.exposure_claims import Figure
+from tclose.measure.information_loss import MEASURES, LevelEstimate
 from tclose.privacy import requirement
-from tclose.report import detail as detail_section
+from tclose.release.release import WrittenRelease
+from tclose.report import release_sections as detail_section
 from tclose.report.figures import figures_of
 from tclose.report.release_page import release_page
 from tclose.words import number
@@ -97,16 +97,9 @@ def test_a_page_of_a_release_that_lost_everything(make_example: Any, tmp_path: P
     example = make_example(frame, policy)
     lost = replace(example.release.lost[0], estimate=LevelEstimate({"pay": Fraction(1, 5)}, 0.3, 20, 20))
     for public in (False, True):
-        page = release_page(
-            example.release.certificate,
-            example.release.layout.tables,
-            example.release.judged,
-            policy,
-            beside=None,
-            attacks=None,
-            lost=[lost],
-            public=public,
-        )
+        release = example.release
+        written = WrittenRelease(release, release.certificate, release.judged, release.exposed, (lost,))
+        page = release_page(written, beside=None, attacks=None, public=public)
         text = text_of(page)
         assert "This release lost everything: all 20 rows are in one class." in text
         assert text.index("lost everything") < text.index("This release meets every requirement")

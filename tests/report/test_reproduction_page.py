@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tclose.comparison.papers.base import (
+from tclose.papers.reproduction import (
     CURVE,
     ChartLine,
     Experiment,
@@ -12,10 +12,9 @@ from tclose.comparison.papers.base import (
     ExperimentPart,
     LineChart,
     PaperFigure,
+    Reproduction,
 )
-from tclose.comparison.papers.reproduction import Reproduction
-from tclose.report.line_chart import MOST_LINES
-from tclose.report.reproduction_page import reproduction_page
+from tclose.report.comparison_pages import MOST_LINES, reproduction_page
 
 CHART = LineChart(
     "Figure <3>",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tclose.partition import METHODS
 from tclose.policy import Policy, Quasi, Sensitive
 from tclose.policy.model import declared
-from tclose.run import places
-from tclose.run.places import CAPABILITIES, Capability, refusal_in_parts
+from tclose.run import engines
+from tclose.run.engines import CAPABILITIES, Capability, one_part_by, one_part_for, splits_in_memory
 from tclose.run.request import ALWAYS, Request
 
 KINDS: dict[str, Any] = {"policy": Policy, "quasi": Quasi, "sensitive": Sensitive}
@@ -25,10 +26,10 @@ def test_every_setting_of_a_policy_is_listed_once(kind: str) -> None:
 
 def test_a_setting_that_is_not_listed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = Policy(quasi=["age"], sensitive={"pay": {"t": 0.2}}, suppress=0.1)
-    assert refusal_in_parts(policy) is None
-    listed = {name: each for name, each in places._BY_NAME.items() if name != ("policy", "suppress")}
-    monkeypatch.setattr(places, "_BY_NAME", listed)
-    assert refusal_in_parts(policy) == "suppress is not known to work in parts"
+    assert one_part_for(policy) is None
+    listed = {name: each for name, each in engines._BY_NAME.items() if name != ("policy", "suppress")}
+    monkeypatch.setattr(engines, "_BY_NAME", listed)
+    assert one_part_for(policy) == "suppress is not known to work in parts"
 
 
 def test_every_output_of_a_request_is_listed_once() -> None:
@@ -36,20 +37,29 @@ def test_every_output_of_a_request_is_listed_once() -> None:
     assert listed == sorted({each.name for each in fields(Request)} - {*ALWAYS})
 
 
+def test_every_method_is_listed_once() -> None:
+    assert sorted(each.name for each in CAPABILITIES if each.kind == "method") == sorted([*METHODS, "effort"])
+    assert one_part_by("mondrian") is None
+    assert one_part_by("projections") == "projections does not publish one table of classes"
+    assert one_part_by("anything") == "anything is not known to work in parts"
+
+
 def test_an_output_that_is_not_listed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Request(table="t", policy={}, out="r", certificate="c", report="p", bound=True, bound_proof="b")
-    assert asked.needs_all_rows == ["a page", "a bound"]
-    listed = {name: each for name, each in places._BY_NAME.items() if name != ("output", "certificate")}
-    monkeypatch.setattr(places, "_BY_NAME", listed)
-    assert asked.needs_all_rows == ["certificate", "a page", "a bound"]
+    assert asked.needs_all_rows == ["a bound is made from all rows at once"]
+    listed = {name: each for name, each in engines._BY_NAME.items() if name != ("output", "certificate")}
+    monkeypatch.setattr(engines, "_BY_NAME", listed)
+    assert asked.needs_all_rows == [
+        "certificate is made from all rows at once",
+        "a bound is made from all rows at once",
+    ]
 
 
-def test_the_docs_list_what_does_not_work_in_parts(pytestconfig: pytest.Config) -> None:
+def test_the_docs_list_what_is_not_the_same_everywhere(pytestconfig: pytest.Config) -> None:
     page = (Path(pytestconfig.rootpath) / "docs" / "large-tables.md").read_text(encoding="utf-8")
     for each in CAPABILITIES:
-        line = f"| `{each.name}` | {each.kind} | {each.places['disk']} |"
-        assert (line in page) == bool(each.in_parts), line
-        assert each.places["disk"] == each.places["spark"]
+        line = f"| `{each.name}` | {each.kind} | {' | '.join(each.places.values())} |"
+        assert (line in page) == (set(each.places.values()) != {"works"}), line
 
 
 def test_doctor_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,10 +68,23 @@ def test_doctor_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "--capabilities", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["capabilities"]
     assert [each["setting"] for each in told] == [each.name for each in CAPABILITIES]
-    temper = next(each for each in told if each["setting"] == "temper")
-    assert (temper["memory"], temper["disk"]) == ("works", "looks at all classes at once")
+    both = next(each for each in told if each["setting"] == "both")
+    assert (both["memory"], both["disk"]) == ("works", "one part: it looks at all classes at once")
     assert run(["doctor", "--capabilities"]) == 0
-    assert "looks at all classes at once" in " ".join(capsys.readouterr().out.split())
+    assert "it looks at all classes at once" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_did_not_work_in_parts_before_stays_in_memory() -> None:
+    policy = Policy(quasi=["age"], sensitive={"pay": {"t": 0.2}})
+    assert not splits_in_memory(policy, "weave")
+    assert [name for name in METHODS if not splits_in_memory(policy, name)] == ["weave"]
+    for loss, stays in {"discernibility": False, "sse": True, "queries": True}.items():
+        chosen = replace(policy, loss=loss)
+        assert (splits_in_memory(chosen, "weave"), one_part_for(chosen)) == (stays, None)
+    assert splits_in_memory(replace(policy, temper="0.2"), "weave")
+    diverse = replace(policy, sensitive={"pay": {"entropy_l": 2}})
+    assert [splits_in_memory(replace(diverse, person=who), "weave") for who in (None, "who")] == [False, True]
+    assert splits_in_memory(Policy(quasi={"age": {"publish": "mean"}}, sensitive={"pay": {"t": 0.2}}), "weave")
 
 
 def test_what_works_says_so() -> None:

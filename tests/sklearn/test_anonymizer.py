@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose
 
@@ -100,7 +101,7 @@ def test_the_release_is_written_and_verified_as_any_other(tmp_path: Any) -> None
 
 
 @given(st.data())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @pytest.mark.filterwarnings("ignore")
 def test_every_fitted_row_gets_a_class_that_covers_it(data: st.DataObject) -> None:
     """The law behind `fit_transform`, for numbers with steps and tails, labels and sets, missing cells among them."""
@@ -166,7 +167,7 @@ def test_new_rows_get_the_published_values_of_one_class() -> None:
 
 
 @given(st.lists(st.integers(0, 50), min_size=4, max_size=20), st.lists(st.integers(-10, 60), min_size=1))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @pytest.mark.filterwarnings("ignore")
 def test_a_new_number_goes_to_the_nearest_range_and_to_the_narrowest_that_covers_it(
     ages: list[int], new: list[int]

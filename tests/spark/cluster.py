@@ -21,7 +21,7 @@ import tclose
 HOST = "127.0.0.1"
 WORKERS = 2
 MEMORY = "1200m"  # that a worker offers: two executors
-PATIENCE = 120  # seconds that a part of the cluster may say nothing before it is ready
+PATIENCE = 1800  # seconds that a part of the cluster may say nothing before it is ready
 LIGHT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=200m"  # of processes that do not live long
 DEPLOYED = "org.apache.spark.deploy"
 
@@ -118,7 +118,7 @@ def _process(folder: Path, name: str, *arguments: str) -> Iterator[tuple[subproc
     home = Path(pyspark.__file__).parent
     daemon = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": LIGHT}
     environment = {**os.environ, **daemon, "SPARK_LOCAL_IP": HOST, "SPARK_HOME": str(home)}
-    command = [home / "bin" / "spark-class", name, "--host", HOST, "--webui-port", "0", *arguments]
+    command = [str(home / "bin" / "spark-class"), name, "--host", HOST, "--webui-port", "0", *arguments]
     with subprocess.Popen(
         command, env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         preexec_fn=_die_with_parent,

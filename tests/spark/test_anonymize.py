@@ -21,7 +21,8 @@ from tclose.examples import hospital
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'tclose[spark]'")
 import tclose.spark
-from tclose.release.reader import reader_policy
+from tclose.privacy.reader import reader_policy
+from tclose.spark.cluster import table_at
 from tclose.table import encode_quietly
 
 pytestmark = [
@@ -111,16 +112,53 @@ def test_a_frame_of_one_partition_is_split_as_from_disk(release: SimpleNamespace
         assert {**claim, "worst_class": 0} == {**mine["sensitive"][name], "worst_class": 0}
 
 
+def test_columns_may_differ_in_case_only(cluster: SimpleNamespace, tmp_path: Path) -> None:
+    TABLE[:9].select("age", AGE="sex").write_parquet(tmp_path / "t.parquet")
+    try:
+        table = table_at(cluster.spark, str(tmp_path / "t.parquet"))
+        assert table.columns == ["age", "AGE"]
+        assert pl.DataFrame(pl.from_arrow(table.toArrow()))["AGE"].to_list() == TABLE[:9]["sex"].to_list()
+    finally:
+        cluster.spark.conf.unset("spark.sql.caseSensitive")
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (TABLE[:9].drop("sex"), "b.parquet and a b.parquet do not have the same columns in the same order"),
+        (TABLE[:9].with_columns(more=pl.lit(1)), "do not have the same columns in the same order"),
+        (TABLE[:9].select(reversed(TABLE.columns)), "do not have the same columns in the same order"),
+        (TABLE[:9].cast({"age": pl.Float64}), "are not one table: column 'age' is of type double in one and of type "),
+    ],
+    ids=["lacks", "more", "order", "type"],
+)
+def test_files_of_different_columns_are_not_one_table(
+    cluster: SimpleNamespace, tmp_path: Path, second: pl.DataFrame, said: str
+) -> None:
+    TABLE[9:].write_parquet(tmp_path / "a b.parquet")
+    second.write_parquet(tmp_path / "b.parquet")
+    with pytest.raises(InputError, match=said):
+        table_at(cluster.spark, str(tmp_path))
+
+
 def test_what_cannot_be_published_is_refused_in_a_sentence(
     cluster: SimpleNamespace, files: Path, tmp_path: Path
 ) -> None:
     frame = cluster.spark.read.parquet(str(files))
-    with pytest.raises(InputError, match="temper looks at all classes at once: use the engine memory"):
-        tclose.spark.anonymize(None, policy_of({**PLAIN, "temper": 0.1}))
+    with pytest.raises(InputError, match="both looks at all classes at once: publish the table with"):
+        tclose.spark.anonymize(None, policy_of({**PLAIN, "both": ["age"], "sensitive": {"age": {"t": 0.5}}}))
     with pytest.raises(PolicyError, match="effort"):
         tclose.spark.anonymize(None, policy_of(PLAIN), effort="none")
     with pytest.raises(Infeasible):
         tclose.spark.anonymize(frame, policy_of({**PLAIN, "sensitive": {"diagnosis": {"l": 500}}}))
+
+
+def test_a_table_that_is_no_parquet_is_refused_in_a_sentence(cluster: SimpleNamespace, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age,pay\n1,2\n" * 20)
+    with pytest.raises(InputError, match=r"Spark cannot read .*t\.csv as Parquet"):
+        table_at(cluster.spark, str(tmp_path / "t.csv"))
+    with pytest.raises(InputError, match="there is no file"):
+        table_at(cluster.spark, str(tmp_path / "absent"))
 
 
 def test_a_frame_that_changes_is_refused(cluster: SimpleNamespace) -> None:
@@ -186,7 +224,7 @@ def test_a_full_disk_leaves_nothing(release: SimpleNamespace, tmp_path: Path) ->
 def test_a_file_that_is_not_what_was_judged_is_not_released(
     release: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tclose.spark.release, "files_of", lambda _: b"PAR1")
+    monkeypatch.setattr(tclose.spark.rows, "files_of", lambda _: b"PAR1")
     with pytest.raises(InternalError, match="a file is not what was judged, so nothing was released"):
         release.made.write(tmp_path / "release", certificate=tmp_path / "c.json")
     assert list(tmp_path.iterdir()) == []
@@ -202,15 +240,15 @@ def test_where_a_release_cannot_be_written(release: SimpleNamespace, tmp_path: P
 COMMAND = """
 import os, signal, sys
 from tclose.cli import main
-from tclose.spark import publishing
-usual, when = publishing._Run._split, sys.argv.pop(1)
+from tclose.spark.rows import SparkRows
+usual, when = SparkRows.deal, sys.argv.pop(1)
 
-def split(*given):
+def deal(*given):
     if when == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     return usual(*given)
 
-publishing._Run._split = split
+SparkRows.deal = deal
 main()
 """
 
@@ -243,7 +281,7 @@ def test_the_command_publishes_everything_or_nothing(
     on_spark = ("--engine", "spark", "--master", master, "--part-rows", "1000")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", COMMAND, when, *asked, *on_spark],
-        cwd=tmp_path, env={**os.environ, "SPARK_CONF_DIR": str(tmp_path)}, capture_output=True, text=True, timeout=300,
+        cwd=tmp_path, env={**os.environ, "SPARK_CONF_DIR": str(tmp_path)}, capture_output=True, text=True, timeout=1800,
     )  # fmt: skip
     assert done.returncode == STATUS[when], done.stderr
     if when == "alive":

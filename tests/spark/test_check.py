@@ -15,7 +15,7 @@ from tclose import Cancelled, InputError, LeakWarning, Policy, TcloseError, chec
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'tclose[spark]'")
 import tclose.spark
-from tclose.spark import executors
+from tclose.spark import cluster as executors
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),

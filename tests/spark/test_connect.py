@@ -61,7 +61,7 @@ def test_results_are_the_same(cluster: SimpleNamespace, tmp_path: Path) -> None:
         [sys.executable, "-c", SCRIPT, cluster.remote, str(tmp_path), json.dumps(policies)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr
     *found, mine, verified, cancelled = done.stdout.splitlines()

@@ -16,18 +16,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import CheckResult, Policy, TcloseError, check
-from tclose.engine.disk import Counting
-from tclose.privacy.counted import judge_counted, needs_all_classes
+from tclose.privacy.class_counts import judge_counted, needs_all_classes
+from tclose.run.disk import RowCounter
 from tclose.table import CountedTable
-from tclose.table.buckets import BucketedRows, Groups
-from tclose.table.grouped import with_zeros
+from tclose.table.groups import BucketedRows, Groups, with_notes
 from tclose.types import still
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'tclose[spark]'")
-from tclose.spark.parcels import FACTS, WhatIsCounted, counted_rows, on_bucket
-from tclose.table.grouped import bucket_numbers
+from tclose.spark.parcels import FACTS, CountPlan, counted_parcels, on_bucket
+from tclose.table.groups import bucket_numbers
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 COLUMNS = ["zone", "^sex$", "ward", "ranked", "named", "who"]
@@ -45,24 +45,24 @@ MODELS = ({"t": 0.25}, {"t": 0.25, "n": 5}, {"l": 2, "entropy_l": 1.5}, {"t": 0.
 class Parts(BucketedRows):
     """Rows that were counted in parts, each of which travelled to its bucket as bytes."""
 
-    def __init__(self, frame: pl.DataFrame, parts: int, what: WhatIsCounted) -> None:
+    def __init__(self, frame: pl.DataFrame, parts: int, what: CountPlan) -> None:
         self.grouping, self._buckets = what.groupings[0], defaultdict[int, list[pa.RecordBatch]](list)
         self.rows = self.withheld = 0
-        self.zeros = {}
+        self.notes = {}
         self._several = what.buckets > 1
         cells = frame.select(pl.nth(frame.columns.index(name)).alias(str(n)) for n, name in enumerate(what.columns))
         numbered = cells.with_row_index("row")
         for part in numbered.iter_slices(-(-frame.height // parts)):
-            self._add(counted_rows(iter(part.to_arrow().to_batches(max_chunksize=2)), what, "row"))
+            self._add(counted_parcels(iter(part.to_arrow().to_batches(max_chunksize=2)), what, "row"))
 
     def _add(self, parcels: Iterator[pa.RecordBatch]) -> None:
         for parcel in parcels:
             (bucket,), (counting,) = parcel.column("bucket").to_pylist(), parcel.column("counting").to_pylist()
             if counting == FACTS:
                 facts = pickle.loads(parcel.column("payload")[0].as_py())
-                rows, withheld, zeros = facts.counted[0]
+                rows, withheld, notes = facts.counted[0]
                 self.rows, self.withheld = self.rows + rows, self.withheld + withheld
-                self.zeros = with_zeros(self.zeros, zeros)
+                self.notes = with_notes(self.notes, notes)
                 assert not facts.refused
             else:
                 self._buckets[bucket].append(parcel)
@@ -74,7 +74,7 @@ class Parts(BucketedRows):
     def each(self, work: Callable[[Groups], Any]) -> Iterator[Any]:
         travelled = pickle.loads(pickle.dumps(work))
         for parcels in self._buckets.values():
-            for answer in on_bucket(iter(parcels), self.grouping, self.zeros, travelled):
+            for answer in on_bucket(iter(parcels), self.grouping, self.spellings, travelled):
                 yield pickle.loads(answer.column("answer")[0].as_py())
 
 
@@ -88,13 +88,13 @@ def outcome(work: Callable[[], CheckResult]) -> CheckResult | str:
 
 
 def judged(frame: pl.DataFrame, policy: Policy, parts: int, buckets: int, budget: int) -> CheckResult:
-    counting = Counting(policy, False, still)
+    counting = RowCounter(policy, False, still)
     counting.wanted(frame.clear())
-    what = WhatIsCounted((counting.groups.grouping,), 1 if needs_all_classes(policy) else buckets, budget)
+    what = CountPlan((counting.groups.grouping,), 1 if needs_all_classes(policy) else buckets, budget)
     return judge_counted(CountedTable.of(Parts(frame, parts, what), policy), policy).result
 
 
-@settings(max_examples=30 * TIMES)
+@settings(max_examples=examples(30) * TIMES)
 @given(
     rows=st.lists(ROW, min_size=1, max_size=40),
     model=st.sampled_from(MODELS),

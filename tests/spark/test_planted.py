@@ -25,7 +25,7 @@ def test_modules_of_the_current_folder_are_not_run(tmp_path: Path) -> None:
     asked = ("anonymize", "t.parquet", "--policy", "p.toml", "--out", "r", "--certificate", "c.json")
     done = subprocess.run(
         [tool, *asked, "--engine", "spark", "--master", "local[1]", "--effort", "fast"],
-        cwd=own, capture_output=True, text=True, timeout=300, check=False,
+        cwd=own, capture_output=True, text=True, timeout=1800, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert not marker.exists(), marker.read_text()

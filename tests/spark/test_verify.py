@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
 from tclose import InputError, Policy, Verification, anonymize, verify
@@ -40,6 +41,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     release.write(folder / "parts", certificate=folder / "parts.json", part_rows=70)
     release.write(folder / "one.parquet", certificate=folder / "one.json")
     release.write(folder / "text.csv", certificate=folder / "text.json")
+    formulas = hospital(200, seed=3).with_columns(pl.format("={}", "diagnosis").alias("diagnosis"))
+    guarded = anonymize(formulas, POLICY, method="mondrian", seed=1)
+    guarded.write(folder / "guarded", certificate=folder / "guarded.json", part_rows=70, guard_formulas=True)
+    guarded.write(folder / "unguarded", part_rows=70)
     return folder
 
 
@@ -49,6 +54,14 @@ def test_a_release_that_is_as_certified(cluster: SimpleNamespace, made: Path, na
     found = tclose.spark.verify(cluster.spark, f"file://{made / name}", certificate)
     assert found == verify(made / name, certificate)
     assert found.holds
+
+
+def test_a_release_that_is_guarded_against_formulas(cluster: SimpleNamespace, made: Path) -> None:
+    found = tclose.spark.verify(cluster.spark, f"file://{made / 'guarded'}", made / "guarded.json")
+    assert found == verify(made / "guarded", made / "guarded.json")
+    assert found.holds
+    bare = tclose.spark.verify(cluster.spark, f"file://{made / 'unguarded'}", made / "guarded.json")
+    assert [each for each in bare.problems if "cannot have been written by the guard" in each], bare.problems
 
 
 def exchanged(folder: Path) -> None:

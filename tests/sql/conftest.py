@@ -51,7 +51,7 @@ def postgres() -> Iterator[Callable[..., str]]:
         shutil.chown(folder, **user)
 
     def run(program: str, *arguments: str, given: str = "", **more: Any) -> str:
-        done = subprocess.run(
+        done: subprocess.CompletedProcess[str] = subprocess.run(
             [programs / program, *arguments], cwd=folder, input=given, capture_output=True, text=True, **more
         )
         assert done.returncode == 0, done.stderr
@@ -72,10 +72,11 @@ def postgres() -> Iterator[Callable[..., str]]:
 
 
 def _programs() -> Path:
-    found = [*sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")), shutil.which("initdb")]
-    if not any(found):
+    on_path = shutil.which("initdb")
+    found = [*sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")), *([Path(on_path)] if on_path else [])]
+    if not found:
         pytest.skip("PostgreSQL is not installed: apt-get install --yes --no-install-recommends postgresql")
-    return Path(next(filter(None, found))).resolve().parent
+    return found[0].resolve().parent
 
 
 @pytest.fixture(scope="session")

@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-QUICK = settings(max_examples=25 * TIMES, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=examples(25) * TIMES, suppress_health_check=list(HealthCheck))
 OTHER = settings(max_examples=10 * TIMES, suppress_health_check=list(HealthCheck))
 DATES = [datetime.date(2024, 1, 31), datetime.date(2023, 2, 1), datetime.date(1999, 12, 31)]
 CELLS: dict[str, tuple[Any, list[Any]]] = {

@@ -28,7 +28,7 @@ class Browser:
         if method == "POST":
             usual |= {"Origin": self.studio.origin, "Content-Type": "application/x-www-form-urlencoded"}
         sent = {**usual, **{name.replace("_", "-"): value for name, value in headers.items()}}
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1800)
         connection.putrequest(method, below, skip_host=True, skip_accept_encoding=True)
         body = form if isinstance(form, bytes) else urlencode(form or {}).encode()
         for name, value in sent.items():

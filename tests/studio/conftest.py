@@ -20,8 +20,7 @@ pytest.importorskip("starlette", reason="the studio is not installed: pip instal
 pytest.importorskip("uvicorn", reason="the studio is not installed: pip install 'tclose[studio]'")
 pytest.importorskip("multipart", reason="the studio is not installed: pip install 'tclose[studio]'")
 
-from tclose.studio.instance import ask
-from tclose.studio.invitations import Invitation
+from tclose.studio.instance import Invitation, ask
 
 
 @dataclass
@@ -39,7 +38,7 @@ class Running:
     @cached_property
     def entered(self) -> tuple[str, str]:
         """The folder of all pages and the value of the cookie that is bound to it; this uses an address up."""
-        with urllib.request.urlopen(self.invite().address, timeout=60) as entrance:
+        with urllib.request.urlopen(self.invite().address, timeout=1800) as entrance:
             cookie, path, *_ = entrance.headers["set-cookie"].split("; ")
         return path.removeprefix("Path="), cookie.partition("=")[2]
 
@@ -89,11 +88,11 @@ def start(home: Path, *arguments: str, browser: str = "", under: tuple[str, ...]
     )
     assert process.stdout is not None
     address = process.stdout.readline().strip()
-    assert address.startswith("http://127.0.0.1:"), process.communicate(timeout=20)
+    assert address.startswith("http://127.0.0.1:"), process.communicate(timeout=1800)
     return Running(process, address, home)
 
 
-def wait_for(running: Running, project: str, *, seconds: float = 300) -> dict[str, Any]:
+def wait_for(running: Running, project: str, *, seconds: float = 1800) -> dict[str, Any]:
     """Wait until the job of a project has ended, and return what came of it."""
     cookie = {"Cookie": f"tclose-{running.port}={running.cookie}"}
     request = urllib.request.Request(f"{running.base}/p/{project}/events", headers=cookie)
@@ -112,7 +111,7 @@ def readable_by_others(home: Path) -> list[Path]:
 def stop(running: Running) -> None:
     running.process.terminate()
     if running.process.stdout is not None and not running.process.stdout.closed:  # as after a test that killed it
-        running.process.communicate(timeout=60)
+        running.process.communicate(timeout=1800)
 
 
 @pytest.fixture
@@ -133,7 +132,9 @@ def shared_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="install it with: pip install playwright")
-    from .visitor import CHROMIUM, FLAGS
+    from .visitor import CHROMIUM, FLAGS, PATIENCE
+
+    playwright.expect.set_options(timeout=PATIENCE)
 
     with playwright.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)

@@ -1,19 +1,23 @@
 """What another user of the machine tries; a script of its own, that runs as `nobody` without tclose."""
 
+from __future__ import annotations
+
 import json
 import os
 import select
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
-def processes():
+def processes() -> list[dict[str, Any]]:
     """Return the commands of all processes, and the environments that can be read."""
-    found = []
+    found: list[dict[str, Any]] = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
-            said = {"pid": int(folder.name)}
+            said: dict[str, Any] = {"pid": int(folder.name)}
             for name in ("cmdline", "environ"):
                 try:
                     said[name] = (folder / name).read_bytes().decode("latin-1").replace("\0", " ")
@@ -27,9 +31,10 @@ def processes():
     return found
 
 
-def files(*roots):
+def files(*roots: str) -> dict[str, list[str]]:
     """Return what can be read, and where something can be written, below some folders."""
-    readable, writable = [], []
+    readable: list[str] = []
+    writable: list[str] = []
     for root in roots:
         for folder, _, names in os.walk(root):
             writable += [folder] if os.access(folder, os.W_OK) else []
@@ -43,11 +48,11 @@ def files(*roots):
     return {"readable": readable, "writable": writable}
 
 
-def ask(port, *requests):
+def ask(port: str, *requests: str) -> list[str]:
     """Send requests as they are; return what is answered to each until the other side ends it."""
     answers = []
     for request in requests:
-        with socket.create_connection(("127.0.0.1", int(port)), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", int(port)), timeout=1800) as connection:
             connection.sendall(request.encode("latin-1"))
             said = b""
             try:
@@ -59,12 +64,13 @@ def ask(port, *requests):
     return answers
 
 
-def hold(port, count):
+def hold(port: str, count: str) -> int:
     """Hold half-sent requests until the input ends, and open each anew that is ended."""
-    ended, held = 0, []
+    ended = 0
+    held: list[socket.socket] = []
     while not select.select([sys.stdin], [], [], 0)[0]:
         while len(held) < int(count):
-            connection = socket.create_connection(("127.0.0.1", int(port)), timeout=60)
+            connection = socket.create_connection(("127.0.0.1", int(port)), timeout=1800)
             connection.sendall(b"POST /upload HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nX-Slow: " % port.encode())
             held.append(connection)
             if len(held) == int(count) and not ended:
@@ -78,7 +84,7 @@ def hold(port, count):
     return ended
 
 
-def listen(port):
+def listen(port: str) -> list[str]:
     """Take a port and answer everything with an address of one's own, until the input ends; return what was sent."""
     seen = []
     with socket.create_server(("127.0.0.1", int(port)), backlog=16) as server:
@@ -94,6 +100,7 @@ def listen(port):
     return seen
 
 
-ACTIONS = {"processes": processes, "files": files, "ask": ask, "hold": hold, "listen": listen}
+Action = Callable[..., Any]
+ACTIONS: dict[str, Action] = {"processes": processes, "files": files, "ask": ask, "hold": hold, "listen": listen}
 if __name__ == "__main__":
     sys.stdout.write(json.dumps(ACTIONS[sys.argv[1]](*sys.argv[2:])))

@@ -7,7 +7,8 @@ from pathlib import Path
 from string import Formatter
 
 import tclose.studio
-from tclose.studio.catalogue import LANGUAGES, catalogue
+from tclose.studio.pages import LANGUAGES, catalogue
+from tclose.studio.publication import FIELDS
 from tclose.studio.screens import SCREENS
 from tclose.studio.settings import ROLES
 
@@ -51,6 +52,8 @@ def test_texts_are_used_and_used_texts_exist() -> None:
     code = "".join(path.read_text() for path in (FOLDER / "screens").glob("*.py"))
     used = set(re.findall(r"\bt\(\"([a-z_]+\.[a-z_]+)\"", templates))
     used |= set(re.findall(r"texts_of\(request\)\(\"([a-z_]+\.[a-z_]+)\"", code))
+    used |= {f"publish.{field.name}" for field in FIELDS}  # labels of the fields that a request declares
+    used |= {f"publish.no_{field.name}" for field in FIELDS if not field.is_box}
     known = set(catalogue("en"))
     assert used <= known
     assert {name for name in known - used if not name.startswith(COMPUTED)} == set()

@@ -17,10 +17,9 @@ from typing import Any
 import pytest
 import uvicorn
 
-from tclose.studio.connections import MOST_STRANGERS, OPEN_FILES, PASSED, Strangers, Users, most_strangers, protocol
-from tclose.studio.jobs import Job, Process
+from tclose.studio.jobs import Job, Process, Streams
+from tclose.studio.safety import MOST_STRANGERS, OPEN_FILES, PASSED, Strangers, Users, most_strangers, protocol
 from tclose.studio.server import news
-from tclose.studio.streams import Streams
 
 from .client import Browser
 from .conftest import Running, wait_for
@@ -61,7 +60,7 @@ def serving(strangers: Strangers) -> Iterator[Callable[[bytes], socket.socket]]:
             pass
 
         def connect(sent: bytes) -> socket.socket:
-            made = socket.create_connection(listening.getsockname(), timeout=60)
+            made = socket.create_connection(listening.getsockname(), timeout=1800)
             connections.append(made)
             made.sendall(sent)
             return made
@@ -137,7 +136,7 @@ def test_connections_of_other_users_end_before_a_request_that_is_about_to_come()
                 port = free.getsockname()[1]
             others.add(port)
             other = held.enter_context(
-                socket.create_connection(slow.getpeername(), timeout=60, source_address=("127.0.0.1", port))
+                socket.create_connection(slow.getpeername(), timeout=1800, source_address=("127.0.0.1", port))
             )
             other.sendall(WHOLE % b"")
             assert is_answered(other) or is_ended(other)
@@ -234,7 +233,9 @@ def test_a_page_whose_stream_gave_way_still_hears_of_the_end(chromium: Any, runn
     cookie = {"Cookie": f"tclose-{running.port}={running.cookie}"}
     with visitor.page.expect_response(lambda got: got.url.endswith(f"/p/{KEY}/job")) as polled:
         streams = [
-            urllib.request.urlopen(urllib.request.Request(f"{running.base}/p/{KEY}/events", headers=cookie), timeout=60)
+            urllib.request.urlopen(
+                urllib.request.Request(f"{running.base}/p/{KEY}/events", headers=cookie), timeout=1800
+            )
             for _ in range(4)
         ]
     assert polled.value.status == 200

@@ -6,8 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-from tclose.studio.dropped import Dropped, remove_left
-from tclose.studio.home import Home
+from tclose.studio.home import Dropped, Home, remove_left
 
 from .client import Browser
 from .conftest import Running, start, stop, wait_for

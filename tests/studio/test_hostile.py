@@ -15,9 +15,9 @@ import pytest
 
 import tclose.studio
 from tclose.studio import work
+from tclose.studio.home import LONGEST_NAME, safe_name
 from tclose.studio.project import Project, write_whole
 from tclose.studio.screens import SCREENS as DECLARED
-from tclose.studio.uploads import LONGEST, safe_name
 
 from .client import Browser
 from .conftest import Running, start, stop
@@ -77,7 +77,7 @@ def test_more_than_was_announced_is_not_read(attacked: Running) -> None:
         "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
         '--x\r\nContent-Disposition: form-data; name="table"; filename="liar.csv"\r\n\r\n'
     )
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=1800) as connection:
         try:
             connection.sendall(head.encode() + b"x" * (8 << 20))
             answer = connection.recv(100)
@@ -113,7 +113,7 @@ def test_names_of_uploads_are_never_paths(attacked: Running, name: str) -> None:
     new = [path for path in set(attacked.home.rglob("*")) - before if path.is_file()]
     assert {path.parent.name for path in new if path.name != "project.json"} <= {"source"}
     safe = safe_name(name, "table")
-    assert 0 < len(safe.encode()) <= LONGEST
+    assert 0 < len(safe.encode()) <= LONGEST_NAME
     assert Path(safe).name == safe
     assert not safe.startswith(".")
 

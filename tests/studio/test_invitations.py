@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from tclose.studio.instance import Instance, ask, listening_socket, server_folder, starting
-from tclose.studio.invitations import MOST, Invitations
-from tclose.studio.private import small_private_file
+from tclose.studio.instance import MOST, Instance, Invitations, ask, listening_socket, server_folder, starting
+from tclose.studio.project import small_private_file
 
 from .client import Browser
 from .conftest import TCLOSE, Running, start, stop
@@ -27,7 +26,7 @@ def again(studio: Running, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Call the command a second time."""
     environment = {**os.environ, "HOME": str(studio.home)}
     command = [*TCLOSE, "studio", "--no-browser", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800)
 
 
 def server_files(studio: Running) -> set[str]:
@@ -118,7 +117,7 @@ def test_a_studio_leaves_only_the_port_behind(tmp_path: Path) -> None:
     stop(other)
     assert server_files(studio) == {"lock", "port", f"{port}.json", leading.name}
     studio.process.kill()
-    studio.process.communicate(timeout=60)
+    studio.process.communicate(timeout=1800)
     studio = start(tmp_path / "home")
     assert leading.name not in server_files(studio)
     assert len(list((studio.home / ".tclose" / "server").glob("*.json"))) == 1
@@ -227,7 +226,7 @@ def test_a_question_without_its_proof_or_from_a_browser_is_refused(shared_studio
     def posted(sent: bytes = body, **headers: str | None) -> int:
         import http.client
 
-        connection = http.client.HTTPConnection(browser.host, timeout=60)
+        connection = http.client.HTTPConnection(browser.host, timeout=1800)
         given = {**host, "X-Tclose-Proof": instance.question_proof(nonce, body), **headers}
         connection.request("POST", "/invite", sent, {name: value for name, value in given.items() if value is not None})
         status = connection.getresponse().status

@@ -10,9 +10,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="the studio is not installed: pip install 'tclose[studio]'")
 
-from tclose.studio.jobs import Job, Process
+from tclose.studio.jobs import Job, Process, Stream
 from tclose.studio.server import news
-from tclose.studio.streams import Stream
 
 
 async def there() -> bool:

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from tclose import InputError
-from tclose.policy.writing import as_toml
-from tclose.studio.holding import held
+from tclose.policy.toml import as_toml
 from tclose.studio.home import Home
-from tclose.studio.project import Project
-from tclose.studio.recovery import recover
+from tclose.studio.project import Project, held
+from tclose.studio.register import recover
 
 STATES: list[dict[str, Any]] = [{"k": k, "quasi": {"age": {}}} for k in (2, 3, 4)]
 

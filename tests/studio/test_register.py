@@ -16,14 +16,11 @@ from typing import Any
 
 import pytest
 
-from tclose import InputError
+from tclose import InputError, steps
 from tclose.studio import publication, register, work
-from tclose.studio.holding import held
-from tclose.studio.jobs import Process
-from tclose.studio.project import Project
-from tclose.studio.recovery import recover
-from tclose.studio.register import PRIVATE, REGISTER, UNPUBLISHED, releases
-from tclose.studio.streams import Stream
+from tclose.studio.jobs import Process, Stream
+from tclose.studio.project import Project, held
+from tclose.studio.register import PRIVATE, REGISTER, UNPUBLISHED, recover, releases
 
 from .client import Browser
 from .conftest import Running, readable_by_others, start, stop, wait_for
@@ -32,8 +29,7 @@ from .finished import KEY, silent
 from .test_robust import workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
-NAMES = {"release": "release.csv", "certificate": "certificate.json", "report": "report.html"}
-ASKED: dict[str, Any] = {"report": False, "key": "", "valid_until": "", "profile": "", "columns": False, "names": NAMES}
+ASKED: dict[str, Any] = {"format": "csv"}
 FORM = {"candidate": "2", "format": "csv"}
 FORMER = Path(__file__).parent / "former"
 
@@ -65,7 +61,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 def killed(studio: Running) -> None:
     for number in (*workers(studio), studio.process.pid):
         os.kill(number, signal.SIGKILL)
-    studio.process.communicate(timeout=60)
+    studio.process.communicate(timeout=1800)
 
 
 def test_three_publications_keep_three_releases(finished_home: Path, tmp_path: Path) -> None:
@@ -110,9 +106,10 @@ def test_three_publications_keep_three_releases(finished_home: Path, tmp_path: P
 
 def test_the_command_of_each_release_writes_its_bytes(finished_home: Path, tmp_path: Path) -> None:
     project = project_of(finished_home)
-    names = {**NAMES, "release": "visits.parquet"}
     project.change({**project.settings, "context": {"recipient": "The registry"}})
-    publication.publish(project.folder, silent, number=2, asked={**ASKED, "columns": True, "names": names})
+    publication.publish(
+        project.folder, silent, number=2, asked={"format": "parquet", "columns": "yes", "name": "visits"}
+    )
     publication.publish(project.folder, silent, number=1, asked=ASKED)
     shutil.rmtree(project.folder / "candidates")
     for number, name in ((2, "visits.parquet"), (3, "release.csv")):
@@ -252,14 +249,14 @@ def test_two_publications_never_take_one_number(finished_home: Path, monkeypatch
 
 
 def test_what_does_not_verify_is_not_published(finished_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project, anonymize = project_of(finished_home), publication.steps.anonymize
+    project, publish = project_of(finished_home), publication.steps.publish
 
-    def damaged(*given: Any, out: Path, **rest: Any) -> Any:
-        made = anonymize(*given, out=out, **rest)
+    def damaged(request: steps.Request, progress: Any) -> Any:
+        made, out = publish(request, progress), Path(request.out)
         out.write_text(out.read_text() + out.read_text().splitlines()[-1] + "\n")
         return made
 
-    monkeypatch.setattr(publication.steps, "anonymize", damaged)
+    monkeypatch.setattr(publication.steps, "publish", damaged)
     with pytest.raises(InputError, match="nothing was published, because the finished files do not verify: "):
         publication.publish(project.folder, silent, number=2, asked=ASKED)
     assert [each.name for each in (project.folder / "releases").iterdir()] == ["1"]

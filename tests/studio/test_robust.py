@@ -30,7 +30,7 @@ CHANGES: dict[str, dict[str, str]] = {  # what is done on a screen before the st
 
 def kill(studio: Running) -> None:
     studio.process.kill()
-    studio.process.communicate(timeout=60)
+    studio.process.communicate(timeout=1800)
 
 
 def workers(studio: Running) -> list[int]:

@@ -84,7 +84,7 @@ def test_the_pages_lie_in_a_folder_that_nobody_guesses(browser: Browser) -> None
         request = urllib.request.Request(f"{browser.studio.origin}{path}")
         request.add_header("Cookie", f"tclose-{browser.studio.port}={browser.studio.cookie}")
         with pytest.raises(urllib.error.HTTPError, match="403"):
-            urllib.request.urlopen(request, timeout=60)
+            urllib.request.urlopen(request, timeout=1800)
 
 
 def test_a_table_of_the_command_is_opened_and_opened_again(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_nothing_of_a_table_is_printed(studio: Running, tmp_path: Path) -> None:
     assert browser.post("/open", path="/nothing/there").headers["location"].startswith("/?said=There+is+no+such+file")
     assert browser.ask("GET", "/p/none/open").status == 404
     studio.process.terminate()
-    out, error = studio.process.communicate(timeout=60)
+    out, error = studio.process.communicate(timeout=1800)
     assert out == ""
     assert "Zanzibar" not in error
     assert studio.token not in error

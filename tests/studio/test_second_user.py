@@ -59,7 +59,7 @@ class Stranger:
 
     def does(self, *arguments: str) -> Any:
         process = self.popen(*arguments)
-        out, error = process.communicate(timeout=300)
+        out, error = process.communicate(timeout=1800)
         assert process.returncode == 0, error
         return json.loads(out)
 
@@ -73,7 +73,7 @@ class Stranger:
         try:
             yield result
         finally:
-            out, error = process.communicate("end\n", timeout=300)
+            out, error = process.communicate("end\n", timeout=1800)
         assert process.returncode == 0, error
         result.append(json.loads(out))
 
@@ -149,11 +149,11 @@ def test_the_process_list_names_a_file_and_no_secret(
         assert [secret for secret in known if secret in json.dumps(seen)] == []
         assert stranger.does("files", str(file.parent)) == {"readable": [], "writable": []}
         assert file.stat().st_mode & 0o777 == 0o600
-        with urllib.request.urlopen(address, timeout=60) as entrance:
+        with urllib.request.urlopen(address, timeout=1800) as entrance:
             assert entrance.status == 200
         assert not file.exists()
         with pytest.raises(urllib.error.HTTPError, match="403"):
-            urllib.request.urlopen(address, timeout=60)
+            urllib.request.urlopen(address, timeout=1800)
     finally:
         os.kill(int(pid), signal.SIGKILL)
         stop(studio)
@@ -189,7 +189,7 @@ def test_requests_without_the_cookie_learn_nothing(
     studio = launch(home)
     known = secrets_of(studio)
     port, root, token = studio.port, studio.root, studio.invite().address.partition("token=")[2]
-    with urllib.request.urlopen(f"{studio.origin}/?token={token}", timeout=60) as entrance:
+    with urllib.request.urlopen(f"{studio.origin}/?token={token}", timeout=1800) as entrance:
         assert entrance.status == 200
     guess, nonce = "A" * 43, "0" * 32
     head = f"HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n"
@@ -250,7 +250,7 @@ def test_whoever_takes_the_port_of_a_killed_studio_gets_and_says_nothing(
     studio = launch(home)
     known = secrets_of(studio)
     studio.process.kill()
-    studio.process.communicate(timeout=60)
+    studio.process.communicate(timeout=1800)
     with stranger.doing("listen", str(studio.port)) as seen:
         again = launch(home)
         assert again.port != studio.port
@@ -275,6 +275,8 @@ def test_files_of_another_user_are_not_trusted(launch: Callable[..., Running], s
     assert len(list(server.glob("471?.json"))) == 4, "they are not even asked"
     os.chown(server, NOBODY, NOBODY)
     command = [*TCLOSE, "studio", "--no-browser"]
-    refused = subprocess.run(command, env={**os.environ, "HOME": str(home)}, capture_output=True, text=True, timeout=60)
+    refused = subprocess.run(
+        command, env={**os.environ, "HOME": str(home)}, capture_output=True, text=True, timeout=1800
+    )
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "is no folder of this user" in refused.stderr

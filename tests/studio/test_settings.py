@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import InputError, Policy
-from tclose.policy.writing import as_toml
+from tclose.policy.toml import as_toml
 from tclose.studio import work
 from tclose.studio.project import Project, drafted
 from tclose.studio.settings import ROLES, mark, place_of, read, role_of, with_person, with_role, with_setting

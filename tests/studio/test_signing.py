@@ -12,8 +12,8 @@ import pytest
 pytest.importorskip("cryptography", reason="install it with: pip install 'tclose[sign]'")
 
 from tclose.errors import InputError
+from tclose.studio.publication import SigningKeys
 from tclose.studio.register import REGISTER
-from tclose.studio.signing_keys import SigningKeys
 
 from .client import Browser
 from .conftest import Running, wait_for

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from tclose import InputError, Policy, steps
-from tclose.studio import previews, work
+from tclose.studio import work
 from tclose.studio.project import Project
 from tclose.studio.publication import publish
 from tclose.studio.register import releases
@@ -100,11 +100,11 @@ def test_what_cannot_be_read_changes_nothing(workbook: Project) -> None:
 def test_a_table_that_changed_makes_every_result_old(tmp_path: Path) -> None:
     project = ready(tmp_path / "p")
     work.check(project.folder, silent)
-    previews.values(project.folder, silent, column="sex")
-    names = [f"check-{project.fingerprint}", previews.preview_name(project), previews.values_name(project, "sex")]
+    work.values(project.folder, silent, column="sex")
+    names = [f"check-{project.fingerprint}", work.preview_name(project), work.values_name(project, "sex")]
     assert None not in [project.result(name) for name in names]
     project.table.write_text(project.table.read_text() + "New,10115,33,other,130,flu\n")
-    again = [f"check-{project.fingerprint}", previews.preview_name(project), previews.values_name(project, "sex")]
+    again = [f"check-{project.fingerprint}", work.preview_name(project), work.values_name(project, "sex")]
     assert [project.result(name) for name in again] == [None, None, None]
     assert project.look is None
 
@@ -187,8 +187,7 @@ def test_the_published_command_outlives_its_candidate(finished_home: Path) -> No
 def test_a_candidate_of_another_table_is_neither_attacked_nor_published(finished_home: Path) -> None:
     project = Project(finished_home / ".tclose" / "studio" / KEY)
     project.table.write_text(project.table.read_text() + "New,10115,33,other,130,flu\n")
-    names = {"release": "release.xlsx", "certificate": "certificate.json", "report": "report.html"}
-    asked = {"report": False, "key": "", "valid_until": "", "profile": "", "columns": False, "names": names}
+    asked = {"format": "xlsx"}
     before = sorted((project.folder / "releases").rglob("*"))
     with pytest.raises(InputError, match="has changed since this candidate"):
         work.attack(project.folder, silent, number=2)
@@ -200,8 +199,7 @@ def test_a_candidate_of_another_table_is_neither_attacked_nor_published(finished
 def test_nobody_guesses_a_seed_that_the_studio_chose(finished_home: Path) -> None:
     """A release in another format is made from the candidate's seed, which was drawn and never shown."""
     project = Project(finished_home / ".tclose" / "studio" / KEY)
-    names = {"release": "release.parquet", "certificate": "certificate.json", "report": "report.html"}
-    asked = {"report": False, "key": "", "valid_until": "", "profile": "", "columns": True, "names": names}
+    asked = {"format": "parquet", "columns": "yes"}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         publish(project.folder, silent, number=2, asked=asked)
@@ -230,9 +228,9 @@ def test_rows_of_one_person_do_not_hide_that_the_person_is_alone(tmp_path: Path)
     project = Project.create(tmp_path / "p", name="t.csv", table="t.csv")
     project.table.write_text("pid,age,ill\n" + "".join(f"{n // 3},{40 + n // 3},{'ab'[n % 2]}\n" for n in range(12)))
     project.change({"identifiers": ["pid"], "k": 2, "quasi": {"age": {}}, "sensitive": {"ill": {"t": 0.5}}})
-    previews.preview(project.folder, silent)
-    assert project.result(previews.preview_name(project))["levels"][0]["alone"] == 0
+    work.preview(project.folder, silent)
+    assert project.result(work.preview_name(project))["levels"][0]["alone"] == 0
     project.change({**project.settings, "person": "pid"})
-    previews.preview(project.folder, silent)
-    found = project.result(previews.preview_name(project))["levels"][0]
+    work.preview(project.folder, silent)
+    found = project.result(work.preview_name(project))["levels"][0]
     assert (found["alone"], found["few"], found["rows"]) == (12, 12, 12)

@@ -107,6 +107,28 @@ def test_from_an_excel_file_to_a_verified_signed_release(visitor: Visitor, tmp_p
     assert not [path for path in kept if b"correct horse" in path.read_bytes()]
 
 
+def test_a_link_that_is_followed_while_a_change_is_saved_leads_where_it_says(visitor: Visitor, tmp_path: Path) -> None:
+    page, held = visitor.page, list[Any]()
+    page.get_by_label("Path").fill(str(table_of(tmp_path, 100)))
+    visitor.button("Open the path").click()
+    page.get_by_role("link", name="Yes: choose what each column is").click()
+    role = page.get_by_role("group", name="Role of sex")
+    role.wait_for()
+    page.route("**/columns/*", lambda route: held.append(route) if route.request.method == "POST" else route.fallback())
+    with page.expect_request(lambda request: request.method == "POST"):
+        role.get_by_label("Keep").check()
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    visitor.go("Sensitive")
+    page.evaluate("1")  # by now the link has been followed, or waits
+    assert asked == []
+    held.pop().continue_()
+    page.get_by_role("region", name="ldl").wait_for()
+    visitor.go("Columns")
+    assert role.get_by_label("Keep").is_checked()
+    assert visitor.wrong == []
+
+
 def test_nothing_is_lost_when_the_studio_is_killed(chromium: Any, tmp_path: Path) -> None:
     home = tmp_path / "home"
     first = start(home)
@@ -120,7 +142,7 @@ def test_nothing_is_lost_when_the_studio_is_killed(chromium: Any, tmp_path: Path
     visitor.button("Undo").click()
     playwright.expect(visitor.button("Redo")).to_be_enabled()
     first.process.kill()
-    first.process.communicate(timeout=60)
+    first.process.communicate(timeout=1800)
     second = start(home)
     try:
         again = Visitor(context, second)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tclose import steps
 from tclose.errors import InputError
-from tclose.studio.trees import Tree
+from tclose.studio.settings import EditedHierarchy
 
 VALUES = ["flu", "cold", "ulcer", "gastritis", "none"]
 LABELS = st.sampled_from([*VALUES, "lungs", "stomach", "ill", "", "*"])
@@ -19,7 +19,7 @@ CLICKS = st.lists(
 )
 
 
-def clicked(tree: Tree, click: tuple[str, int, set[str], str, str]) -> Tree:
+def clicked(tree: EditedHierarchy, click: tuple[str, int, set[str], str, str]) -> EditedHierarchy:
     done, level, below, old, name = click
     level = min(level, tree.levels)
     if done == "move":
@@ -33,7 +33,7 @@ def clicked(tree: Tree, click: tuple[str, int, set[str], str, str]) -> Tree:
 def test_whatever_is_clicked_every_value_keeps_one_path_to_the_root(
     clicks: list[tuple[str, int, set[str], str, str]],
 ) -> None:
-    tree = Tree.flat(VALUES)
+    tree = EditedHierarchy.flat(VALUES)
     for click in clicks:
         with contextlib.suppress(InputError):
             new = clicked(tree, click)
@@ -45,13 +45,13 @@ def test_whatever_is_clicked_every_value_keeps_one_path_to_the_root(
 
 
 def test_a_value_dragged_onto_another_makes_a_group_with_a_name_of_its_own() -> None:
-    tree = Tree.flat(["flu", "cold", "ulcer"]).moved(1, ["flu"], "cold")
+    tree = EditedHierarchy.flat(["flu", "cold", "ulcer"]).moved(1, ["flu"], "cold")
     assert tree.groups(1) == {"flu + cold": ["flu", "cold"], "ulcer": ["ulcer"]}
     assert steps.hierarchy_text(tree.rows).splitlines()[0] == "flu;flu + cold;*"
 
 
 def test_groups_are_renamed_joined_and_grouped_again() -> None:
-    tree = Tree.flat(["flu", "cold", "ulcer"]).moved(1, ["flu", "cold"], "lungs").with_level()
+    tree = EditedHierarchy.flat(["flu", "cold", "ulcer"]).moved(1, ["flu", "cold"], "lungs").with_level()
     tree = tree.renamed(1, "ulcer", "stomach").moved(2, ["lungs", "stomach"], "ill")
     assert tree.rows == (
         ("flu", "lungs", "ill", "*"),

@@ -9,7 +9,7 @@ from .conftest import Running
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NO_CHROMIUM = "install it with: sudo apt-get install -y chromium"
-PATIENCE = 240_000  # milliseconds for anything that computes
+PATIENCE = 1_800_000  # milliseconds for anything that computes
 FLAGS = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -36,6 +36,7 @@ class Visitor:
         )
         self.page.goto(studio.invite().address)
         self.page.get_by_role("heading", name="Which table has to leave the house?").wait_for()
+        self.page.locator("html.scripted").wait_for()  # before that, nothing receives what is dropped on the page
 
     def _asked(self, request: Any) -> None:
         if not request.url.startswith(self.studio.origin):

@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import InputError, read, steps
-from tclose.table.batches import TableOnDisk, table_on_disk
+from tclose.table.disk_files import TableOnDisk, table_on_disk
 from tclose.table.sources.base import FIRST, ROWS
 from tclose.table.sources.csv import parse
-from tclose.table.sources.csv_batches import csv_batches
+from tclose.table.sources.csv_records import csv_batches
 from tclose.types import silent
 
 FRAME = pl.DataFrame({"^age$": list(range(20)), "ward": ["a", None] * 10, "pay": [x / 4 for x in range(20)]})
@@ -36,7 +37,7 @@ def blocks(path: Path, block: int) -> pl.DataFrame:
         return pl.concat(list(csv_batches(file, block, lambda share: None)))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(PIECES), max_size=14), st.sampled_from(["h1,h2\n", "h1\n", "\ufeff\n\nh1,h2\n", ""]),
        st.integers(1, 9))  # fmt: skip
 def test_a_csv_file_in_blocks(tmp_path: Path, pieces: list[str], header: str, block: int) -> None:
@@ -137,9 +138,9 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "has no files" in refusal(tmp_path / "empty")
     FRAME.write_ipc(tmp_path / "t.arrow")
-    assert refusal(tmp_path / "t.arrow").startswith("Arrow files cannot be read in batches")
+    assert refusal(tmp_path / "t.arrow").startswith("Arrow files are not read in batches")
     assert refusal(tmp_path / "absent").startswith("there is no file")
-    assert refusal(Path("-")).startswith("standard input cannot be read in batches")
+    assert refusal(Path("-")).startswith("standard input is not read in batches")
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])

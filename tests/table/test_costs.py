@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tclose import InputError
-from tclose.table.costs import Costs
+from tclose.table.sensitive import Costs
 
 
 def loaded(folder: Path, text: str) -> Costs:

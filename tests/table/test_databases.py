@@ -18,10 +18,11 @@ import pytest
 
 import tclose
 from tclose import InputError, steps
-from tclose.policy.paths import without_password
-from tclose.release.naming import table_name
+from tclose.errors import WholeTableWarning
+from tclose.policy.settings import without_password
+from tclose.release.output import table_name
 from tclose.table import to_polars
-from tclose.table.sources.locations import Location, files_of
+from tclose.table.sources.databases import Location, files_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.errors.SourceWarning")
 SECRET = "S3CR3T"
@@ -79,7 +80,8 @@ def test_a_database_that_is_none(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=says) as caught:
             tclose.read(url)
         assert SECRET not in str(caught.value)
-    with pytest.raises(InputError, match="cannot be read in batches"):
+    held = pytest.warns(WholeTableWarning, match="databases are not read in batches")
+    with held, pytest.raises(InputError, match="the table cannot be read from the database"):
         steps.check(f"sqlite:///{tmp_path}/x.db#t", POLICY, engine="disk")
 
 

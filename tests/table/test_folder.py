@@ -12,10 +12,11 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import InputError, Policy, check, read
-from tclose.table.sources.columnar import DAMAGED
 from tclose.table.sources.folder import joined
+from tclose.table.sources.formats import DAMAGED_TABLE
 
 ABORTS = Path(__file__).with_name("abort.parquet")
 FRAME = pl.DataFrame({"zone": ["n", "s"] * 6, "age": [20, 20, 30, 30] * 3, "pay": [1, 2, 3, 4, 4, 3, 2, 1, 1, 2, 3, 4]})
@@ -45,7 +46,7 @@ def test_classes_of_different_parts_that_show_the_same_are_one(tmp_path: Path) -
     assert found == check(FRAME, POLICY)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.integers(0, len(FRAME)), max_size=5))
 def test_a_table_is_the_same_however_it_is_cut(cuts: list[int]) -> None:
     ends = [0, *sorted(cuts), len(FRAME)]
@@ -75,7 +76,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no rows": (lambda f: put(f, a=FRAME[:0], b=FRAME[:0]), "the table has a header but no rows"),
     "a damaged file": (
         lambda f: (put(f, a=FRAME, b=FRAME), (f / "b.parquet").write_bytes((f / "a.parquet").read_bytes()[:99])),
-        f"b.parquet: {DAMAGED}",
+        f"b.parquet: {DAMAGED_TABLE}",
     ),
     "a file that makes polars abort": (
         lambda f: (put(f, a=FRAME), (f / "b.parquet").write_bytes(ABORTS.read_bytes())),

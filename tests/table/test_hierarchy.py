@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from tclose import InputError
 from tclose.policy import Builder
 from tclose.policy.settings import exact
-from tclose.table.builders import build
 from tclose.table.classes import Classes
-from tclose.table.hierarchy import Hierarchy
+from tclose.table.hierarchies import Hierarchy, build
 from tclose.table.quasi import LabelColumn
 from tclose.table.values import values_of
 

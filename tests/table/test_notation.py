@@ -10,13 +10,14 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import InputError, read
 from tclose.errors import SourceWarning
 from tclose.policy.source import DATES, SourceSettings, source_settings
+from tclose.table.sources.content import TableRead, read_data
 from tclose.table.sources.csv import parse
 from tclose.table.sources.notation import OTHERS, PLAIN, Notation
-from tclose.table.sources.reading import TableRead, read_data, sentence_of
 
 NUMBER = st.decimals(-(10**9), 10**9, places=3).map(lambda number: f"{number:f}") | st.integers(-(10**7), 10**7).map(
     str
@@ -46,7 +47,7 @@ def question(data: bytes, **said: str) -> str:
     return asked
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(NUMBERS, st.sampled_from(OTHERS))
 @example(["1234.567"], Notation(",", "."))
 @example(["1.234"], Notation(".", ","))
@@ -57,7 +58,7 @@ def test_declared_numbers_read_back(numbers: list[str], notation: Notation) -> N
     assert read.frame["pay"].to_list() == numbers
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(NUMBERS, st.sampled_from([PLAIN, *OTHERS]))
 def test_detected_numbers_are_right_or_asked_about(numbers: list[str], notation: Notation) -> None:
     """Whatever the file shows: the numbers come back, or the steward is asked, or they were plain to begin with."""
@@ -69,7 +70,7 @@ def test_detected_numbers_are_right_or_asked_about(numbers: list[str], notation:
     assert read.questions or plain or codes or [float(cell) for cell in read.frame["pay"]] == right
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.lists(st.sampled_from(["3", "-0.5", "1e-3", "007", "word", "2024-01-31", "", "NA", "[1, 2]", "a b"]), min_size=1)
 )
@@ -78,7 +79,7 @@ def test_a_plain_file_is_read_as_ever(cells: list[str]) -> None:
     data = f"a,b\n{rows}".encode()
     read = found(data)
     assert read.frame.equals(parse(data))
-    assert sentence_of(read) is None
+    assert read.sentence is None
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_other_text_stays_text(cells: list[str]) -> None:
 
 def test_a_column_that_is_nearly_numbers_is_named() -> None:
     read = found(csv(x=["w"] * 3, pay=["3,5", "4,5", "<0,1"]))
-    assert "column 'pay' stays text, since not all of its cells are numbers" in (sentence_of(read) or "")
+    assert "column 'pay' stays text, since not all of its cells are numbers" in (read.sentence or "")
 
 
 def test_the_file_tells_what_a_column_does_not() -> None:
@@ -156,14 +157,14 @@ def spelled(day: date, form: str) -> str:
     return form
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(DAY, min_size=1, max_size=6), st.sampled_from(DATES))
 def test_declared_dates_read_back(days: list[date], form: str) -> None:
     read = read_data(csv(x=["w"] * len(days), day=[spelled(d, form) for d in days]), SourceSettings(dates=(form,)))
     assert read.frame["day"].to_list() == [day.isoformat() for day in days]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(DAY, min_size=1, max_size=6), st.sampled_from([form for form in DATES if form != "yyyymmdd"]))
 def test_detected_dates_are_right_or_asked_about(days: list[date], form: str) -> None:
     read = found(csv(x=["w"] * len(days), day=[spelled(d, form) for d in days]))
@@ -187,7 +188,7 @@ def test_times_are_kept_and_wrong_days_stay_text() -> None:
 def test_a_column_that_is_nearly_dates_is_named() -> None:
     read = found(csv(x=["w"] * 3, day=["31.12.2023", "2024-01-01 00:00:00", "unknown"]))
     assert read.frame["day"].to_list() == ["31.12.2023", "2024-01-01 00:00:00", "unknown"]
-    assert "column 'day' stays text, since not all of its cells are dates" in (sentence_of(read) or "")
+    assert "column 'day' stays text, since not all of its cells are dates" in (read.sentence or "")
 
 
 def test_one_column_tells_the_order_of_days_and_months_for_another() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose.table.ordering import rows_in_order
+from tclose.table.classes import rows_in_order
 
 TEXTS = st.one_of(st.none(), st.sampled_from(["", "a", "B", "é", "zz", "[1, 2]", "[10, 2]"]), st.text(max_size=3))
 CELLS: dict[Any, st.SearchStrategy[Any]] = {

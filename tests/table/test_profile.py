@@ -9,7 +9,7 @@ from fractions import Fraction
 import polars as pl
 import pytest
 
-from tclose.policy.draft import NumberLook, Profile
+from tclose.policy.draft import ColumnProfile, NumberLook
 from tclose.table.profile import profiles
 
 
@@ -18,11 +18,13 @@ def test_a_profile_counts_rows_values_and_missing_cells() -> None:
         {"age": ["20", "30", "?", "20"], "ill": ["flu", None, "cold", "NA"], "pay": [1.5, 2.0, 2.5, None]}
     )
     age, ill, pay = profiles(frame)
-    assert replace(age, numbers=None) == Profile(
+    assert replace(age, numbers=None) == ColumnProfile(
         name="age", kind="number", rows=4, distinct=2, missing=1, markers=("?",), own=3, longest=2
     )
-    assert ill == Profile(name="ill", kind="text", rows=4, distinct=2, missing=2, markers=("NA",), own=2, longest=4)
-    assert replace(pay, numbers=None) == Profile(
+    assert ill == ColumnProfile(
+        name="ill", kind="text", rows=4, distinct=2, missing=2, markers=("NA",), own=2, longest=4
+    )
+    assert replace(pay, numbers=None) == ColumnProfile(
         name="pay", kind="number", rows=4, distinct=3, missing=1, own=3, longest=3
     )
 

@@ -19,10 +19,15 @@ from hypothesis import strategies as st
 
 from tclose.errors import InputError
 from tclose.policy import Policy
-from tclose.table.by_person import PersonTable
 from tclose.table.coded import encode_quietly
-from tclose.table.pseudonym_key import PseudonymKey
-from tclose.table.pseudonyms import are_pseudonyms, identifier_texts, ranked_rows, with_pseudonyms
+from tclose.table.persons import (
+    PersonTable,
+    PseudonymKey,
+    are_pseudonyms,
+    identifier_texts,
+    ranked_rows,
+    with_pseudonyms,
+)
 
 SECRET = bytes(range(40, 72))
 

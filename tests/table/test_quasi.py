@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import InputError, Policy, PolicyError, Quasi
 from tclose.table import encode
@@ -191,7 +192,7 @@ def test_numbers_beyond_floats_have_a_place() -> None:
 cells = st.lists(st.one_of(st.integers(-50, 50).map(str), st.just("")), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(cells=cells, data=st.data(), spec=st.sampled_from([{}, {"step": 7}, {"top": 20, "bottom": -20}]))
 def test_loss_is_a_share_and_grows_with_a_class(cells: list[str], data: st.DataObject, spec: dict[str, Any]) -> None:
     found = column(cells, **spec)
@@ -216,7 +217,7 @@ steps = st.sampled_from(["7", "0.25", "1/3", "1000000000000000000000", "0.001"])
 tails = st.sampled_from([{}, {"top": "20.5"}, {"bottom": "-3", "top": "1/3"}, {"top": 10**30}])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(cells=st.lists(numbers, min_size=1, max_size=12), step=steps, tails=tails)
 def test_values_that_share_their_ends_are_spelled_once_and_rightly(
     cells: list[str], step: str, tails: dict[str, Any]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.measure.queries import QueriedRows, Query, draw
 from tclose.table.random_ranges import RangeChances, RangeKinds, chance_to_start_before
@@ -84,7 +85,7 @@ def test_a_range_starts_somewhere(span: float) -> None:
     assert chances + chances[::-1] == pytest.approx(np.ones(50))  # neither end is preferred
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=12).filter(any), st.integers(1, 3), st.booleans())
 @example([17, 21], 1, True)  # a range that covers √.2 of the rows starts within .0002 of the first one
 def test_larger_boxes_are_cut_more_often(counts: list[int], quasi: int, sensitive: bool) -> None:

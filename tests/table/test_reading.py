@@ -17,15 +17,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose
 from tclose import InputError, MissingExtra
 from tclose.errors import SourceWarning
 from tclose.policy.source import PLAIN, SourceSettings
 from tclose.release.formats import FORMATS, OutputFormat, write_table
-from tclose.table.sources import archives, parse, read_table
+from tclose.table.sources import content, parse, read_table
 from tclose.table.sources.base import MOST_COLUMNS, Labels
-from tclose.table.sources.reading import read_data, sentence_of
+from tclose.table.sources.content import read_data
 
 GERMAN = "Größe;Straße\n3,5;Köln – Süd\n4,5;„Ö“\n"
 ROWS = [("3.5", "Köln – Süd"), ("4.5", "„Ö“")]
@@ -55,7 +56,7 @@ def test_encodings(encoding: str, mark: bytes, words: str) -> None:
     read = read_data(mark + GERMAN.encode(encoding), None)
     assert read.frame.columns == ["Größe", "Straße"]
     assert read.frame.rows() == ROWS
-    assert sentence_of(read) == f"read as {words}"
+    assert read.sentence == f"read as {words}"
     again = read_data(mark + GERMAN.encode(encoding), read.found)
     assert again.frame.equals(read.frame)
 
@@ -109,36 +110,36 @@ def test_zstandard() -> None:
     )
     packed = zstd.compress(b"a,b\n" + b"1,2\n" * 1000)
     assert read_data(packed, None).frame.height == 1000
-    assert refusal(packed[:-4]) == archives.DAMAGED
-    parts = [random.Random(5).randbytes(3 * archives.PIECE), b"", b"a" * 3 * archives.BLOCK]
-    assert archives.unpacked(b"".join(map(zstd.compress, parts))) == b"".join(parts)
-    assert "taken for a bomb" in refusal(zstd.compress(b"\0" * (archives.SMALL + archives.BLOCK)))
+    assert refusal(packed[:-4]) == content.DAMAGED
+    parts = [random.Random(5).randbytes(3 * content.PIECE), b"", b"a" * 3 * content.BLOCK]
+    assert content.unpacked(b"".join(map(zstd.compress, parts))) == b"".join(parts)
+    assert "taken for a bomb" in refusal(zstd.compress(b"\0" * (content.SMALL + content.BLOCK)))
 
 
 def test_many_empty_parts_take_no_time() -> None:
     """What is left to read is not copied for each of them: that took minutes."""
     begun = time.process_time()
-    assert archives.unpacked((gzip.compress(b"", mtime=0) + b"\0") * 200_000) == b""
+    assert content.unpacked((gzip.compress(b"", mtime=0) + b"\0") * 200_000) == b""
     assert time.process_time() - begun < 8
 
 
 def test_parts_of_several_pieces() -> None:
     draw = random.Random(5)
-    parts = [draw.randbytes(3 * archives.PIECE), b"", b"a" * 3 * archives.BLOCK, draw.randbytes(7)]
+    parts = [draw.randbytes(3 * content.PIECE), b"", b"a" * 3 * content.BLOCK, draw.randbytes(7)]
     packed = b"".join(gzip.compress(part, mtime=0) + b"\0" * 9 for part in parts)
-    assert archives.unpacked(packed) == b"".join(parts)
-    assert refusal(packed[: 2 * archives.PIECE]) == archives.DAMAGED
+    assert content.unpacked(packed) == b"".join(parts)
+    assert refusal(packed[: 2 * content.PIECE]) == content.DAMAGED
 
 
 @pytest.mark.parametrize("cut", [5, 12, 20, -1])
 def test_truncated_archives(cut: int) -> None:
-    assert refusal(gzip.compress(b"a,b\n1,2\n" * 50, mtime=0)[:cut]) == archives.DAMAGED
-    assert refusal(zipped("t.csv")[:cut]) == archives.DAMAGED
+    assert refusal(gzip.compress(b"a,b\n1,2\n" * 50, mtime=0)[:cut]) == content.DAMAGED
+    assert refusal(zipped("t.csv")[:cut]) == content.DAMAGED
 
 
 def test_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "SMALL", 1 << 20)
-    monkeypatch.setattr(archives, "RATIO", 20)
+    monkeypatch.setattr(content, "SMALL", 1 << 20)
+    monkeypatch.setattr(content, "RATIO", 20)
     bomb = b"0" * (1 << 22)
     assert "taken for a bomb" in refusal(gzip.compress(bomb, mtime=0))
     assert "taken for a bomb" in refusal(workbook(A=[["a"], *([f"{row:09}" * 100] for row in range(2000))]))
@@ -214,7 +215,7 @@ def test_json_lines() -> None:
     lines = [{"a": 1, "b": "ü\n", "c": 1.5}, {"a": None, "c": 2, "d": True}]
     read = read_data("\n".join(json.dumps(line) for line in lines).encode(), None)
     assert read.frame.rows() == [(1, "ü\n", 1.5, None), (None, None, 2.0, True)]
-    assert sentence_of(read) == "read as JSON lines"
+    assert read.sentence == "read as JSON lines"
 
 
 @pytest.mark.parametrize(
@@ -297,7 +298,7 @@ def test_a_workbook_that_is_cut_off() -> None:
     data = workbook(A=TABLE)
     for cut in (30, len(data) // 2, len(data) - 5):
         assert refusal(data[:cut]) in (
-            archives.DAMAGED,
+            content.DAMAGED,
             "the Excel workbook cannot be read: it is damaged, cut off, or locked with a password",
         )
 
@@ -324,7 +325,7 @@ def test_labels_are_what_people_read_and_go_back(kind: OutputFormat) -> None:
     read = read_data(data, None)
     assert read.frame.equals(frame)
     assert read.labels == Labels({"smoker": "Smoking"}, {"smoker": {1: "never", 2: "daily"}})
-    assert sentence_of(read) == f"read as {'an' if kind.name == 'SPSS' else 'a'} {kind.name} file"
+    assert read.sentence == f"read as {'an' if kind.name == 'SPSS' else 'a'} {kind.name} file"
 
 
 def test_labels_of_some_values_leave_the_numbers(tmp_path: Path) -> None:
@@ -381,7 +382,7 @@ def frames(draw: st.DrawFn) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("kind", [FORMATS[0], *FORMATS[3:]], ids=lambda kind: kind.name)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(frames())
 def test_what_was_written_comes_back(kind: OutputFormat, frame: pl.DataFrame) -> None:
     for package in kind.packages:

@@ -6,9 +6,11 @@ import io
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import InputError
 from tclose.table.sources import csv as delimited
+from tclose.table.sources import csv_records
 from tclose.table.sources.csv import parse
 
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6) | st.text(
@@ -34,7 +36,7 @@ def tables(draw: st.DrawFn) -> list[list[str]]:
     return [header, *draw(st.lists(st.lists(CELL, min_size=width, max_size=width), min_size=1, max_size=5))]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(
     tables(),
     st.sampled_from(",;\t"),
@@ -56,7 +58,7 @@ def test_what_was_written_comes_back(
     assert table((b"\xef\xbb\xbf" if marked else b"") + written.encode()) == rows
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.lists(st.sampled_from(["a", "1", ",", "\n", '"', '""', "\r\n", " ", "é", '"x,y"', '"p\nq",']), max_size=14))
 @example([",", '"', "x", '"', '"', "\n"])
 @example(['"', " ", "\r\n", '"', "b", '""', ",", "é"])
@@ -70,7 +72,7 @@ def test_anything_else_is_refused_or_read_as_python_reads_it(pieces: list[str]) 
     assert read == strictly
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(
     st.lists(st.sampled_from(["a", ",", "\n", '"', '""', "\r\n", '"x,y"', '"p\nq",', "é"]), max_size=14),
     st.integers(1, 9),
@@ -192,7 +194,7 @@ def test_a_bare_cr_in_a_cell_is_kept(data: str, cells: list[list[str]]) -> None:
     assert table(data)[1:] == cells
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.lists(st.lists(st.text(st.sampled_from("\r1x"), max_size=3), min_size=2, max_size=2), min_size=1, max_size=3),
        st.sampled_from(["\n", "\r\n"]), st.booleans())  # fmt: skip
 def test_no_bare_cr_is_ever_dropped(rows: list[list[str]], end: str, closed: bool) -> None:
@@ -205,3 +207,24 @@ def test_no_bare_cr_is_ever_dropped(rows: list[list[str]], end: str, closed: boo
     else:
         kept = sum(cell.count("\r") for row in read for cell in row)
         assert kept == data.count("\r") - data.count("\r\n")
+
+
+LINES = st.lists(st.lists(st.sampled_from(["", "a", "é", " ", "1;2"]), min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+@given(lines=LINES, separator=st.sampled_from(delimited.SEPARATORS), ended=st.booleans())
+def test_lines_are_counted_as_bytes_are(lines: list[list[str]], separator: str, ended: bool) -> None:
+    """Without quotes, a small table is counted line by line, and gives what numpy finds in its bytes."""
+    data = "\n".join(separator.join(line) for line in lines).encode() + b"\n" * ended
+    if not data.strip(b"\n"):
+        return
+    widths = csv_records.fields_per_record(data, separator, 0)
+    assert delimited._fields_per_line(data, separator) == widths.tolist()
+
+
+@pytest.mark.parametrize("small", [0, delimited.SMALL])
+def test_ragged_records_are_told_alike(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+    monkeypatch.setattr(delimited, "SMALL", small)
+    with pytest.raises(InputError, match=r"^row 2 has 1 field, the header has 2 \(2 rows are like that\)$"):
+        parse(b"a,b\n1,2\n3\n4,5,6\n")
+    assert parse(b"a,b\n1,2\n").rows() == [("1", "2")]

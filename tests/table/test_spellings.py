@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tclose import LeakWarning, Policy, check
 from tclose.steps import anonymize, verify
 from tclose.steps import check as check_file
-from tclose.table.spellings import may_be_spelled_twice, with_alike_numbers, with_one_number
+from tclose.table.values import may_be_spelled_twice, with_alike_numbers, with_one_number
 
 NUMBERS = [
     "9",

@@ -15,8 +15,7 @@ from tclose import Quasi, Sensitive
 from tclose.errors import InputError, InternalError
 from tclose.table.quasi import QuasiDomain
 from tclose.table.sensitive import SensitiveColumn, SensitiveDomain, coded
-from tclose.table.tally import Tally
-from tclose.table.values import ValueDomain, values_of
+from tclose.table.values import Tally, ValueDomain, values_of
 
 CELLS = st.lists(st.sampled_from(["1", "1.0", "2.5", "-3", "10", "", "NA", None]), min_size=2, max_size=30)
 TEXTS = st.lists(st.sampled_from(["flu", "cold", "ulcer"]), min_size=2, max_size=30)

@@ -1,12 +1,12 @@
 """Build the wheel, install it without extras on every Python that is here, and use it as a stranger would.
 
-    python tests/typing/wheel.py
+    python tests/typing/wheel.py [--without-extras]
 
 It runs check, anonymize (with the default method) and verify on a small CSV, then checks `public_api.py` with mypy
---strict against the installed package. With the extra for the studio, it runs those of its tests that need no browser.
-Then it installs the wheel with all extras but Spark at the lowest versions that pyproject.toml allows, and runs some
-tests and the demo there: a lower bound must be true. Other packages come from the package index that pip is set up
-with.
+--strict against the installed package; with --without-extras, that is all. With the extra for the studio, it runs those
+of its tests that need no browser. Then it installs the wheel with all extras but Spark at the lowest versions that
+pyproject.toml allows, and runs some tests and the demo there: a lower bound must be true. Other packages come from the
+package index that pip is set up with.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ STUDIO = ("tests/studio/test_safety.py", "tests/studio/test_signing.py")
 POLICY = "k = 2\n[quasi.age]\n[sensitive.pay]\nt = 0.5\n"
 
 
-def main() -> None:
-    """Try every Python."""
+def main(*, extras: bool) -> None:
+    """Try every Python, without extras first, and then with them if asked."""
     with tempfile.TemporaryDirectory() as folder:
         wheel = build(Path(folder))
         pythons = dict(interpreters())
@@ -53,12 +53,14 @@ def main() -> None:
             place.mkdir()
             use(wheel, python, place)
             sys.stdout.write(f"Python {version}: check, anonymize, verify and mypy --strict pass\n")
-            use_studio(wheel, place)
-            sys.stdout.write(f"Python {version}: the studio passes its tests without a browser\n")
-        version, python = next(iter(pythons.items()))
-        (Path(folder) / "lowest").mkdir()
-        use_lowest(wheel, python, Path(folder) / "lowest")
-        sys.stdout.write(f"Python {version}, lowest versions ({', '.join(lowest())}): tests and demo pass\n")
+            if extras:
+                use_studio(wheel, place)
+                sys.stdout.write(f"Python {version}: the studio passes its tests without a browser\n")
+        if extras:
+            version, python = next(iter(pythons.items()))
+            (Path(folder) / "lowest").mkdir()
+            use_lowest(wheel, python, Path(folder) / "lowest")
+            sys.stdout.write(f"Python {version}, lowest versions ({', '.join(lowest())}): tests and demo pass\n")
         if missing := [version for version in VERSIONS if version not in pythons]:
             sys.stdout.write(f"not tried, since not here: Python {', '.join(missing)}\n")
 
@@ -140,4 +142,4 @@ def run(command: list[str], folder: Path, *, status: int = 0) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(extras="--without-extras" not in sys.argv)

@@ -5,6 +5,7 @@ Exit status 0: it holds; 1: it does not; 2: bad usage or input; 70: a bug; 129, 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -15,17 +16,22 @@ from typing import Any
 import click
 
 from tclose import steps
-from tclose.cli.endings import TOO_LATE, Ended, came_too_late, clean_up_when_ended
-from tclose.cli.libraries import contained, shortage
-from tclose.cli.status import BAD, HOLDS
+from tclose.cli.process import BAD, HOLDS, TOO_LATE, Ended, came_too_late, clean_up_when_ended, contained, shortage
 from tclose.cli.terminal import echo_error, end_at_once, forgive_stderr, protect_streams
-from tclose.errors import LeakWarning, ProfileWarning, SourceWarning, TcloseError
+from tclose.errors import LeakWarning, ProfileWarning, SourceWarning, TcloseError, WholeTableWarning
 
 INTERRUPTED, BUG = 130, 70
+SLEEP_SOON = ("OPENBLAS_THREAD_TIMEOUT", "18")  # threads of numpy wait 2^18 cycles for work, not 2^26
+OBJECTS_OF_LIBRARIES = 200_000  # so many are made, at most, while polars, numpy and tclose are loaded
+
+
+_warned: set[str] = set()  # what this command has warned of
 
 
 def main() -> None:
     """Run tclose and turn every outcome into its exit status."""
+    collect_later()
+    os.environ.setdefault(*SLEEP_SOON)
     protect_streams()
     clean_up_when_ended()
     sys.unraisablehook = threading.excepthook = _show_lost
@@ -40,6 +46,18 @@ def main() -> None:
     sys.exit(status)
 
 
+def collect_later() -> None:
+    """Look for garbage once more objects exist than libraries make, which are none; then as often as usual."""
+    usual = gc.get_threshold()
+
+    def begin(phase: str, _: object) -> None:
+        gc.callbacks.remove(begin)
+        gc.set_threshold(*usual)
+
+    gc.set_threshold(OBJECTS_OF_LIBRARIES, *usual[1:])
+    gc.callbacks.append(begin)
+
+
 def _show_lost(lost: Any) -> None:
     """Print where an error struck that cannot be raised, without its message, which Python would print."""
     if isinstance(lost.exc_value, Exception):
@@ -51,7 +69,8 @@ def _show_lost(lost: Any) -> None:
 def run(arguments: list[str]) -> int:
     """Run one command; return the exit status."""
     warnings.showwarning = _show_warning
-    for shown in (LeakWarning, ProfileWarning, SourceWarning):
+    _warned.clear()
+    for shown in (LeakWarning, ProfileWarning, SourceWarning, WholeTableWarning):
         warnings.simplefilter("always", shown)
     try:
         if "SOURCE_DATE_EPOCH" in os.environ:
@@ -83,10 +102,13 @@ def run(arguments: list[str]) -> int:
         return BUG
 
 
-def _show_warning(*warning: Any, **more: Any) -> None:
+def _show_warning(message: Any, *about: Any, **more: Any) -> None:
+    """Show a warning; a table that is looked at again, as one part, gives those of before once more."""
     from tclose.cli import show
 
-    show.show_warning(*warning, **more)
+    if str(message) not in _warned:
+        _warned.add(str(message))
+        show.show_warning(message, *about, **more)
 
 
 def _discard_unfinished() -> None:
@@ -101,24 +123,24 @@ def _say(line: str, status: int) -> int:
 
 
 COMMANDS = {  # where each is, and what it does: help loads none of them
-    "anonymize": ("publishing.anonymize", "Publish a table so that it holds what its policy asks for."),
-    "apply": ("applying.apply", "Let new rows join a release, a batch at a time."),
-    "attack": ("studying.attack", "Measure what an adversary learns from a release."),
-    "bound": ("bounding.bound", "Prove how much detail every release must lose."),
-    "check": ("judging.check", "Say whether a table holds what a policy asks for."),
-    "compare": ("studying.compare", "Try every method on a table and compare the results."),
-    "demo": ("publishing.demo", "Make an example table, check it, publish it and verify it."),
-    "doctor": ("health.doctor", "Show what is installed; --warm compiles all kernels ahead."),
-    "explain": ("judging.explain", "Show why a class is as far from the table as it is."),
-    "init": ("publishing.init", "Draft a policy for a table."),
-    "keygen": ("signing.keygen", "Make a key to sign certificates with."),
-    "methods": ("studying.methods", "List the methods and what each can do."),
-    "pseudonym-key": ("pseudonym_keys.pseudonym_key", "Make a secret key for pseudonyms."),
-    "reproduce": ("reproducing.reproduce", "Run the papers' experiments again, beside their figures."),
-    "sign": ("signing.sign", "Sign a certificate."),
-    "sql": ("query.sql", "Print the check as a query for a warehouse."),
-    "studio": ("studio.studio", "Do the whole job in a browser, on this machine."),
-    "verify": ("verifying.verify", "Check a release against its certificate."),
+    "anonymize": ("publication.anonymize", "Publish a table so that it holds what its policy asks for."),
+    "apply": ("publication.apply", "Let new rows join a release, a batch at a time."),
+    "attack": ("evaluation.attack", "Measure what an adversary learns from a release."),
+    "bound": ("verification.bound", "Prove how much detail every release must lose."),
+    "check": ("check.check", "Say whether a table holds what a policy asks for."),
+    "compare": ("evaluation.compare", "Try every method on a table and compare the results."),
+    "demo": ("publication.demo", "Make an example table, check it, publish it and verify it."),
+    "doctor": ("tools.doctor", "Show what is installed; --warm compiles all kernels ahead."),
+    "explain": ("check.explain", "Show why a class is as far from the table as it is."),
+    "init": ("publication.init", "Draft a policy for a table."),
+    "keygen": ("verification.keygen", "Make a key to sign certificates with."),
+    "methods": ("evaluation.methods", "List the methods and what each can do."),
+    "pseudonym-key": ("tools.pseudonym_key", "Make a secret key for pseudonyms."),
+    "reproduce": ("evaluation.reproduce", "Run the papers' experiments again, beside their figures."),
+    "sign": ("verification.sign", "Sign a certificate."),
+    "sql": ("tools.sql", "Print the check as a query for a warehouse."),
+    "studio": ("tools.studio", "Do the whole job in a browser, on this machine."),
+    "verify": ("verification.verify", "Check a release against its certificate."),
 }
 
 

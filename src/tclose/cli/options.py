@@ -1,20 +1,23 @@
-"""What several commands share: options, and how what they are given is read."""
+"""Options that several commands share, how what they are given is read, and options made from a request's fields."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from dataclasses import MISSING
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tclose import steps
 from tclose.errors import PolicyError
 from tclose.policy import Policy, PolicyLike
-from tclose.policy.paths import check_name
-from tclose.policy.settings import number
+from tclose.policy.settings import check_name, number
+
+if TYPE_CHECKING:
+    from tclose.steps import Knob
 
 
 class _File(click.Path):
@@ -39,7 +42,6 @@ engine = click.option(
     help="Where the table is judged: in memory, or from disk in batches; auto takes disk for large files.",
 )
 force = click.option("--force", is_flag=True, help="Overwrite files that exist already.")
-guard_formulas = click.option("--guard-formulas", is_flag=True, help="The release was written with --guard-formulas.")
 
 
 def policy_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -79,8 +81,8 @@ def policy_of(
         if name not in columns:
             raise PolicyError(f"--distance names '{name}', which --sensitive does not")
         columns[name]["distance"] = kind
-    settings: dict[str, Any] = {"quasi": names(qi), "sensitive": columns}
-    return Policy.from_dict(settings if k is None else {**settings, "k": k}), True
+    smallest = {} if k is None else {"k": k}
+    return Policy.from_dict({"quasi": names(qi), "sensitive": columns, **smallest}), True
 
 
 def _pair(text: str, what: str) -> tuple[str, str]:
@@ -127,3 +129,51 @@ def method_options(
     if len(dict(pairs)) < len(pairs):
         raise click.UsageError("an option of the method is given twice: give it once")
     return steps.method_options(method, dict(pairs))
+
+
+# Options made from the fields of a request; those of `anonymize` for methods stand after --method
+
+
+OF_METHODS = (
+    click.option("--effort", type=click.Choice(["fast", "balanced", "best"]), help="How long weave searches."),
+    click.option("--tables", type=click.IntRange(1), help="How many tables the method projections writes."),
+    click.option(
+        "--base", help="The method that splits each table of projections, or makes the groups of permutation."
+    ),
+)
+TYPES = {"file": FILE, "seconds": float, "names": names, "numbers": levels}  # of all other kinds, text
+
+
+def request_options(request: type[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Add an option for every knob of a request."""
+    options = []
+    for name, (knob, default) in steps.knobs(request).items():
+        options.append(_option(name, knob, default if knob.default is None else knob.default))
+        options += OF_METHODS if (request, name) == (steps.Request, "method") else ()
+
+    def add(command: Callable[..., int]) -> Callable[..., int]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def _option(name: str, knob: Knob, default: Any) -> Callable[..., Any]:
+    flag = knob.option(name)
+    if knob.kind == "flag":
+        return click.option(flag, name, is_flag=True, help=knob.help)
+    if knob.many or knob.kind == "pairs":
+        return click.option(flag, name, type=_type(knob), multiple=True, metavar=knob.metavar, help=knob.help)
+    if default is MISSING:
+        return click.option(flag, name, type=_type(knob), required=True, metavar=knob.metavar, help=knob.help)
+    shown = knob.show_default
+    return click.option(
+        flag, name, type=_type(knob), default=default, show_default=shown, metavar=knob.metavar, help=knob.help
+    )
+
+
+def _type(knob: Knob) -> Any:
+    if knob.kind == "choice":
+        return click.Choice(knob.choices)
+    return click.IntRange(knob.least) if knob.kind == "count" else TYPES.get(knob.kind, str)

@@ -363,15 +363,21 @@ def show_verification(verification: Verification) -> None:
 
 
 def show_capabilities(capabilities: Sequence[Capability], *, as_json: bool) -> None:
-    """Print where each setting of a release works."""
+    """Print how each setting of a release works at each place, and below, why some do not work in parts."""
     if as_json:
         listed = [{"kind": each.kind, "setting": each.name, **each.places} for each in capabilities]
         echo_json({"capabilities": listed})
         return
     table = Table("setting", "of", *capabilities[0].places, box=None, pad_edge=False)
     for each in capabilities:
-        table.add_row(each.name, each.kind, *each.places.values())
-    Console().print(table)
+        table.add_row(
+            each.name, each.kind, *(said.partition(":")[0].partition(" where ")[0] for said in each.places.values())
+        )
+    console = Console()
+    console.print(table)
+    for each in capabilities:
+        for said in dict.fromkeys(said for said in each.places.values() if ":" in said):
+            console.print(Text(f"{each.name}, {' and '.join(each.where(said))}: {said}"))
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

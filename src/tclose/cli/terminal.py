@@ -1,10 +1,10 @@
-r"""The one way to the terminal. What a table, a file name or a certificate holds is shown there, and never obeyed.
+"""The one way to the terminal. What a table, a file name or a certificate holds is shown there, and never obeyed.
 
 Every line that a command prints passes through this module: tables and sentences through `Console`, `Text` and `Table`,
 plain lines through `echo`, `echo_lines` and `echo_error`, JSON through `echo_json`. No other module of the command line
 imports rich's output, writes to a stream or calls `click.echo`; a test says so. So three things hold of every text:
 
-- Control characters, invisible characters and those that turn a line around are spelled, as in `\x1b`.
+- Control characters, invisible characters and those that turn a line around are spelled by their codes.
 - A text is one line. A line break inside it is spelled, so that no cell can forge a line of its own.
 - Nothing in a text is markup: `[bold]` is six letters.
 
@@ -18,9 +18,12 @@ import io
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, TextIO
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import rich.console
 import rich.text
@@ -28,7 +31,11 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table
 
+from tclose.cli.process import check_ended
 from tclose.words import plain
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, Task, TaskID
 
 __all__ = [
     "Console",
@@ -184,3 +191,92 @@ def end_at_once(status: int) -> None:
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
     os._exit(status)
+
+
+def bars() -> Progress:
+    """Return bars on stderr, of which none is left when the work is done."""
+    from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TimeElapsedColumn
+
+    class PhaseColumn(ProgressColumn):
+        """The current phase, as text."""
+
+        def render(self, task: Task) -> Text:
+            """Show a task's phase."""
+            return Text(task.description)
+
+    columns = (PhaseColumn(), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+# Progress bars on stderr, shown once the work takes longer than a second and somebody is looking.
+# They show the share done and the time that has passed, never a time that remains: it could only be made up. Where
+# nobody looks, the bars of rich are not even loaded.
+
+
+PATIENCE_SECONDS = 1.0
+
+
+class _PatientBars:
+    """Bars that appear after a while, and go when the work is done."""
+
+    def __init__(self) -> None:
+        self._watched = sys.stderr.isatty()
+
+    @cached_property
+    def _progress(self) -> Progress:
+
+        return bars()
+
+    @cached_property
+    def _timer(self) -> threading.Timer:
+        timer = threading.Timer(PATIENCE_SECONDS, self._progress.start)
+        timer.daemon = True
+        return timer
+
+    def __enter__(self) -> Self:
+        if self._watched:
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._watched:
+            return
+        self._timer.cancel()
+        if self._timer.is_alive():
+            self._timer.join()  # it may be starting the bars right now
+        if self._progress.live.is_started:
+            self._progress.stop()
+
+
+class ProgressBar(_PatientBars):
+    """A progress that one bar shows: the share done, and the current phase."""
+
+    @cached_property
+    def _task(self) -> TaskID:
+        return self._progress.add_task("", total=1.0)
+
+    def __call__(self, share: float, phase: str = "") -> None:
+        """Take note of how far the work is."""
+        check_ended()
+        if self._watched:
+            self._progress.update(self._task, completed=share, description=phase or None)
+
+
+class ProgressBars(_PatientBars):
+    """A progress that shows one bar for each phase; what follows a comma in a phase is about the same bar."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, share: float, phase: str = "") -> None:
+        """Take note of how far one of them is."""
+        check_ended()
+        if not self._watched:
+            return
+        name = phase.partition(",")[0]
+        if name not in self._tasks:
+            self._tasks[name] = self._progress.add_task(name, total=1.0)
+        self._progress.update(self._tasks[name], completed=share, description=phase)

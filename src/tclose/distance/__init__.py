@@ -1,17 +1,10 @@
 """Ground distances and the earth mover's distance on counts, exact for any number of rows."""
 
-from tclose.distance.base import Distance
-from tclose.distance.counts import Counts
-from tclose.distance.equal import Equal
-from tclose.distance.geometry import Geometry, Line, LineWithLeaf, Metric, Tree, TupleMetric
-from tclose.distance.hierarchical import Hierarchical
-from tclose.distance.line import Ordered, Value
-from tclose.distance.matrix import Matrix
-from tclose.distance.missing import WithMissing
-from tclose.distance.moves import Move
-from tclose.distance.product import JOINT_NEAR, Product
-from tclose.distance.ratios import Ratios
+from tclose.distance.base import Distance, Geometry, Line, LineWithLeaf, Metric, Move, Tree, TupleMetric
+from tclose.distance.counts import Counts, Ratios
+from tclose.distance.ground import Equal, Hierarchical, Ordered, Value, WithMissing
 from tclose.distance.registry import DISTANCES, DistanceEntry, DomainFacts
+from tclose.distance.transport import JOINT_NEAR, Matrix, Product
 
 __all__ = [
     "DISTANCES",

@@ -1,6 +1,6 @@
 """The distances, one entry each: how it is made, what its shape is, and what counts as near in plain words.
 
-A new distance is a class in a file of its own, an entry here, and an entry of the same name in `policy/distances.py`,
+A new distance is a class, an entry here, and an entry of the same name in `policy/column_settings.py`,
 which says what a policy has to give for it.
 """
 
@@ -14,14 +14,10 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from tclose.distance.base import Distance
-from tclose.distance.equal import Equal
-from tclose.distance.geometry import Line, LineWithLeaf
-from tclose.distance.hierarchical import Hierarchical
-from tclose.distance.line import Ordered, Value
-from tclose.distance.matrix import Matrix
-from tclose.distance.missing import WithMissing
-from tclose.distance.ratios import Integers
+from tclose.distance.base import Distance, Line, LineWithLeaf
+from tclose.distance.counts import Integers
+from tclose.distance.ground import Equal, Hierarchical, Ordered, Value, WithMissing
+from tclose.distance.transport import Matrix
 from tclose.errors import InternalError
 from tclose.types import Ints
 

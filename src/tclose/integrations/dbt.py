@@ -13,8 +13,8 @@ import re
 import sys
 
 from tclose.errors import InputError, TcloseError
-from tclose.integrations.failing_requirements import failing_requirements
 from tclose.policy import PolicyLike
+from tclose.sql import failing_requirements
 
 MARKERS = ("{{", "{%", "{#")  # of Jinja, which dbt runs over every test
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tclose.integrations.failing_requirements import failing_requirements
 from tclose.policy import PolicyLike
 from tclose.run.study import check
+from tclose.sql import failing_requirements
 
 try:
     from great_expectations.core.metric_domain_types import MetricDomainTypes

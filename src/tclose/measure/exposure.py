@@ -3,7 +3,7 @@
 Three ways in which a row gives a person away need no second table to compare with: its class shows one sensitive value
 only, its exact sensitive value is rare, or one known sensitive value reveals another. The counts are those of the
 homogeneity attack, the rare value attack and the background join attack. Where pseudonyms link the rows of a person,
-all of these combine (`linked_persons.py`), and the number of rows is a fourth way.
+all of these combine (`linkage.py`), and the number of rows is a fourth way.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tclose.measure.line_counts import Cells
-from tclose.measure.linked_persons import RowsOfPersons, linked_cure, linked_sentence
-from tclose.measure.remaining import Figure
+from tclose.measure.exposure_claims import Figure
+from tclose.measure.exposure_counts import Cells
+from tclose.measure.linkage import RowsOfPersons, linked_cure, linked_sentence
 from tclose.policy.draft.profile import OWN_ROWS
 from tclose.policy.draft.roles import MANY_NUMBERS, MANY_ROWS
 from tclose.types import Answer, Bools, Ints, together
@@ -122,7 +122,7 @@ class ExposedRows:
 
 
 @dataclass(frozen=True)
-class Exposed:
+class ReleaseExposure:
     """Everything that remains exposed in a release, most rows first, and what was looked at."""
 
     findings: tuple[ExposedRows, ...]
@@ -164,7 +164,7 @@ class Exposed:
         return nothing_exposed(self.attributes, crowd=self.crowd, counted_as=self.counted, apart=self.apart)
 
 
-def exposed_in(tables: Sequence[PublishedClasses]) -> Exposed:
+def exposed_in(tables: Sequence[PublishedClasses]) -> ReleaseExposure:
     """Look for everything that remains exposed in the tables of one release."""
     several = len(tables) > 1
     findings = [
@@ -175,14 +175,14 @@ def exposed_in(tables: Sequence[PublishedClasses]) -> Exposed:
     return _sorted(findings, tables)
 
 
-def exposed_in_parts(counts: Iterable[ExposedCounts], part: PublishedClasses, rows: int) -> Exposed:
+def exposed_in_parts(counts: Iterable[ExposedCounts], part: PublishedClasses, rows: int) -> ReleaseExposure:
     """Add up what remains exposed in the parts of one table of so many rows; `part` is any of them."""
     total = sum(counts, ExposedCounts({}))
     return _sorted(list(_exposed_rows(part, total, rows, None)), [part])
 
 
-def _sorted(findings: Sequence[ExposedRows], tables: Sequence[PublishedClasses]) -> Exposed:
-    return Exposed(
+def _sorted(findings: Sequence[ExposedRows], tables: Sequence[PublishedClasses]) -> ReleaseExposure:
+    return ReleaseExposure(
         findings=tuple(sorted(findings, key=lambda exposed: -exposed.rows)),
         attributes=tuple(len(table.attributes) for table in tables),
         crowd=tables[0].crowd,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from typing import Any
 
 from tclose.errors import PolicyError, Unsuited, did_you_mean
-from tclose.partition.problem import Attribute, Problem
+from tclose.partition.problem import STARTED, Attribute, Finish, Problem, Split, Start, WholeTable
 from tclose.partition.registry import DEFAULT_METHOD, METHODS, Method
-from tclose.partition.shared.merging import merged
-from tclose.partition.shared.start import STARTED, Finish, Split, Start
-from tclose.partition.shared.whole import Whole
+from tclose.partition.shared.merge import merged
 from tclose.policy import Policy
 from tclose.types import Ints, Progress, silent, stretch
 
@@ -23,6 +22,7 @@ __all__ = [
     "Method",
     "Problem",
     "Split",
+    "Splitter",
     "check_suited",
     "chosen_method",
     "classes_of_base",
@@ -31,7 +31,6 @@ __all__ = [
     "method_and_options",
     "method_called",
     "method_named",
-    "partitioned",
     "tempering_of",
 ]
 
@@ -76,44 +75,54 @@ def method_named(name: str) -> Callable[..., Ints]:
     return partition
 
 
-def partitioned(
-    method: str,
-    problem: Problem,
-    *,
-    seed: int,
-    options: Mapping[str, Any],
-    rival_problem: Problem | None = None,
-    exact_rows: int = 0,
-    finish: Finish | None = None,
-    first: Sequence[Start] = (),
-    whole: Whole | None = None,
-    progress: Progress = silent,
-) -> Split | None:
-    """Return the classes that a method makes; a method that takes starts is given those of the cheap rivals.
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Splitter:
+    """A method, and what it is told beside the problem.
 
     `rival_problem` is the problem as rivals see it, without persons, if it differs. `finish` merges classes for models
-    that the problem does not know. With starts, it is called for each of them, so that finished partitions are
-    compared; the result is finished, or None where nothing could be. Without starts, the result is still to be
-    finished. At most `exact_rows` rows are solved exactly; `first` are further starts. A part of a `whole` table is
-    not compared with rivals, whose classes of all rows are not at hand.
+    that the problem does not know. At most `exact_rows` rows are solved exactly; `first` are further starts. A part of
+    a `whole` table is not compared with rivals, whose classes of all rows are not at hand.
     """
-    partition = method_named(method)
-    if not METHODS[method].takes_starts:
-        return Split(partition(problem, seed=seed, progress=progress, **options))
-    from tclose.partition.starts import starts_of
 
-    effort = str(options.get("effort", METHODS[method].choices[0]))
-    started = stretch(progress, 0.0, STARTED)
-    rivals = () if whole is not None else starts_of(rival_problem or problem, effort, seed, exact_rows, started)
-    best: Any = import_module(f"tclose.partition.{method}").best_partition
-    common: dict[str, Any] = {"seed": seed, "finish": finish, "whole": whole, "progress": progress}
-    split: Split | None = best(problem, chain(first, rivals), **common, **options)
-    return split
+    method: str
+    seed: int
+    options: Mapping[str, Any]
+    rival_problem: Problem | None = None
+    exact_rows: int = 0
+    finish: Finish | None = None
+    first: Sequence[Start] = ()
+    whole: WholeTable | None = None
+
+    def split(self, problem: Problem, progress: Progress = silent) -> Split | None:
+        """Return the classes that the method makes; a method that takes starts is given those of the cheap rivals.
+
+        With starts, `finish` is called for each of them, so that finished partitions are compared; the result is
+        finished, or None where nothing could be. Without starts, the result is still to be finished.
+        """
+        about, seed = METHODS[self.method], self.seed
+        partition = method_named(self.method)
+        if not about.takes_starts:
+            return Split(partition(problem, seed=seed, progress=progress, **self.options))
+        best: Any = import_module(f"tclose.partition.{self.method}").best_partition
+        starts = chain(self.first, self._rivals(problem, stretch(progress, 0.0, STARTED)))
+        found: Split | None = best(
+            problem, starts, seed=seed, finish=self.finish, whole=self.whole, progress=progress, **self.options
+        )
+        return found
+
+    def _rivals(self, problem: Problem, progress: Progress) -> Iterable[Start]:
+        """Return the classes of the cheap rivals, one after the other."""
+        if self.whole is not None:
+            return ()
+        from tclose.partition.starts import starts_of
+
+        effort = str(self.options.get("effort", METHODS[self.method].choices[0]))
+        return starts_of(self.rival_problem or problem, effort, self.seed, self.exact_rows, progress)
 
 
 def classes_of_base(base: str, problem: Problem, seed: int, options: Mapping[str, Any], progress: Progress) -> Ints:
     """Return the classes that a base method makes for a method that leaves the splitting to it."""
-    split = partitioned(base, problem, seed=seed, options=options, progress=progress)
+    split = Splitter(method=base, seed=seed, options=options).split(problem, progress)
     assert split is not None
     return split.labels
 

@@ -16,7 +16,7 @@ import numpy as np
 from tclose.errors import Unsuited
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.kernels import kernel
-from tclose.partition.shared.merging import merged
+from tclose.partition.shared.merge import merged
 from tclose.partition.shared.pulse import QUIET, Pulse
 from tclose.partition.shared.redistribution import Near, check_near, filled, leaves, within
 from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
@@ -47,7 +47,7 @@ def partition(problem: Problem, *, near: Near = "hilbert", seed: int = 0, progre
 
 
 @dataclass(frozen=True, eq=False)
-class Buckets:
+class LikenessBuckets:
     """Values in buckets, and the largest share of a class that each bucket may have."""
 
     of_value: Ints
@@ -67,7 +67,7 @@ class Buckets:
         return max(Fraction(taken, size) - limit for taken, limit in zip(node, self.limits, strict=True))
 
 
-def bucketize(attribute: Attribute, pulse: Pulse = QUIET) -> Buckets:
+def bucketize(attribute: Attribute, pulse: Pulse = QUIET) -> LikenessBuckets:
     """Return the fewest buckets of values with near frequencies; of several such, the one with most to spare."""
     counts, limits = attribute.row_counts, limits_of(attribute)
     values = np.array(sorted(limits, key=lambda value: (limits[value], counts[value], value)))
@@ -80,7 +80,7 @@ def bucketize(attribute: Attribute, pulse: Pulse = QUIET) -> Buckets:
     of_value = np.full(len(counts), -1, dtype=np.int64)
     of_value[values] = np.searchsorted(begins, np.arange(len(values)), side="right") - 1
     sizes = np.diff(before[np.append(begins, len(values))])
-    return Buckets(of_value, sizes, tuple(limits[value] for value in values[begins].tolist()))
+    return LikenessBuckets(of_value, sizes, tuple(limits[value] for value in values[begins].tolist()))
 
 
 def limits_of(attribute: Attribute) -> dict[int, Fraction]:

@@ -186,7 +186,7 @@ def _published(axis: NumberAxis) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class _Ends:
+class _CodeExtents:
     """The smallest and the largest code of each part (-1 where all are missing), and where some are missing."""
 
     low: Ints
@@ -194,13 +194,13 @@ class _Ends:
     missing: NDArray[np.bool_]
 
 
-def _ends_of(codes: Ints, parts: Parts) -> _Ends:
+def _ends_of(codes: Ints, parts: Parts) -> _CodeExtents:
     least, high = np.minimum.reduceat(codes, parts.starts), np.maximum.reduceat(codes, parts.starts)
     present = np.minimum.reduceat(np.where(codes < 0, np.iinfo(np.int64).max, codes), parts.starts)
-    return _Ends(np.where(high < 0, -1, present), high, least < 0)
+    return _CodeExtents(np.where(high < 0, -1, present), high, least < 0)
 
 
-def _height(axis: LabelAxis, ends: _Ends) -> Ints:
+def _height(axis: LabelAxis, ends: _CodeExtents) -> Ints:
     """Return the height of the lowest node that covers each part."""
     height = np.zeros(len(ends.low), dtype=np.int64)
     for level in axis.levels[:-1]:

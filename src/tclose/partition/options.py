@@ -26,7 +26,7 @@ KINDS: dict[Any, tuple[str, tuple[type, ...]]] = {  # what is expected, and whic
 }
 
 
-def checked(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def checked_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a method, or say in one sentence what is wrong with them."""
     for name, value in options.items():
         hint = _hint(method, name, options)
@@ -35,9 +35,9 @@ def checked(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return dict(options)
 
 
-def from_texts(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
+def options_from_texts(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
     """Read options that were given as text, as in `--option sizing=gcd`."""
-    return checked(
+    return checked_options(
         method, {name: _read(method, name, text, _hint(method, name, texts)) for name, text in texts.items()}
     )
 

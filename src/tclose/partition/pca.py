@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from tclose.partition.problem import Problem
-from tclose.partition.shared.buckets import Size, spread
-from tclose.partition.shared.embedding import Embedding
+from tclose.partition.shared.buckets import Embedding, Size, spread
 from tclose.types import Ints, Progress, silent
 
 

@@ -27,7 +27,7 @@ TRIES = 1  # borders of one column, those nearest to the median first; the model
 
 
 @dataclass(frozen=True)
-class Limits:
+class BoxLimits:
     """How many members a box needs, and the smallest and the largest chance of its persons."""
 
     k: int
@@ -49,19 +49,21 @@ def _at_most(members: Ints, share: Fraction, persons: Ints, *, below: bool = Fal
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class PopulationPart:
     """Some persons of a population, and the rows of the table that are theirs."""
 
     people: Ints
     rows: Ints
 
-    def split(self, people: Ints | Bools, rows: Ints | Bools) -> list[Part]:
+    def split(self, people: Ints | Bools, rows: Ints | Bools) -> list[PopulationPart]:
         """Return the parts of equal numbers, given for each person and for each row."""
-        return [Part(self.people[people == side], self.rows[rows == side]) for side in np.unique(people).tolist()]
+        return [
+            PopulationPart(self.people[people == side], self.rows[rows == side]) for side in np.unique(people).tolist()
+        ]
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
+@dataclass(frozen=True, eq=False, repr=False)
+class PopulationColumn:
     """A quasi-identifier of the population, the codes of the table's rows, and how far the end of a range reaches.
 
     A range that ends at code i covers the codes from `first[i]` to `last[i]`: a step rounds outward.
@@ -73,7 +75,7 @@ class Column:
     last: Ints
 
     @classmethod
-    def of(cls, people: QuasiColumn, rows: QuasiColumn) -> Column:
+    def of(cls, people: QuasiColumn, rows: QuasiColumn) -> PopulationColumn:
         """Take the same column of the population and of the table."""
         if isinstance(people, NumberColumn):
             first, last = people.covered()
@@ -98,7 +100,7 @@ class Column:
                 place=f"quasi.{self.people.name}.step",
             )
 
-    def cuts(self, part: Part, limits: Limits) -> Iterator[list[Part]]:
+    def cuts(self, part: PopulationPart, limits: BoxLimits) -> Iterator[list[PopulationPart]]:
         """Yield the cut of a part, if its sides have enough members and chances within the limits.
 
         There is one cut per column, at the border nearest to the median of the persons. If other borders were tried
@@ -115,7 +117,9 @@ class Column:
         border = borders[np.argmin(np.abs(2 * left[borders] - len(people)))]
         yield from _allowed(part.split(people > codes[border], rows > codes[border]), limits)
 
-    def _by_node(self, part: Part, people: Ints, rows: Ints, limits: Limits) -> Iterator[list[Part]]:
+    def _by_node(
+        self, part: PopulationPart, people: Ints, rows: Ints, limits: BoxLimits
+    ) -> Iterator[list[PopulationPart]]:
         """Cut into all nodes just below the one that covers the part; missing values go with the first of them."""
         assert isinstance(self.people, LabelColumn)
         low, high = int(np.where(people < 0, np.iinfo(np.int64).max, people).min()), int(people.max())
@@ -128,10 +132,10 @@ class Column:
         yield from _allowed(part.split(*(np.append(nodes, of_missing)[codes] for codes in (people, rows))), limits)
 
 
-Admits = Callable[[list[Part]], Bools]
+Admits = Callable[[list[PopulationPart]], Bools]
 
 
-def _allowed(parts: list[Part], limits: Limits) -> Iterator[list[Part]]:
+def _allowed(parts: list[PopulationPart], limits: BoxLimits) -> Iterator[list[PopulationPart]]:
     """Yield parts if each of them has enough members and a chance within the limits."""
     members, persons = ([len(rows) for rows in side] for side in zip(*((p.rows, p.people) for p in parts), strict=True))
     if limits.allow(np.array(members), np.array(persons)).all():
@@ -139,15 +143,15 @@ def _allowed(parts: list[Part], limits: Limits) -> Iterator[list[Part]]:
 
 
 def boxes(
-    population: CodedTable, table: CodedTable, limits: Limits, admits: Admits, beat: Beat = still
+    population: CodedTable, table: CodedTable, limits: BoxLimits, admits: Admits, beat: Beat = still
 ) -> tuple[Ints, Ints]:
     """Return the box of every person and of every row, counted from 0; `Infeasible` where there are none."""
-    columns = [Column.of(population.quasi[name], table.quasi[name]) for name in population.quasi]
+    columns = [PopulationColumn.of(population.quasi[name], table.quasi[name]) for name in population.quasi]
     for column in columns:
         column.check_step()
     parts = _groups(population, table)
     _check_groups(parts, limits, admits)
-    done: list[Part] = []
+    done: list[PopulationPart] = []
     while parts:
         parts, whole = _cut_once(parts, columns, limits, admits, beat)
         done += whole
@@ -158,8 +162,8 @@ def boxes(
 
 
 def _cut_once(
-    parts: list[Part], columns: Sequence[Column], limits: Limits, admits: Admits, beat: Beat
-) -> tuple[list[Part], list[Part]]:
+    parts: list[PopulationPart], columns: Sequence[PopulationColumn], limits: BoxLimits, admits: Admits, beat: Beat
+) -> tuple[list[PopulationPart], list[PopulationPart]]:
     """Cut each part once where that is allowed; return the sides, and the parts that stay whole."""
     everybody = Classes(np.concatenate([part.people for part in parts]), np.array([len(part.people) for part in parts]))
     widths = np.stack([column.people.loss(everybody) for column in columns], axis=1)
@@ -168,8 +172,8 @@ def _cut_once(
         (part, chain.from_iterable(map(partial(_cuts_on, part, columns, limits), order)))
         for part, order in zip(parts, widest, strict=True)
     ]
-    sides: list[Part] = []
-    whole: list[Part] = []
+    sides: list[PopulationPart] = []
+    whole: list[PopulationPart] = []
     while waiting:  # each round offers the next cut of every part that still waits for one
         beat()
         offered = [(each, next(each[1], None)) for each in waiting]
@@ -186,23 +190,25 @@ def _cut_once(
     return sides, whole
 
 
-def _cuts_on(part: Part, columns: Sequence[Column], limits: Limits, number: int) -> Iterator[list[Part]]:
+def _cuts_on(
+    part: PopulationPart, columns: Sequence[PopulationColumn], limits: BoxLimits, number: int
+) -> Iterator[list[PopulationPart]]:
     return columns[number].cuts(part, limits)
 
 
-def _groups(population: CodedTable, table: CodedTable) -> list[Part]:
+def _groups(population: CodedTable, table: CodedTable) -> list[PopulationPart]:
     """Return the persons and the rows of equal kept values, which are published as they are."""
     kept = [(population.values(name).codes, table.values(name).codes) for name in population.policy.keep]
     if not kept:
-        return [Part(np.arange(len(population)), np.arange(len(table)))]
+        return [PopulationPart(np.arange(len(population)), np.arange(len(table)))]
     codes = np.concatenate([np.stack(side, axis=1) for side in zip(*kept, strict=True)])
     _, group = np.unique(codes, axis=0, return_inverse=True)
     group = group.reshape(-1).astype(np.int64)
-    whole = Part(np.arange(len(population)), np.arange(len(table)))
+    whole = PopulationPart(np.arange(len(population)), np.arange(len(table)))
     return whole.split(group[: len(population)], group[len(population) :])
 
 
-def _check_groups(parts: list[Part], limits: Limits, admits: Admits) -> None:
+def _check_groups(parts: list[PopulationPart], limits: BoxLimits, admits: Admits) -> None:
     """Refuse where not even one box for all persons, or for those of equal kept values, is allowed."""
     strangers = sum(len(part.people) for part in parts if not len(part.rows))
     if strangers:

@@ -1,7 +1,12 @@
-"""What every method is given: the rows as points, the sensitive codes, and what is required of every class."""
+"""What every method is given and what it returns.
+
+A problem is the rows as points, the sensitive codes, and what is required of every class; it may be a part of a whole
+table. A method returns a `Split`: one class label per row. weave also considers starts, the classes of other methods.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,12 +17,15 @@ from numpy.typing import NDArray
 from tclose.distance import Counts, Distance, Geometry
 from tclose.errors import Infeasible, InternalError
 from tclose.partition.shared.axes import Axis, NumberAxis, is_plain, part_of
-from tclose.privacy.base import Model
-from tclose.privacy.rule import Rule, combined
+from tclose.privacy import AverageTCloseness, NTCloseness, TCloseness
+from tclose.privacy.base import Model, Rule, combined
 from tclose.table.classes import rows_by_label
 from tclose.types import Floats, Ints
 
 MOST_SORTED = 2**16  # classes
+
+OF_THE_TABLE = (AverageTCloseness.name,)  # no class breaks it alone; thresholds.py ensures it
+ENSURED = (TCloseness.name, NTCloseness.name, *OF_THE_TABLE)  # by every method; the rest is ensured by merging
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,3 +213,39 @@ def persons_per_class(labels: Ints, persons: Ints) -> Ints:
     people = int(persons.max()) + 1
     present = np.unique(labels * people + persons)
     return np.bincount(present // people).astype(np.int64)
+
+
+# The table that a problem is a part of
+
+
+@dataclass(frozen=True)
+class WholeTable:
+    """How many rows the whole table has, and the share of t that classes may use up, if one was chosen for it."""
+
+    rows: int
+    share: float | None = None
+
+
+# Partitions: those that weave considers besides its own, and the one that a method returns
+
+
+STARTED = 0.1  # progress of a method when all starts are known
+Finish = Callable[[Ints], Ints | None]  # merges classes until every model admits them; None where that is impossible
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Classes within every t, with at least k rows each; other models may still ask for merging."""
+
+    name: str
+    labels: Ints
+    fast: bool = False  # whether the effort `fast` considers it, too
+    optimal: bool = False  # whether no partition within every t and k loses less
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A class label per row, and where the classes come from: the name of a start; nothing but for weave."""
+
+    labels: Ints
+    start: str | None = None

@@ -16,37 +16,41 @@ from tclose.errors import InternalError, PolicyError
 from tclose.partition import (
     METHODS,
     Attribute,
-    Method,
     Problem,
     Split,
+    Splitter,
     merged,
     method_called,
-    partitioned,
     tempering_of,
 )
-from tclose.partition.averaging import Thresholds, limited, split_by_average
-from tclose.partition.chosen_axes import axes_of
-from tclose.partition.guarding import Guards, guarded_starts, guards_of, obeying, part_of_guards
-from tclose.partition.shared.dividing import best_division, merged_with_care
-from tclose.partition.shared.start import Start
-from tclose.partition.shared.whole import Whole
+from tclose.partition.problem import ENSURED, OF_THE_TABLE, Start, WholeTable
+from tclose.partition.shared.axes import axes_of
+from tclose.partition.shared.merge import best_division, merged_with_care
 from tclose.partition.starts import EQUALITY, FAST, ONE_CLASS, most_exact_rows
+from tclose.partition.thresholds import (
+    Thresholds,
+    ThresholdsByAttribute,
+    group_thresholds_of,
+    limited,
+    split_by_average,
+    starts_by_zone,
+    thresholds_of_rows,
+    with_smallest_t,
+)
 from tclose.policy import ByGroup, Policy
 from tclose.policy import Sensitive as Asked
-from tclose.privacy import AverageTCloseness, DistinctL, NTCloseness, TCloseness, TClosenessByGroup, class_models_of
+from tclose.privacy import DistinctL, TClosenessByGroup, class_models_of
 from tclose.privacy.feasibility import NoPartition, Publishable
 from tclose.privacy.judge import JudgedColumn, codes_by_group, distance_of, values_recur, verdicts
 from tclose.table import CodedTable
 from tclose.table.classes import Classes
 from tclose.types import Bools, Floats, Ints, Progress, still, stretch
 
-OF_THE_TABLE = (AverageTCloseness.name,)  # no class breaks it alone; `averaging.py` ensures it
-ENSURED = (TCloseness.name, NTCloseness.name, *OF_THE_TABLE)  # by every method; the rest is ensured by merging
 FEW_ROWS = 10  # of a group: every division of so few rows can be tried
 EVERY_DIVISION = "every division"
 
 
-Make = Callable[..., Split | None]  # (problem, progress=): the classes of one group of rows
+Make = Callable[[Problem, Progress], Split | None]  # the classes of one group of rows
 
 
 def split(
@@ -56,7 +60,7 @@ def split(
     seed: int,
     progress: Progress,
     options: Mapping[str, Any],
-    whole: Whole | None = None,
+    whole: WholeTable | None = None,
 ) -> Split:
     """Return the class of every row, counted from 0; `NoPartition` says for which rows no classes were found.
 
@@ -77,26 +81,29 @@ def _split(
     progress: Progress,
     options: Mapping[str, Any],
     limits: Thresholds,
-    whole: Whole | None,
+    whole: WholeTable | None,
 ) -> Split:
     """Split the rows with `limits` as further thresholds of every class."""
     table, groups = rows.table, rows.table.groups
     problem = problem_of(table, policy, method)
     rival_problem = problem_of(table, policy, points=problem.points)
     exact_rows = most_exact_rows(groups.sizes)
-    make = partial(partitioned, method, seed=seed, options=options, exact_rows=exact_rows, whole=whole)
-    divisions = _divisions(rows, policy, problem, make, stretch(progress, 0.0, 0.0, "splitting"))
-    labels, rows_of_start, guards = np.empty(problem.rows, dtype=np.int64), Counter[str](), guards_of(table, policy)
+    splitter = Splitter(method=method, seed=seed, options=options, exact_rows=exact_rows, whole=whole)
+    divisions = _divisions(rows, policy, problem, splitter, stretch(progress, 0.0, 0.0, "splitting"))
+    labels, rows_of_start, guards = (
+        np.empty(problem.rows, dtype=np.int64),
+        Counter[str](),
+        group_thresholds_of(table, policy),
+    )
     classes = done = 0
     for group in range(len(groups)):
         members = groups.members(group)
         share = stretch(progress, done / problem.rows, (done + len(members)) / problem.rows, "splitting")
         finish = None if table.persons is None else partial(_joined_within, members, table, policy)
         of_group, of_rivals = (limited(each.part(members), limits) for each in (problem, rival_problem))
-        made: Make = partial(make, rival_problem=of_rivals, finish=finish)
-        if guards:
-            made = _guarded(made, part_of_guards(guards, members), METHODS[method], options)
-        parts = divisions[group] if group in divisions else _parts(of_group, made, share)
+        own = replace(splitter, rival_problem=of_rivals, finish=finish)
+        make = _guarded(own, thresholds_of_rows(guards, members)) if guards else own.split
+        parts = divisions[group] if group in divisions else _parts(of_group, make, share)
         labels[members] = classes + parts.labels
         rows_of_start[parts.start or ""] += len(members)
         classes, done = classes + int(parts.labels.max()) + 1, done + len(members)
@@ -104,22 +111,24 @@ def _split(
     return Split(join_failing(labels, rows, policy), start if METHODS[method].takes_starts else None)
 
 
-def _guarded(made: Make, guards: Guards, method: Method, options: Mapping[str, Any]) -> Make:
+def _guarded(splitter: Splitter, guards: ThresholdsByAttribute) -> Make:
     """Return how the rows of a group are split where some persons have a smaller t than the others.
 
     A method that does not know groups obeys the smallest t. weave is given starts.
     """
+    method, options = METHODS[splitter.method], splitter.options
     if not method.knows_groups:
-        return lambda problem, progress: made(obeying(problem, guards), progress=progress)
+        return lambda problem, progress: splitter.split(with_smallest_t(problem, guards), progress)
 
     def of_zone(problem: Problem, fast: bool, progress: Progress) -> Split | None:
         chosen = {**options, method.option: FAST} if fast else options
         without_persons = replace(problem, persons=None)
-        return made(problem, rival_problem=without_persons, finish=None, options=chosen, progress=progress)
+        of_part = replace(splitter, rival_problem=without_persons, finish=None, options=chosen)
+        return of_part.split(problem, progress)
 
     def with_starts(problem: Problem, progress: Progress) -> Split | None:
-        first = guarded_starts(problem, guards, of_zone, stretch(progress, 0.0, 0.5))
-        return made(problem, first=first, progress=stretch(progress, 0.5, 1.0))
+        first = starts_by_zone(problem, guards, of_zone, stretch(progress, 0.0, 0.5))
+        return replace(splitter, first=first).split(problem, stretch(progress, 0.5, 1.0))
 
     return with_starts
 
@@ -154,16 +163,18 @@ def _parts(problem: Problem, make: Make, progress: Progress) -> Split:
     whole = Split(np.zeros(problem.rows, dtype=np.int64), ONE_CLASS)
     if not _within_t(problem):  # large enough for (n,t), which admits it as it is
         return whole
-    made = make(problem, progress=progress)
+    made = make(problem, progress)
     return whole if made is None else replace(made, labels=_checked(made.labels, problem.rows))
 
 
-def _divisions(rows: Publishable, policy: Policy, problem: Problem, make: Make, progress: Progress) -> dict[int, Split]:
+def _divisions(
+    rows: Publishable, policy: Policy, problem: Problem, splitter: Splitter, progress: Progress
+) -> dict[int, Split]:
     """Return classes of each group that cannot stay one class."""
     table, failed, divisions = rows.table, [], {}
     for group in np.flatnonzero(rows.undecided_groups).tolist():
         members = table.groups.members(group)
-        division = _division(members, table, policy, _without_groups(problem.part(members), table), make, progress)
+        division = _division(members, table, policy, _without_groups(problem.part(members), table), splitter, progress)
         if division is None:
             failed.append(members)
         else:
@@ -174,7 +185,7 @@ def _divisions(rows: Publishable, policy: Policy, problem: Problem, make: Make, 
 
 
 def _division(
-    members: Ints, table: CodedTable, policy: Policy, problem: Problem, make: Make, progress: Progress
+    members: Ints, table: CodedTable, policy: Policy, problem: Problem, splitter: Splitter, progress: Progress
 ) -> Split | None:
     """Try the classes that the table has already, every division of a few rows, and the classes of a method."""
     admitted = partial(_admitted, members, table, policy)
@@ -189,8 +200,8 @@ def _division(
         return merged_with_care(labels, problem.points, admitted, partial(progress, 0.0))
 
     rival_problem, first = problem_of(table, policy).part(members), [Start(EQUALITY, own.labels, fast=True)]
-    made = partial(make, rival_problem=rival_problem, finish=mended, first=first)
-    for candidate in (_parts(problem, made, progress), own):
+    make = replace(splitter, rival_problem=rival_problem, finish=mended, first=first).split
+    for candidate in (_parts(problem, make, progress), own):
         if (labels := mended(candidate.labels)) is not None:
             return replace(candidate, labels=labels)
     return None

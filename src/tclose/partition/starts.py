@@ -15,12 +15,9 @@ import numpy as np
 from tclose.distance import TupleMetric
 from tclose.errors import Infeasible, MissingExtra, Unsuited
 from tclose.partition import METHODS, method_and_options, method_named
-from tclose.partition.problem import Problem
-from tclose.partition.shared.alike import equality_classes
+from tclose.partition.problem import Problem, Start
 from tclose.partition.shared.axes import NumberAxis
-from tclose.partition.shared.merging import merged
-from tclose.partition.shared.start import Start
-from tclose.partition.shared.verdicts import Verdicts
+from tclose.partition.shared.merge import Verdicts, equality_classes, merged
 from tclose.types import Ints, Progress, stretch
 
 EQUALITY, ONE_CLASS, EXACT = "equality classes", "one class", "exact"

@@ -12,9 +12,9 @@ import numpy as np
 from tclose.distance import Distance, DomainFacts, Equal, Matrix, Ordered
 from tclose.partition import Attribute, Problem, method_named, tempering_of
 from tclose.partition.parts import cut_into_parts
+from tclose.partition.problem import WholeTable
 from tclose.partition.shared.axes import NumberAxis
 from tclose.partition.shared.kernels import KERNELS, is_ready, seconds_to_compile
-from tclose.partition.shared.whole import Whole
 from tclose.privacy import BetaLikeness
 from tclose.types import Progress, silent
 
@@ -63,7 +63,7 @@ class Run:
 RUNS = (  # together they use every kernel
     Run("weave", {"effort": "fast"}, rows=240, temper=True, parts=True),
     Run("weave", {"effort": "fast"}, squared=True),
-    Run("weave", {"effort": "fast", "whole": Whole(10**6, 1.0)}, rows=240),
+    Run("weave", {"effort": "fast", "whole": WholeTable(10**6, 1.0)}, rows=240),
     Run("fragmentation"),
     Run("fragmentation", {"bound": "published", "sizing": "gcd"}),
     Run("fragmentation", {"sizing": "gcd"}),

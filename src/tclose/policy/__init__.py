@@ -1,12 +1,20 @@
 """What is asked: the policy, from TOML or from Python, validated once."""
 
-from tclose.policy.context import PROFILES, Context, ProfileName, SignOff
-from tclose.policy.distances import DISTANCES, DistanceSettings, implied_by_settings
-from tclose.policy.joint import JOINT_DISTANCES, Joint
+from tclose.policy.column_settings import (
+    DATE_UNITS,
+    DISTANCES,
+    Bins,
+    Builder,
+    ByGroup,
+    CostTable,
+    DistanceSettings,
+    Presence,
+    Recursive,
+    implied_by_settings,
+)
 from tclose.policy.model import LEVELS, LOSSES, MODELS, Policy, PolicyLike, Quasi, Sensitive
-from tclose.policy.parts import DATE_UNITS, Bins, Builder, ByGroup, CostTable, Presence, Recursive
-from tclose.policy.pseudonym import Pseudonym
 from tclose.policy.source import SourceSettings
+from tclose.policy.tables import JOINT_DISTANCES, PROFILES, Context, Joint, ProfileName, Pseudonym, SignOff
 
 __all__ = [
     "DATE_UNITS",

@@ -16,21 +16,48 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 from tclose.errors import Mistakes, PolicyError, did_you_mean
-from tclose.policy import parts, settings
-from tclose.policy.below import Below, read_below
-from tclose.policy.both import mistakes_of_both, second_role
-from tclose.policy.context import Context
-from tclose.policy.context import context as read_context
-from tclose.policy.context import contradictions as context_contradictions
-from tclose.policy.distances import DISTANCES, distances_that_take
-from tclose.policy.joint import Joint, joints
-from tclose.policy.joint import contradictions as joint_contradictions
-from tclose.policy.parts import Bins, Builder, ByGroup, CostTable, Presence, Recursive
-from tclose.policy.paths import check_readable
-from tclose.policy.presence import mistakes_of_presence
-from tclose.policy.pseudonym import Pseudonym, located, mistakes_of_pseudonyms, pseudonyms
-from tclose.policy.settings import Reader, above, above_up_to, at_least, between, join, kind_of, one_of, spelled, whole
+from tclose.policy import column_settings, settings
+from tclose.policy.column_settings import (
+    DISTANCES,
+    Below,
+    Bins,
+    Builder,
+    ByGroup,
+    CostTable,
+    Presence,
+    Recursive,
+    distances_that_take,
+    read_below,
+)
+from tclose.policy.settings import (
+    SettingReader,
+    above,
+    above_up_to,
+    at_least,
+    between,
+    check_readable,
+    join,
+    kind_of,
+    one_of,
+    spelled,
+    whole,
+)
 from tclose.policy.source import SourceSettings, source_settings
+from tclose.policy.tables import (
+    Context,
+    Joint,
+    Pseudonym,
+    context_contradictions,
+    joint_contradictions,
+    joints,
+    located,
+    mistakes_of_both,
+    mistakes_of_presence,
+    mistakes_of_pseudonyms,
+    pseudonyms,
+    second_role,
+)
+from tclose.policy.tables import context as read_context
 
 HOTTEST = 10  # times the mean loss of a class; swaps are all but random long before
 
@@ -42,7 +69,7 @@ LOSSES: tuple[LossName, ...] = get_args(LossName)  # what a method may lower
 class Setting:
     """What a field declares: how it is read, whether it asks for a privacy model, and which setting it goes with."""
 
-    reader: Reader[Any]
+    reader: SettingReader[Any]
     model: bool = False
     needs: str | None = None
 
@@ -91,7 +118,7 @@ def _read(kind: Any, given: object) -> dict[str, Any]:
 class Quasi:
     """How one quasi-identifier is published."""
 
-    hierarchy: Annotated[Path | Builder | None, Setting(parts.hierarchy)] = None
+    hierarchy: Annotated[Path | Builder | None, Setting(column_settings.hierarchy)] = None
     step: Annotated[Fraction | None, Setting(above(0))] = None
     top: Annotated[Fraction | None, Setting(settings.number)] = None
     bottom: Annotated[Fraction | None, Setting(settings.number)] = None
@@ -122,10 +149,10 @@ class Sensitive:
 
     t: Annotated[Fraction | None, Setting(between(0, 1), model=True)] = None
     n: Annotated[int | None, Setting(whole(1), needs="t")] = None
-    t_by: Annotated[ByGroup | None, Setting(parts.by_group, needs="t")] = None
+    t_by: Annotated[ByGroup | None, Setting(column_settings.by_group, needs="t")] = None
     l: Annotated[int | None, Setting(whole(1), model=True)] = None  # noqa: E741 - the name that policies and papers use
     entropy_l: Annotated[Fraction | None, Setting(at_least(1), model=True)] = None
-    recursive: Annotated[Recursive | None, Setting(parts.recursive, model=True)] = None
+    recursive: Annotated[Recursive | None, Setting(column_settings.recursive, model=True)] = None
     alpha: Annotated[Fraction | None, Setting(between(0, 1), model=True)] = None
     beta: Annotated[Fraction | None, Setting(above(0), model=True)] = None
     enhanced_beta: Annotated[Fraction | None, Setting(above(0), model=True)] = None
@@ -133,9 +160,9 @@ class Sensitive:
     kl: Annotated[Fraction | None, Setting(at_least(0), model=True)] = None
     average_t: Annotated[Fraction | None, Setting(between(0, 1), model=True)] = None
     distance: Annotated[str | None, Setting(one_of(*DISTANCES))] = None
-    hierarchy: Annotated[Path | Builder | None, Setting(parts.hierarchy)] = None
-    matrix: Annotated[Path | CostTable | None, Setting(parts.matrix)] = None
-    bins: Annotated[Bins | None, Setting(parts.bins)] = None
+    hierarchy: Annotated[Path | Builder | None, Setting(column_settings.hierarchy)] = None
+    matrix: Annotated[Path | CostTable | None, Setting(column_settings.matrix)] = None
+    bins: Annotated[Bins | None, Setting(column_settings.bins)] = None
     publish: Annotated[Literal["bin"] | None, Setting(one_of("bin"))] = None
     below: Annotated[Below | None, Setting(read_below)] = None  # where cells such as <0.2 are placed
     order: Annotated[tuple[Any, ...] | None, Setting(settings.values)] = None
@@ -228,7 +255,7 @@ class Policy:
     missing: Annotated[tuple[str, ...], Setting(settings.names)] = ("",)
     loss: Annotated[LossName, Setting(one_of(*LOSSES))] = "gcp"
     temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
-    presence: Annotated[Presence | None, Setting(parts.presence)] = None
+    presence: Annotated[Presence | None, Setting(column_settings.presence)] = None
     joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
     context: Annotated[Context | None, Setting(read_context)] = field(default=None, repr=False)  # for a page alone
     pseudonym: Annotated[Mapping[str, Pseudonym] | None, Setting(pseudonyms)] = None
@@ -290,9 +317,11 @@ class Policy:
         """Make a policy from a mapping shaped as the TOML file is; relative paths start at `folder`."""
         read = _read(cls, given)
         for role in ("quasi", "sensitive"):
-            read[role] = {name: _located(spec, Path(folder)) for name, spec in read.get(role, {}).items()}
+            read[role] = {
+                name: replace(spec, **_paths(spec, Path(folder))) for name, spec in read.get(role, {}).items()
+            }
         if "presence" in read:
-            read["presence"] = _located(read["presence"], Path(folder))
+            read["presence"] = replace(read["presence"], **_paths(read["presence"], Path(folder)))
         if "pseudonym" in read:
             read["pseudonym"] = located(read["pseudonym"], Path(folder))
         return cls(**read)
@@ -359,7 +388,7 @@ class Policy:
         """The files that the policy names: hierarchies, matrices, the population and the key of pseudonyms."""
         specs = (*self.quasi.values(), *self.sensitive.values(), *([self.presence] if self.presence else []))
         specs += tuple((self.pseudonym or {}).values())
-        return tuple(value for spec in specs for value in vars(spec).values() if isinstance(value, Path))
+        return tuple(path for spec in specs for path in _paths(spec).values())
 
     def columns(self) -> Iterator[tuple[str, str]]:
         """Yield every column that the policy names once, with the place that names it, or the last of two."""
@@ -428,10 +457,9 @@ def _columns(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield person, "person"
 
 
-def _located(spec: S, folder: Path) -> S:
-    """Return the same settings with paths that start at `folder`."""
-    paths: dict[str, Any] = {name: folder / value for name, value in vars(spec).items() if isinstance(value, Path)}
-    return replace(spec, **paths)
+def _paths(spec: Any, folder: Path = Path()) -> dict[str, Any]:
+    """Return the files that settings name, with paths that start at `folder`."""
+    return {name: folder / value for name, value in vars(spec).items() if isinstance(value, Path)}
 
 
 def _unaccompanied(settings: GivenSettings) -> Iterator[tuple[str, str]]:

@@ -1,11 +1,15 @@
 """Reading settings: each reader takes a raw value and its place, and returns it checked and exact.
 
 Every refusal names the place (`sensitive.ldl.t`), what was given and what is expected instead. Readers of tables go on
-after a mistake, so that all mistakes of a policy are reported at once.
+after a mistake, so that all mistakes of a policy are reported at once. Paths that a user names are checked here, too:
+no name that no file can have, and no file that has no end.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -15,12 +19,52 @@ from numbers import Rational, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tclose.errors import Mistakes, PolicyError, did_you_mean
-from tclose.policy.paths import check_name
+from tclose.errors import InputError, Mistakes, PolicyError, did_you_mean
 from tclose.words import legible
 
+# Paths that a user names
+
+
+def check_name(path: str | Path) -> None:
+    """Refuse a path that no file can have."""
+    if "\0" in str(path):
+        raise InputError(f"no file can be called {path}: it holds a NUL character")
+
+
+def without_password(text: str) -> str:
+    """Return the name of a table as it may be shown: a URL without its password.
+
+    >>> without_password("postgresql://ann:secret@db/clinic#visits")
+    'postgresql://ann:…@db/clinic#visits'
+    """
+    hidden = re.sub(r"^(\w+:/+[^/@:]*):.*@", r"\1:…@", text)
+    return re.sub(r"([?&]password=)[^&#]*", r"\1…", hidden)
+
+
+def check_readable(path: str | Path) -> None:
+    """Refuse a device that never ends, such as /dev/zero; pipes, terminals and /dev/null are read like files."""
+    check_name(path)
+    try:
+        found = Path(path).stat()
+        endless = stat.S_ISBLK(found.st_mode) or (stat.S_ISCHR(found.st_mode) and not _ends(path, found))
+    except (OSError, ValueError):  # whoever reads it says why it cannot be read
+        return
+    if endless:
+        raise InputError(f"{path} is a device, not a file")
+
+
+def _ends(path: str | Path, found: os.stat_result) -> bool:
+    if found.st_rdev == Path(os.devnull).stat().st_rdev:
+        return True
+    with Path(path).open("rb", buffering=0) as device:
+        return device.isatty()
+
+
+# Readers of settings
+
+
 T = TypeVar("T")
-Reader = Callable[[object, str], T]
+SettingReader = Callable[[object, str], T]
 
 MOST_DIGITS = 300  # of a level, before the point, and twice as many after it; floats hold no larger ones
 MOST_WEIGHT = 1_000_000  # and the reciprocal at least
@@ -59,7 +103,7 @@ def number(value: object, place: str, *, digits: int = MOST_DIGITS) -> Fraction:
         raise PolicyError(f'expected a number such as 0.15 or "1/3", not {shown(value)}', place=place) from None
 
 
-def _number_that(fits: Callable[[Fraction], bool], expected: str) -> Reader[Fraction]:
+def _number_that(fits: Callable[[Fraction], bool], expected: str) -> SettingReader[Fraction]:
     """Return the reader of a number that fits; `expected` says which numbers do."""
 
     def read(value: object, place: str) -> Fraction:
@@ -71,12 +115,12 @@ def _number_that(fits: Callable[[Fraction], bool], expected: str) -> Reader[Frac
     return read
 
 
-def between(low: int, high: int) -> Reader[Fraction]:
+def between(low: int, high: int) -> SettingReader[Fraction]:
     """Return the reader of a number in [low, high]."""
     return _number_that(lambda given: low <= given <= high, f"{{value}} is outside [{low}, {high}]")
 
 
-def above(low: int) -> Reader[Fraction]:
+def above(low: int) -> SettingReader[Fraction]:
     """Return the reader of a number above `low`."""
     return _number_that(lambda given: given > low, f"expected a number above {low}, not {{value}}")
 
@@ -89,18 +133,18 @@ def weight(value: object, place: str) -> Fraction:
     return given
 
 
-def above_up_to(low: int, high: int) -> Reader[Fraction]:
+def above_up_to(low: int, high: int) -> SettingReader[Fraction]:
     """Return the reader of a number above `low` and at most `high`."""
     expected = f"expected a number above {low} and at most {high}, not {{value}}"
     return _number_that(lambda given: low < given <= high, expected)
 
 
-def at_least(low: int) -> Reader[Fraction]:
+def at_least(low: int) -> SettingReader[Fraction]:
     """Return the reader of a number of at least `low`."""
     return _number_that(lambda given: given >= low, f"expected a number of at least {low}, not {{value}}")
 
 
-def whole(least: int) -> Reader[int]:
+def whole(least: int) -> SettingReader[int]:
     """Return the reader of a whole number of at least `least`."""
 
     def read(value: object, place: str) -> int:
@@ -112,7 +156,7 @@ def whole(least: int) -> Reader[int]:
     return read
 
 
-def one_of(*choices: str) -> Reader[str]:
+def one_of(*choices: str) -> SettingReader[str]:
     """Return the reader of one of a few words."""
 
     def read(value: object, place: str) -> str:
@@ -197,7 +241,7 @@ def rising(value: object, place: str) -> tuple[Fraction, ...]:
     return numbers
 
 
-def table(readers: Mapping[str, Reader[Any]]) -> Reader[dict[str, Any]]:
+def table(readers: Mapping[str, SettingReader[Any]]) -> SettingReader[dict[str, Any]]:
     """Return the reader of a table of settings, each with the reader of its name; unknown names are refused."""
 
     def read(value: object, place: str) -> dict[str, Any]:
@@ -209,7 +253,9 @@ def table(readers: Mapping[str, Reader[Any]]) -> Reader[dict[str, Any]]:
     return read
 
 
-def readable(readers: Mapping[str, Reader[Any]], value: object, place: str, mistakes: Mistakes) -> dict[str, Any]:
+def readable(
+    readers: Mapping[str, SettingReader[Any]], value: object, place: str, mistakes: Mistakes
+) -> dict[str, Any]:
     """Return the settings of a table that can be read, and collect the mistakes in all others."""
     if not isinstance(value, Mapping):
         raise PolicyError(f"expected a table of settings, not {kind_of(value)}", place=place)
@@ -224,7 +270,7 @@ def readable(readers: Mapping[str, Reader[Any]], value: object, place: str, mist
     return read
 
 
-def choice(readers: Mapping[str, Reader[Any]], example: str) -> Reader[tuple[str, Any]]:
+def choice(readers: Mapping[str, SettingReader[Any]], example: str) -> SettingReader[tuple[str, Any]]:
     """Return the reader of a table with exactly one of several keys, as in { width = 5 }."""
 
     def read(value: object, place: str) -> tuple[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tclose.errors import PolicyError, did_you_mean
@@ -42,6 +42,12 @@ class SourceSettings:
     dates: tuple[str, ...] = ()
     sheet: str | None = None
     table: str | None = None
+
+    @classmethod
+    def from_dict(cls, spelled: Mapping[str, Any]) -> SourceSettings:
+        """Return the settings that were written down as `to_dict` does."""
+        dates = spelled.get("dates", ())
+        return replace(cls(**spelled), dates=(dates,) if isinstance(dates, str) else tuple(dates))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is said, as the policy file has it."""

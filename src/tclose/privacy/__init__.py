@@ -1,19 +1,12 @@
 """One file per privacy model; each judges all classes of a table against the whole table's distribution."""
 
-from tclose.privacy.alpha import Alpha
-from tclose.privacy.average import AverageTCloseness
-from tclose.privacy.base import Judgement, Model, Sign
-from tclose.privacy.bygroup import TClosenessByGroup
-from tclose.privacy.disclosure import DeltaDisclosure
+from tclose.privacy.base import Judgement, Level, Model, Rule, Sign
 from tclose.privacy.divergence import KLDivergence
-from tclose.privacy.kanonymity import KAnonymity
+from tclose.privacy.kanonymity import Alpha, KAnonymity
 from tclose.privacy.ldiversity import DistinctL, EntropyL, RecursiveCL
-from tclose.privacy.levels import Level
-from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
-from tclose.privacy.ntcloseness import NTCloseness
+from tclose.privacy.likeness import BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
 from tclose.privacy.registry import Requirement, class_models_of, models_of, requirement
-from tclose.privacy.rule import Rule
-from tclose.privacy.tcloseness import TCloseness
+from tclose.privacy.tcloseness import AverageTCloseness, NTCloseness, TCloseness, TClosenessByGroup
 
 __all__ = [
     "Alpha",

@@ -1,8 +1,13 @@
-"""What every privacy model can do: judge all classes of a table at once."""
+"""What every privacy model can do: judge all classes of a table at once.
+
+A model can also say which level can be asked for instead of one that cannot be reached, rounded so that asking for it
+works. And it can demand something of one class's counts alone, for methods that judge classes while they form them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol
@@ -11,9 +16,101 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts
-from tclose.privacy.levels import Level
-from tclose.privacy.rule import Rule
+from tclose.table.hierarchies import spell
 from tclose.types import Ints
+
+# Levels that can be asked for
+
+
+Level = int | float | Fraction
+NO_LEVEL = "no level can be"
+
+
+def at_least(reached: Level) -> str:
+    """Say which level can be asked for where classes must reach at least a level.
+
+    >>> at_least(Fraction(7, 3))
+    '2.3333 can be'
+    """
+    return f"{rounded_down(reached)} can be"
+
+
+def at_most(reached: Level) -> str:
+    """Say which level can be asked for where classes may reach at most a level.
+
+    >>> at_most(Fraction(1, 3)), at_most(math.inf)
+    ('0.3334 can be', 'no level can be')
+    """
+    return NO_LEVEL if reached == math.inf else f"{rounded_up(reached)} can be"
+
+
+def below(reached: Level) -> str:
+    """Say which level can be asked for where classes must stay below a level.
+
+    >>> below(Fraction(1, 3))
+    'anything above 0.3334 can be'
+    """
+    return NO_LEVEL if reached == math.inf else f"anything above {rounded_up(reached)} can be"
+
+
+def rounded_up(level: Level) -> str:
+    """Spell a level with four decimals, rounded up."""
+    return spell(Fraction(math.ceil(Fraction(level) * 10_000), 10_000))
+
+
+def rounded_down(level: Level) -> str:
+    """Spell a level with four decimals, rounded down."""
+    return spell(Fraction(math.floor(Fraction(level) * 10_000), 10_000))
+
+
+# What a model demands of one class's counts alone
+
+
+FINE = 2**40  # an irrational share is rounded to a multiple of 1 / FINE, to the strict side
+NEAR = 1e-12  # relative; the error of a logarithm or a power in floats is smaller
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Limits on a class: a class that keeps them is admitted by the model. Merging two such classes keeps them.
+
+    `most` and `least` hold the largest and the smallest share of a class per value; empty means no limit.
+    """
+
+    most: tuple[Fraction, ...] = ()
+    least: tuple[Fraction, ...] = ()
+    distinct: int = 0  # the least number of different values
+    entropy: float = 0.0  # the least entropy, in nats
+    divergence: float = math.inf  # the largest Σ p·ln(p/q) from the whole table, in nats
+    surprisal: tuple[float, ...] = ()  # with a divergence: −ln q of every value
+    recursive: tuple[Fraction, int] | None = None  # c and l of recursive (c,l)-diversity
+    exact: bool = True  # whether the model admits only these classes; rounding makes a rule a little stricter
+
+    @property
+    def linear(self) -> bool:
+        """Whether the rule only limits shares of values, so that a linear programme can hold it."""
+        all_values = self.distinct or self.entropy or self.divergence < math.inf
+        return not all_values and self.recursive is None
+
+
+def combined(rules: Iterable[Rule]) -> Rule:
+    """Return the rule that demands what all of the rules demand; at most one of them may be recursive."""
+    given = list(rules)
+    recursive = [rule.recursive for rule in given if rule.recursive is not None]
+    return Rule(
+        most=tuple(map(min, zip(*(rule.most for rule in given if rule.most), strict=True))),
+        least=tuple(map(max, zip(*(rule.least for rule in given if rule.least), strict=True))),
+        distinct=max((rule.distinct for rule in given), default=0),
+        entropy=max((rule.entropy for rule in given), default=0.0),
+        divergence=min((rule.divergence for rule in given), default=math.inf),
+        surprisal=max((rule.surprisal for rule in given), default=(), key=len),
+        recursive=recursive[0] if recursive else None,
+        exact=all(rule.exact for rule in given),
+    )
+
+
+# A privacy model
+
 
 Sign = Literal["≥", "≤", "<"]  # how the level that is reached compares with the level that is required
 

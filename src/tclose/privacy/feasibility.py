@@ -1,28 +1,43 @@
-"""Which rows can be published at all, before any class is formed.
+"""Which rows can be published at all, before any class is formed: of rows in memory, and of a counted table.
 
 Kept columns are published exactly, so the rows of one kept value form classes of their own and the coarsest release
 possible has one class per kept value. A model that merging cannot break fails everywhere if it fails there: the rows
 are withheld, within the policy's limit, or the request cannot be met. A model that merging can break is undecided
 there, and the search for smaller classes decides. What is withheld takes its sensitive values along, so the rest is
 judged anew until nothing changes.
+
+Of a counted table, the groups of kept values are judged by their counts, but no smaller classes are searched: a group
+that some model does not admit as one class is withheld, within the policy's limit, or the request is refused.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from tclose.errors import Infeasible
+from tclose.errors import Infeasible, LeakWarning
 from tclose.policy import Policy
-from tclose.privacy.judge import ClassCounts, CountsOfRows, JudgedColumn, Verdict, supersets_of, values_recur, verdicts
-from tclose.privacy.levels import rounded_up
-from tclose.table import CodedTable
+from tclose.privacy.base import rounded_up
+from tclose.privacy.class_counts import CountsOfGroups
+from tclose.privacy.judge import (
+    ClassCounts,
+    CountsOfRows,
+    JudgedColumn,
+    Verdict,
+    judge_counts,
+    supersets_of,
+    values_recur,
+    verdicts,
+)
+from tclose.table import CodedTable, CountedTable
 from tclose.table.classes import Classes
-from tclose.types import Bools, Ints
+from tclose.table.groups import GroupedRows
+from tclose.types import Beat, Bools, Ints, still
 from tclose.words import counted, number
 
 BATCH = 32  # with more failing groups than this, 1/32 of them are withheld at a time
@@ -52,7 +67,7 @@ class Groups:
         return cls(given, table.judged, len(groups), lambda column: values_recur(column, table.persons))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Publishable:
     """The rows that can be published, and how many of the input cannot.
 
@@ -222,3 +237,34 @@ def _spelled(required: object) -> str:
 
 def _share(part: int, whole: int) -> str:
     return rounded_up(Fraction(part, whole))
+
+
+# Groups of a counted table
+
+
+def publishable_groups(groups: GroupedRows, policy: Policy, beat: Beat = still) -> CountedTable:
+    """Leave out the groups that cannot be published; return what is learned from the rest.
+
+    `groups` counts every sensitive column by the kept ones (`learning_of`), in memory.
+    """
+    whole, refused = groups.read, ""
+    check_lacking(groups.withheld, whole, policy)
+    table = CountedTable.of(groups, policy)
+    while True:
+        beat()
+        classes = table.all_classes(by_cells=True)  # of groups that are equally far, the same one goes as in memory
+        given = CountsOfGroups(classes, policy)
+        _, verdicts = judge_counts(given, table.judged, policy, ())
+        failing = [verdict for verdict in verdicts if not verdict.judgement.satisfied]
+        if not failing:
+            break
+        refused = refused or infeasible(failing, Groups(given, table.judged, len(classes), lambda _: True), policy)
+        hopeless = groups_to_withhold(failing, classes.sizes)
+        if hopeless.all():
+            raise Infeasible(f"{refused}{advice(policy)}")
+        groups.leave_out(classes.shown(hopeless), int(classes.sizes[hopeless].sum()))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LeakWarning)  # given when all rows were looked at
+            table = CountedTable.of(groups, policy)
+    check_withheld(groups.withheld, whole, policy, refused)
+    return table

@@ -21,8 +21,7 @@ from tclose.privacy import Judgement, KAnonymity, Model, TClosenessByGroup, mode
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
 from tclose.table import CodedTable, JointColumn, SensitiveColumn
 from tclose.table.classes import Classes
-from tclose.table.matching import known_places
-from tclose.table.values import ValueDomain
+from tclose.table.values import ValueDomain, known_places
 from tclose.threads import threads
 from tclose.types import Ints, Progress, silent
 from tclose.words import legible
@@ -45,7 +44,7 @@ class Verdict:
         return failing
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JudgedTable:
     """A coded table, what was found about it, and what every model said of every class."""
 
@@ -74,7 +73,7 @@ class ClassCounts(Protocol):
         """Count the values of each class apart for each group of persons; return the whole table's counts, too."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CountsOfRows:
     """The counts of classes of rows that are in memory."""
 

@@ -1,4 +1,8 @@
-"""k-anonymity (Samarati & Sweeney 1998): every class has at least k rows, or persons."""
+"""k-anonymity (Samarati & Sweeney 1998): every class has at least k rows, or persons; and (α,k)-anonymity.
+
+(α,k)-anonymity (Wong et al. 2006): no value makes up more than α of a class; k is judged beside it. With α = 1/l this
+is the l-diversity of Liang & Yuan 2013.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from tclose.distance import Counts
-from tclose.privacy.base import Judgement, Sign
-from tclose.privacy.levels import Level, at_least
+import numpy as np
+
+from tclose.distance import Counts, Ratios
+from tclose.privacy.base import Judgement, Level, Rule, Sign, at_least, at_most
 from tclose.types import Ints
 
 
@@ -39,3 +44,35 @@ class KAnonymity:
     def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
         """Say which level these classes can be asked for."""
         return at_least(reached)
+
+
+# (α,k)-anonymity
+
+
+@dataclass(frozen=True)
+class Alpha:
+    """The commonest value of a class makes up at most `required` of it."""
+
+    required: Fraction
+
+    name: ClassVar[str] = "alpha"
+    title: ClassVar[str] = "largest share of a value (α)"
+    sign: ClassVar[Sign] = "≤"
+    counts_persons: ClassVar[bool] = False
+    alone: ClassVar[bool] = True
+    persons_imply_rows: ClassVar[bool] = True
+    merging_keeps: ClassVar[bool] = True
+
+    def rule(self, shares: Sequence[Fraction]) -> Rule:
+        """Return the largest share, the same for every value."""
+        return Rule(most=(self.required,) * len(shares))
+
+    def judge(self, counts: Counts, reference: Ints) -> Judgement:
+        """Judge every class by the share of its commonest value."""
+        shares = Ratios(np.maximum.reduceat(counts.counts, counts.starts), counts.sizes, 1)
+        reached, worst = shares.largest()
+        return Judgement(shares.at_most(self.required), reached, worst)
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return at_most(reached)

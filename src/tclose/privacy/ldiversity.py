@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
-from tclose.privacy.base import Judgement, Sign
-from tclose.privacy.levels import NO_LEVEL, Level, at_least, rounded_up
-from tclose.privacy.logarithms import beside, sign_of_log_sum
-from tclose.privacy.rule import Rule
+from tclose.privacy.base import NO_LEVEL, Judgement, Level, Rule, Sign, at_least, rounded_up
+from tclose.privacy.divergence import beside, sign_of_log_sum
 from tclose.types import Ints
 
 NEAR = 1e-9  # in nats per row: floats decide only beyond this

@@ -12,17 +12,12 @@ from typing import Any
 
 from tclose.distance import Distance
 from tclose.policy import Sensitive
-from tclose.privacy.alpha import Alpha
-from tclose.privacy.average import AverageTCloseness
 from tclose.privacy.base import Model, Sign
-from tclose.privacy.bygroup import TClosenessByGroup
-from tclose.privacy.disclosure import DeltaDisclosure
 from tclose.privacy.divergence import KLDivergence
-from tclose.privacy.kanonymity import KAnonymity
+from tclose.privacy.kanonymity import Alpha, KAnonymity
 from tclose.privacy.ldiversity import DistinctL, EntropyL, RecursiveCL
-from tclose.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
-from tclose.privacy.ntcloseness import NTCloseness
-from tclose.privacy.tcloseness import TCloseness
+from tclose.privacy.likeness import BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
+from tclose.privacy.tcloseness import AverageTCloseness, NTCloseness, TCloseness, TClosenessByGroup
 from tclose.types import Ints
 from tclose.words import legible, number
 

@@ -1,8 +1,12 @@
 """What a published text means in its column: the codes of the values that it can stand for.
 
-A text is read in every way that the grammar allows (`spelling.py`). Readings that the column could not have published
-are dropped; a reader of the release must reckon with all others. Attacks and the report (`covering.py`) and the queries
+A text is read in every way that the grammar allows (`cell.py`). Readings that the column could not have published
+are dropped; a reader of the release must reckon with all others. Attacks and the report (`coverage.py`) and the queries
 (`measure/regions.py`) both start from here.
+
+New rows may join a class only if its cells already cover them. Unlike `coverage.py`, this asks nothing of the original
+table: a range is its two ends, a set its members, a label every value below it. A text that can be read in several ways
+covers what any of these readings covers.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,8 +23,11 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.recode.cell import Cell, CellKind, missing_cell, plain_end, range_cell
-from tclose.recode.spelling import (
+from tclose.recode.cell import (
+    MISSING,
+    OR_MISSING,
+    Cell,
+    CellKind,
     Form,
     LabelCell,
     MeanCell,
@@ -29,12 +36,16 @@ from tclose.recode.spelling import (
     SetCell,
     Spelling,
     ValueCell,
+    missing_cell,
+    plain_end,
+    range_cell,
     readings,
 )
-from tclose.table.hierarchy import Hierarchy
+from tclose.recode.typed_values import exact_texts
+from tclose.table.hierarchies import Hierarchy
 from tclose.table.quasi import LabelColumn, QuasiColumn, SetColumn
 from tclose.table.values import Kind, ValueList, Values, exact_values, values_of
-from tclose.types import Ints
+from tclose.types import Bools, Ints
 from tclose.words import counted
 
 Codes = slice | Ints
@@ -121,7 +132,7 @@ class Meaning:
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class HierarchyLabels:
     """The labels of a hierarchy, and the codes below each; code i lies at leaf `leaves[i]`, or at none (-1)."""
 
     hierarchy: Hierarchy
@@ -157,12 +168,12 @@ class Labels:
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
+class ColumnReader:
     """Reads the texts of one column, in the codes of its known values."""
 
     form: Form
     known: KnownValues
-    labels: Labels | None = None
+    labels: HierarchyLabels | None = None
 
     def meaning(self, spelled: Spelling) -> Meaning | None:
         """Return what a cell says and covers; none where the column could not have published it."""
@@ -234,16 +245,18 @@ def form_of(column: QuasiColumn | Values) -> Form:
     return MeanCell if column.spec.publish == "mean" else RangeCell
 
 
-def reader_of(column: QuasiColumn) -> Reader:
+def reader_of(column: QuasiColumn) -> ColumnReader:
     """Return the reader of a quasi-identifier, in the column's own codes."""
     if not isinstance(column, LabelColumn):
-        return Reader(form_of(column), KnownValues.of(column.values))
+        return ColumnReader(form_of(column), KnownValues.of(column.values))
     leaves = column.hierarchy.leaves
-    return Reader(LabelCell, KnownValues("text", leaves, None), Labels(column.hierarchy, np.arange(len(leaves))))
+    return ColumnReader(
+        LabelCell, KnownValues("text", leaves, None), HierarchyLabels(column.hierarchy, np.arange(len(leaves)))
+    )
 
 
 def meanings(
-    reader: Reader, texts: Sequence[str], *, name: str, missing: Sequence[str] = ()
+    reader: ColumnReader, texts: Sequence[str], *, name: str, missing: Sequence[str] = ()
 ) -> list[tuple[Meaning, ...]]:
     """Return every way to read each text of a column; refuse texts that nothing could have published.
 
@@ -261,8 +274,81 @@ def meanings(
     return ways_of_texts
 
 
-def _meanings(reader: Reader, text: str, marked: bool) -> tuple[Meaning, ...]:
+def _meanings(reader: ColumnReader, text: str, marked: bool) -> tuple[Meaning, ...]:
     cells = readings(text, reader.form)
     if marked and MissingCell() not in cells:
         cells = (*cells, MissingCell())
     return tuple(meaning for meaning in map(reader.meaning, cells) if meaning is not None)
+
+
+# The form of each column's cells, and whether every cell can be read in one way only
+
+
+def clear_forms(columns: Mapping[str, QuasiColumn]) -> dict[str, Form | None]:
+    """Return the form of each column's cells; none where a value or a label looks like a cell of another meaning."""
+    return {name: form_of(column) if _clear(column) else None for name, column in columns.items()}
+
+
+def _clear(column: QuasiColumn) -> bool:
+    if isinstance(column, SetColumn):
+        return all(len(readings(text, SetCell)) == 1 for text in _suspects(column.values.texts))
+    if isinstance(column, LabelColumn):
+        labels = (label for level in column.hierarchy.labels for label in level)
+        return all(len(readings(label, LabelCell)) == 1 for label in _suspects(labels))
+    return True
+
+
+def _suspects(texts: Iterable[str]) -> Iterable[str]:
+    return (text for text in texts if text.startswith("{") or text.endswith(OR_MISSING) or text == MISSING)
+
+
+def guessed_form(texts: Sequence[str], *, hierarchy: bool = False, mean: bool = False) -> Form:
+    """Return the form of a column's different cells, as far as its texts tell."""
+    if hierarchy:
+        return LabelCell
+    if mean:
+        return MeanCell
+    ways = [readings(text, RangeCell) for text in texts if text]
+    ends = ends_of([way[0] for way in ways if way])
+    return RangeCell if ends and all(ways) and exact_texts(ends)[0] != "mixed" else SetCell
+
+
+def ends_of(cells: Iterable[Spelling]) -> list[str]:
+    """Return all ends of ranges, without the signs of coded tails."""
+    return [plain_end(end) for cell in cells if isinstance(cell, RangeCell) for end in (cell.low, cell.high)]
+
+
+# Which values lie inside a published cell
+
+
+def covered(column: QuasiColumn | Values, texts: Sequence[str], missing: Sequence[str]) -> Bools:
+    """Return texts × values of a column, the missing value last: which of them each published text covers.
+
+    A kept column is given as its values. `missing` are the cells that mean "no value".
+    """
+    kept = isinstance(column, Values)
+    reader = ColumnReader(ValueCell, KnownValues.of(column.domain)) if kept else reader_of(column)  # type: ignore[union-attr,arg-type]
+    covers = np.zeros((len(texts), len(reader.known.texts) + 1), dtype=bool)
+    marked = values_of(pl.Series(texts, dtype=pl.String), missing).codes < 0
+    for row, text, mark in zip(covers, texts, marked.tolist(), strict=True):
+        row[-1] = mark
+        for cell in readings(text, reader.form):
+            _cover(row, reader, cell)
+    return covers
+
+
+def _cover(row: Bools, reader: ColumnReader, cell: Spelling) -> None:
+    if isinstance(cell, SetCell):  # of whose members the new rows need not show all
+        codes = [code for code in map(reader.known.code, cell.members) if code is not None]
+        row[codes] = True
+        row[-1] |= cell.missing
+    elif (meaning := reader.meaning(cell)) is not None:
+        row[meaning.codes] = True
+        row[-1] |= meaning.missing
+    elif getattr(cell, "missing", False):  # a range in which no new row has a value
+        row[-1] = True
+
+
+def cells_of_rows(column: QuasiColumn | Values, different: int) -> Ints:
+    """Return the value of every row, `different` where it is missing."""
+    return np.where(column.codes < 0, different, column.codes)

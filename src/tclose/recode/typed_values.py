@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.table.builders import spell
+from tclose.table.hierarchies import spell
 from tclose.table.values import Kind, ValueList, exact_values, values_of
 
 DAY = 86_400_000_000  # in microseconds, which dates are counted in

@@ -6,15 +6,16 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from tclose.errors import InputError, PolicyError
+from tclose.measure.presence_claim import AnyPresenceClaim, presence_claim_from
 from tclose.policy import LOSSES, Policy
-from tclose.recode.guard import GUARDS
-from tclose.release.certificate_files import (
+from tclose.recode.frame import GUARDS
+from tclose.release.certificate_format import (
     FORMATS,
     NEWEST,
     FileEntry,
@@ -23,15 +24,11 @@ from tclose.release.certificate_files import (
     entries_of,
     format_of,
 )
-from tclose.release.claims import Batch, Claims
-from tclose.release.envelope import Envelope
-from tclose.release.files import check_targets, pending, publish
+from tclose.release.claims import BatchClaim, Claims, PseudonymClaims, Tempering, claims_json, read_claims
+from tclose.release.commitments import StewardClaims
+from tclose.release.files import check_targets, pending, put_in_place
 from tclose.release.lower_bound import BoundClaim
-from tclose.release.presence import AnyPresenceClaim, presence_claim_from
-from tclose.release.pseudonymity import PseudonymClaims, claims_json, read_claims
-from tclose.release.signatures import unwrapped
-from tclose.release.steward import StewardClaims
-from tclose.release.tempering import Tempering
+from tclose.release.signatures import Envelope, unwrapped
 from tclose.table.sources import read_bytes
 from tclose.words import html_table, legible, required
 
@@ -135,7 +132,7 @@ class Certificate:
     pseudonyms: PseudonymClaims | None = None  # by column, of a release that has some
     bound: BoundClaim | None = None  # a lower bound on the detail lost by any release of the table, if asked for
     steward: StewardClaims = field(default_factory=StewardClaims)  # what no release shows: the steward's word
-    batch: Batch | None = None  # the rows that were added to the release before
+    batch: BatchClaim | None = None  # the rows that were added to the release before
     cells: Mapping[str, Any] | None = None  # what those of each quasi-identifier are; older certificates do not say
     format: int = NEWEST
 
@@ -165,6 +162,12 @@ class Certificate:
     def digest(self) -> str:
         """The SHA-256 of the content as canonical JSON: it finds accidents and naive edits, and is no signature."""
         return digest_of(self.to_dict())
+
+    def judged_by(self, policy: Policy) -> Certificate:
+        """Return this certificate with the policy that its settings were made from, which need not be read again."""
+        certificate = replace(self)
+        vars(certificate)["policy"] = policy
+        return certificate
 
     @cached_property
     def policy(self) -> Policy:
@@ -248,7 +251,7 @@ class Certificate:
             pseudonyms=read_claims(content.get("pseudonyms")),
             bound=BoundClaim.from_dict(content),
             steward=StewardClaims.from_dict(content),
-            batch=Batch.from_dict(content.get("batch")),
+            batch=BatchClaim.from_dict(content.get("batch")),
             cells=_cells(content),
             format=number,
         )
@@ -276,7 +279,7 @@ class Certificate:
         check_targets([Path(path)], force=force)
         with pending({"certificate": Path(path)}, force=force) as files:
             files["certificate"].write(lambda file: file.write(self.to_bytes()))
-            publish(files.values())
+            put_in_place(files.values())
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,25 @@
-"""What a certificate says about the classes of a table: their number and sizes, and how far each model is met."""
+"""The claims of a certificate: the classes of a table, how far each model is met, random swaps and pseudonyms."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
+from tclose.measure.information_loss import rounded
+from tclose.partition import METHODS
+from tclose.policy import Policy
+from tclose.policy.model import HOTTEST
+from tclose.policy.settings import exact, spelled
 from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
+from tclose.table import CodedTable
+from tclose.table.persons import BITS, LENGTH, SHOWN, PseudonymKey, are_pseudonyms, check_kept_by_person, persons_apart
+from tclose.words import counted, legible
+
+# Classes and models
+
 
 Number = int | float | str  # as JSON has it; text where no JSON number is exact, such as "1/3"
 
@@ -143,7 +156,7 @@ def _attribute_claims(given: Any) -> dict[str, AttributeClaim]:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchClaim:
     """The rows that a release adds to the one before: anyone who has both can count them."""
 
     number: int  # of additions so far
@@ -153,7 +166,7 @@ class Batch:
     classes_formed: int
 
     @classmethod
-    def from_dict(cls, given: Any) -> Batch | None:
+    def from_dict(cls, given: Any) -> BatchClaim | None:
         """Read what a certificate says; None where it says nothing."""
         if given is None:
             return None
@@ -161,3 +174,174 @@ class Batch:
         if any(isinstance(figure, bool) or not isinstance(figure, int) or figure < 0 for figure in figures):
             raise ValueError("not a batch")
         return cls(*figures)
+
+
+# `temper`: what was asked for, what it claims to be, and what it cost
+
+
+MITIGATION = "mitigation, not a guarantee"
+
+
+@dataclass(frozen=True)
+class Tempering:
+    """The share that the policy's `temper` asked for, and the detail lost (GCP) before and after the random swaps."""
+
+    share: Any  # of the mean loss of a class, as the policy spells it
+    gcp_before: Any
+    gcp_after: Any
+    claim: Any = MITIGATION
+
+    @classmethod
+    def of(cls, share: Fraction, gcp_before: float, gcp_after: float) -> Tempering:
+        """Return what a certificate says, with rounded figures."""
+        return cls(spelled(share), rounded(gcp_before), rounded(gcp_after))
+
+    @classmethod
+    def from_dict(cls, said: Any) -> Tempering | None:
+        """Read the entry of a certificate; None where it has none."""
+        if said is None:
+            return None
+        if not isinstance(said, Mapping):
+            raise ValueError("not an entry about temper")
+        return cls(*(said.get(name) for name in cls.__match_args__))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as JSON has it."""
+        return dict(vars(self))
+
+    @property
+    def words(self) -> str:
+        """The same, for people."""
+        return (
+            f"temper = {self.share}: rows were swapped at random between classes, against an adversary who knows how "
+            f"classes are formed. This is a {MITIGATION}. Detail lost (GCP, lower is better): {self.gcp_before} "
+            f"before the swaps, {self.gcp_after} after them."
+        )
+
+    def problems(self, method: Any, gcp: Any) -> list[str]:
+        """Compare the entry with the method and the detail lost that the same certificate names."""
+        known = METHODS.get(method) if isinstance(method, str) else None
+        statements = {
+            "the method that the certificate names has no temper": known is not None and known.tempers,
+            "the certificate claims more of temper than it does": self.claim == MITIGATION,
+            "the certificate's share of temper is none that a policy can ask for": _is_share(self.share),
+            "the detail lost before tempering is not between 0 and 1": _is_loss(self.gcp_before),
+            "the detail lost after tempering is not the detail lost of the release": self.gcp_after == gcp,
+        }
+        return [problem for problem, holds in statements.items() if not holds]
+
+
+def _is_share(share: Any) -> bool:
+    try:
+        return 0 < exact(share) <= HOTTEST
+    except (ValueError, ArithmeticError):
+        return False
+
+
+def _is_loss(loss: Any) -> bool:
+    return isinstance(loss, int | float) and not isinstance(loss, bool) and 0 <= loss <= 1
+
+
+# Pseudonyms: what they mean for people, and what `verify` can tell of them
+
+
+ALGORITHM = "HMAC-SHA-256"
+LINKABLE = (
+    "rows with the same pseudonym are rows of one person, in this release and in every other that was made with the "
+    "same key; the guarantee is about this release alone"
+)
+FINGERPRINT = re.compile(rf"[0-9a-f]{{{SHOWN}}}")
+
+
+@dataclass(frozen=True)
+class PseudonymClaim:
+    """What a certificate says about one column of pseudonyms."""
+
+    key: Any  # the fingerprint of the key: equal for releases that share it
+    algorithm: Any = ALGORITHM
+    bits: Any = BITS
+    letters: Any = LENGTH
+    linkable: Any = LINKABLE
+
+    @classmethod
+    def from_dict(cls, said: Any) -> PseudonymClaim:
+        """Read the entry of one column."""
+        if not isinstance(said, Mapping):
+            raise ValueError("not an entry about pseudonyms")
+        return cls(*(said.get(name) for name in cls.__match_args__))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as JSON has it."""
+        return dict(vars(self))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the entry says what tclose says, and names a key."""
+        known = PseudonymClaim(self.key)
+        return self == known and isinstance(self.key, str) and FINGERPRINT.fullmatch(self.key) is not None
+
+
+PseudonymClaims = Mapping[str, PseudonymClaim]
+
+
+def check_keys(policy: Policy) -> None:
+    """Refuse keys that cannot be used, before a table is read."""
+    for spec in (policy.pseudonym or {}).values():
+        PseudonymKey.load(spec.key)
+
+
+def checked_pseudonyms(table: CodedTable, policy: Policy) -> tuple[tuple[str, ...], PseudonymClaims | None]:
+    """Refuse persons who cannot be in one class; return warnings, and what the certificate says about pseudonyms."""
+    if not policy.pseudonym:
+        return (), None
+    check_kept_by_person(table)
+    keys = {name: PseudonymKey.load(spec.key) for name, spec in policy.pseudonym.items()}
+    return tuple(map(linkability, keys)), {name: PseudonymClaim(key.fingerprint) for name, key in keys.items()}
+
+
+def read_claims(said: Any) -> PseudonymClaims | None:
+    """Read the entry of a certificate; None where it has none."""
+    if said is None:
+        return None
+    if not isinstance(said, Mapping) or not said:
+        raise ValueError("not an entry about pseudonyms")
+    return {name: PseudonymClaim.from_dict(entry) for name, entry in said.items()}
+
+
+def claims_json(claims: PseudonymClaims) -> dict[str, Any]:
+    """Return the entry of a certificate as JSON has it."""
+    return {name: claim.to_dict() for name, claim in claims.items()}
+
+
+def claim_problems(claims: PseudonymClaims | None, person: Any, counted_as: Any) -> list[str]:
+    """Compare the entry with the column by which the same certificate tells persons apart."""
+    if claims is None and person is None:
+        return []
+    statements = {
+        "the column that tells persons apart is not the one with pseudonyms": [*(claims or ())] == [person],
+        "the certificate counts rows, although pseudonyms tell persons apart": counted_as == "persons",
+        "what the certificate says about pseudonyms is not what tclose says": (
+            all(claim.is_known for claim in (claims or {}).values())
+        ),
+    }
+    return [problem for problem, holds in statements.items() if not holds]
+
+
+def release_problems(table: CodedTable) -> list[str]:
+    """Say what is wrong about the pseudonyms of a published table, if it has any."""
+    person = table.policy.person
+    if person is None:
+        return []
+    apart = persons_apart(table, table.classes)
+    problems = [f"rows of {counted(apart, 'person')} are in several classes"] if apart else []
+    if not are_pseudonyms(table.frame[person]):
+        problems.append(f"cells of '{legible(person)}' are no pseudonyms")
+    return problems
+
+
+def linkability(name: str) -> str:
+    """Warn that pseudonyms link rows and releases."""
+    return (
+        f"the pseudonyms of '{legible(name)}' link all rows of a person, in this release and in every other that was "
+        "made with the same key: use one key for releases that may be linked, and another one for all others"
+    )

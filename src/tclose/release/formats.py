@@ -1,4 +1,8 @@
-"""The formats in which a release is written; each declares its file endings and how it writes a table."""
+"""The formats in which a release is written; each declares its file endings and how it writes a table.
+
+Excel: a workbook of one sheet, text as text, numbers as numbers. Stata and SPSS: a file with the labels that the table
+came with. In every format, the same table gives the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,10 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,10 +22,280 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from tclose.errors import InputError, MissingExtra
-from tclose.release.spreadsheet import write_excel
-from tclose.release.statistical import SPSS, STATA, Package, check_names, write_statistical
 from tclose.table.sources import parse
 from tclose.table.sources.base import Labels
+from tclose.words import legible
+
+# Excel workbooks
+
+
+SHEET = "release"
+MOST_ROWS, MOST_COLUMNS, LONGEST = 1_048_576, 16_384, 32_767  # of a sheet, and the characters of a cell
+WHOLE = 2**53  # beyond which a sheet, whose numbers are floats, rounds whole numbers
+FIRST_DAY = date(1900, 3, 1)  # Excel counts a day before it that never was
+MADE = datetime(2000, 1, 1, tzinfo=UTC)
+CONTROL = r"[\x00-\x08\x0b-\x1f\x7f]"
+
+CellWriter = Callable[[int, int, Any], object]
+
+
+class _Exact(float):
+    """A float that is written with as many digits as it takes to read it back."""
+
+    def __format__(self, spec: str) -> str:
+        return repr(float(self))
+
+
+def check_sheet(frame: pl.DataFrame) -> None:
+    """Refuse what a sheet cannot hold."""
+    if frame.height >= MOST_ROWS:
+        raise InputError(f"an Excel sheet holds {MOST_ROWS - 1:,} rows, and the release has {frame.height:,}: use .csv")
+    if frame.width > MOST_COLUMNS:
+        raise InputError(f"an Excel sheet holds {MOST_COLUMNS:,} columns, and the release has {frame.width:,}")
+    for column in frame.iter_columns():
+        if (why := _sheet_refusal(column.alias(""))) is not None:
+            raise InputError(f"column '{legible(column.name)}' cannot be written as Excel: {why}")
+    names = pl.Series(frame.columns)
+    if names.str.contains(CONTROL).any() or names.str.len_chars().max() > LONGEST:  # type: ignore[operator]
+        raise InputError("a column's name cannot be written as Excel: it is too long, or holds a control character")
+
+
+def _sheet_refusal(cells: pl.Series) -> str | None:
+    kind = cells.dtype
+    if kind in (pl.String, pl.Categorical, pl.Enum):
+        text = cells.cast(pl.String)
+        if (text.str.len_chars().max() or 0) > LONGEST:  # type: ignore[operator]
+            return f"a cell has over {LONGEST:,} characters"
+        return "a cell holds a control character" if text.str.contains(CONTROL).any() else None
+    if kind.is_integer():
+        return "whole numbers beyond 2^53 would be rounded" if (cells.cast(pl.Float64).abs() > WHOLE).any() else None
+    if kind.is_decimal():
+        return None if (cells.cast(pl.Float64).cast(kind) == cells).all() else "its decimals would be rounded"
+    if kind.is_float():
+        return None if cells.drop_nulls().is_finite().all() else "it has NaN or infinity"
+    if kind == pl.Date or (isinstance(kind, pl.Datetime) and kind.time_zone is None):
+        if (cells.cast(pl.Date) < FIRST_DAY).any():
+            return f"it has dates before {FIRST_DAY}"
+        exact = kind == pl.Date or (cells.dt.truncate("1ms") == cells).all()
+        return None if exact else "its moments are finer than a millisecond"
+    return None if kind in (pl.Boolean, pl.Null) else f"it is of type {kind}"
+
+
+def write_excel(frame: pl.DataFrame, file: BinaryIO) -> None:
+    """Write a table to a workbook of one sheet."""
+    check_sheet(frame)
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise MissingExtra("xlsxwriter", "excel", "writing an Excel workbook") from None
+    buffer = io.BytesIO()
+    workbook = xlsxwriter.Workbook(buffer, {"in_memory": True})
+    workbook.set_properties({"created": MADE, "author": "tclose"})
+    sheet = workbook.add_worksheet(SHEET)
+    for place, column in enumerate(frame.iter_columns()):
+        sheet.write_string(0, place, column.name)
+        _fill(_put(workbook, sheet, column.dtype), place, _cells(column))
+    sheet.freeze_panes(1, 0)
+    workbook.close()
+    file.write(buffer.getvalue())
+
+
+def _put(workbook: Any, sheet: Any, kind: pl.DataType) -> CellWriter:
+    """Return what writes a cell of a column."""
+    if kind == pl.Date or isinstance(kind, pl.Datetime):
+        form = workbook.add_format({"num_format": "yyyy-mm-dd" if kind == pl.Date else "yyyy-mm-dd hh:mm:ss.000"})
+        return lambda row, place, cell: sheet.write_datetime(row, place, cell, form)
+    if kind == pl.Boolean:
+        return partial(_call, sheet.write_boolean)
+    if kind.is_numeric():
+        return lambda row, place, cell: sheet.write_number(row, place, _Exact(cell))
+    return partial(_call, sheet.write_string)
+
+
+def _call(write: Callable[..., object], row: int, place: int, cell: Any) -> None:
+    write(row, place, cell)
+
+
+def _cells(column: pl.Series) -> Sequence[Any]:
+    text = column.dtype in (pl.Categorical, pl.Enum)
+    return list((column.cast(pl.String) if text else column).to_list())
+
+
+def _fill(put: CellWriter, place: int, cells: Sequence[Any]) -> None:
+    for row, cell in enumerate(cells, start=1):
+        if cell is not None and cell != "":
+            put(row, place, cell)
+
+
+# Files of Stata and SPSS
+
+
+STATA_WORDS = frozenset(
+    [
+        "_all",
+        "_b",
+        "_coef",
+        "_cons",
+        "_n",
+        "_N",
+        "_pi",
+        "_pred",
+        "_rc",
+        "_skip",
+        "byte",
+        "double",
+        "float",
+        "if",
+        "in",
+        "int",
+        "long",
+        "strL",
+        "using",
+        "with",
+    ]
+)
+SPSS_WORDS = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
+
+
+@dataclass(frozen=True)
+class Package:
+    """A statistics package: what it allows, how its files are written, and how their time is set to a fixed one."""
+
+    name: str
+    writer: str
+    longest_name: int  # characters of Stata, bytes of SPSS
+    longest_text: int  # bytes
+    fine: re.Pattern[str]  # names of columns
+    words: frozenset[str]
+    options: Mapping[str, Any]
+    timeless: Callable[[bytes], bytes]
+    label_bytes: int  # of a value's label
+
+
+def _timeless_stata(data: bytes) -> bytes:
+    return re.sub(rb"<timestamp>\x11.{17}</timestamp>", b"<timestamp>\x1101 Jan 2000 00:00</timestamp>", data, count=1)
+
+
+def _timeless_spss(data: bytes) -> bytes:
+    return data[:92] + b"01 Jan 0000:00:00" + data[109:]
+
+
+STATA = Package(
+    "Stata", "write_dta", 32, 2045, re.compile(r"[^\W\d]\w*"), STATA_WORDS, {"version": 14}, _timeless_stata, 32_000
+)
+SPSS = Package(
+    "SPSS", "write_sav", 64, 32_767, re.compile(r"[^\W\d_](?:[\w.@#$]*[\w@#$])?"), SPSS_WORDS, {}, _timeless_spss, 120
+)
+
+
+def check_names(package: Package, names: Sequence[str]) -> None:
+    """Refuse columns whose names the package does not allow."""
+    seen: dict[str, str] = {}
+    for name in names:
+        length = len(name) if package is STATA else len(name.encode())
+        word = name if package is STATA else name.upper()
+        unit = "characters" if package is STATA else "bytes"
+        if length > package.longest_name:
+            raise InputError(
+                f"{package.name} allows names of {package.longest_name} {unit}: '{legible(name)}' is longer, rename it"
+            )
+        if not package.fine.fullmatch(name) or word in package.words or re.fullmatch(r"str\d+", name):
+            raise InputError(f"{package.name} does not allow a column to be called '{legible(name)}': rename it")
+        key = name if package is STATA else name.casefold()
+        if key in seen:
+            raise InputError(
+                f"to {package.name}, '{legible(seen[key])}' and '{legible(name)}' are one name: rename one"
+            )
+        seen[key] = name
+
+
+def check_cells(package: Package, frame: pl.DataFrame) -> None:
+    """Refuse cells that the package cannot hold."""
+    check_names(package, frame.columns)
+    for column in frame.iter_columns():
+        if (why := _package_refusal(package, column.alias(""))) is not None:
+            raise InputError(f"column '{legible(column.name)}' cannot be written for {package.name}: {why}")
+
+
+def _package_refusal(package: Package, cells: pl.Series) -> str | None:
+    kind = cells.dtype
+    if kind in (pl.String, pl.Categorical, pl.Enum):
+        text = cells.cast(pl.String)
+        if (text.str.len_bytes().max() or 0) > package.longest_text:  # type: ignore[operator]
+            return f"a cell has over {package.longest_text:,} bytes"
+        return "a cell holds a NUL character" if text.str.contains("\0", literal=True).any() else None
+    if kind.is_integer():
+        return "whole numbers beyond 2^53 would be rounded" if (cells.cast(pl.Float64).abs() > WHOLE).any() else None
+    if kind.is_decimal():
+        return None if (cells.cast(pl.Float64).cast(kind) == cells).all() else "its decimals would be rounded"
+    if kind.is_float():
+        return None if cells.drop_nulls().is_finite().all() else "it has NaN or infinity"
+    if isinstance(kind, pl.Datetime) and not (cells.dt.truncate("1ms") == cells).all():
+        return "its moments are finer than a millisecond"
+    fine = kind in (pl.Boolean, pl.Null, pl.Date) or (isinstance(kind, pl.Datetime) and kind.time_zone is None)
+    return None if fine else f"it is of type {kind}"
+
+
+def write_statistical(package: Package, frame: pl.DataFrame, file: BinaryIO, labels: Labels | None = None) -> None:
+    """Write a table for a package; columns whose cells are labels get their codes back."""
+    check_cells(package, frame)
+    try:
+        import pyreadstat
+    except ImportError:
+        raise MissingExtra("pyreadstat", "stata", f"writing a file for {package.name}") from None
+    coded, values = _coded(package, frame, labels or Labels())
+    described = {} if labels is None else {n: labels.columns[n] for n in frame.columns if n in labels.columns}
+    with tempfile.TemporaryDirectory(prefix="tclose-") as folder:  # the library writes to named files only
+        path = Path(folder) / "release"
+        try:
+            getattr(pyreadstat, package.writer)(
+                coded, str(path), column_labels=described, variable_value_labels=values, **package.options
+            )
+        except (OSError, MemoryError):
+            raise
+        except Exception:  # its message could quote cells
+            raise InputError(f"the release cannot be written for {package.name}") from None
+        file.write(package.timeless(path.read_bytes()))
+
+
+def _coded(package: Package, frame: pl.DataFrame, labels: Labels) -> tuple[pl.DataFrame, dict[str, dict[Any, str]]]:
+    """Return the table as the package holds it, and the labels of its codes."""
+    columns, values = [], {}
+    for column in frame.iter_columns():
+        codes = _codes(package, column, labels.values.get(column.name, {}))
+        if codes is not None:
+            values[column.name] = {int(code): text for code, text in codes.items()}
+            column = _with_codes(column, codes)
+        columns.append(_held(column))
+    return pl.DataFrame(columns), values
+
+
+def _codes(package: Package, column: pl.Series, labels: Mapping[Any, str]) -> dict[Any, str] | None:
+    """Return the codes of a column whose cells are all labels; None where they are not."""
+    if column.dtype != pl.String or not labels or not all(isinstance(code, int | float) for code in labels):
+        return None
+    shown = set(column.drop_nulls().unique()) - {""}
+    used = {code: text for code, text in labels.items() if text in shown}
+    whole = all(float(code).is_integer() and abs(code) < 2**31 for code in used)
+    short = all(len(text.encode()) <= package.label_bytes for text in used.values())
+    return used if shown and whole and short and len(used) == len(shown) and set(used.values()) == shown else None
+
+
+def _with_codes(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
+    texts, codes = list(labels.values()), [int(code) for code in labels]
+    cells = column.alias("").replace_strict(texts, codes, default=None, return_dtype=pl.Int32)
+    return cells.alias(column.name)
+
+
+def _held(column: pl.Series) -> pl.Series:
+    if column.dtype in (pl.Categorical, pl.Enum, pl.Boolean, pl.Null):
+        return column.cast(pl.String)
+    other = column.dtype.is_decimal() or (column.dtype.is_integer() and column.dtype != pl.Int32)
+    return column.cast(pl.Float64) if other else column
+
+
+# All formats
+
 
 MARKS = ',;\t"\r\n'
 EXCEL = ("xlsxwriter", "fastexcel")

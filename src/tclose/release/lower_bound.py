@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import InputError, InternalError
-from tclose.release.files import check_targets, pending, publish, sha256
+from tclose.release.files import check_targets, pending, put_in_place, sha256
 from tclose.table.sources import read_bytes
 from tclose.words import html_table, number, percent
 
@@ -60,7 +60,7 @@ class LowerBound:
         check_targets([Path(path)], force=force)
         with pending({"proof": Path(path)}, private={"proof"}, force=force) as files:
             files["proof"].write(lambda file: file.write(self.proof))
-            publish(files.values())
+            put_in_place(files.values())
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""

@@ -1,4 +1,8 @@
-"""A release: tables that their judges have confirmed, and how their files get their names."""
+"""A release: tables that their judges have confirmed, how their files get their names, and what is told about it.
+
+A `PreparedRelease` becomes a `WrittenRelease`. A `Publication` is what `steps.anonymize` returns, and what `tclose
+anonymize --json` prints.
+"""
 
 from __future__ import annotations
 
@@ -11,43 +15,59 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
 
-from tclose.distance import Distance
-from tclose.errors import InputError, LeakWarning, PolicyError, TcloseError
+from tclose.errors import InputError, LeakWarning
 from tclose.measure.attack import Attacks
-from tclose.measure.exposure import Exposed
-from tclose.measure.lost import LostDetail
+from tclose.measure.exposure import ReleaseExposure
+from tclose.measure.information_loss import LostDetail
+from tclose.measure.pair import TablePair, in_population
+from tclose.measure.release_exposure import exposed_rows
 from tclose.policy import Policy, ProfileName
+from tclose.privacy.allowance import Allowance, warnings_of
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
-from tclose.recode.guard import GUARDS, NEWEST
-from tclose.release.beside import Beside
 from tclose.release.certificate import Certificate, ReleaseFormat
-from tclose.release.describing import descriptions
-from tclose.release.exposed import exposed_rows
-from tclose.release.files import Pending, check_targets, give_back_memory, pending, publish, sha256
+from tclose.release.description_formats import descriptions
+from tclose.release.files import Pending, PendingFolder, check_targets, give_back_memory, pending, put_in_place
 from tclose.release.formats import CSV, fingerprint
-from tclose.release.layouts import About, Layout, WrittenFile, sibling, with_sizes
+from tclose.release.layouts import Layout, LayoutFacts, WrittenFile, sibling
+from tclose.release.layouts.groups import Anatomy, Permutation
 from tclose.release.layouts.projections import marks_of
-from tclose.release.lost import lost_tables
 from tclose.release.lower_bound import LowerBound
-from tclose.release.naming import file_name
-from tclose.release.original_facts import OriginalFacts
-from tclose.release.output import Output
-from tclose.release.population import in_population
-from tclose.release.record import confirm_replay
-from tclose.release.record_notes import Notes, record_bytes
-from tclose.release.table_files import FinishedFile, TableFiles
-from tclose.release.typed_columns import TypedColumns
+from tclose.release.output import Output, file_name
+from tclose.release.record import Notes, confirm_replay, record_bytes
+from tclose.release.tables import Confirmation, Finished, MadeTables, WholeTables
+from tclose.release.verification import Verification
 from tclose.table import CodedTable, encode_quietly, to_polars
 from tclose.table.frames import from_polars
-from tclose.table.sources import parse, read_bytes
 from tclose.table.sources.base import Labels
-from tclose.table.sources.folder import joined
 from tclose.types import Progress, Repeating, silent, stretch
 from tclose.words import counted, html_table, number
 
 if TYPE_CHECKING:
     from tclose.report.profiles import FilledProfile
+
+# Tables that lost everything
+
+
+def lost_tables(layout: Layout, withheld: int) -> tuple[LostDetail, ...]:
+    """Return the tables of a release whose quasi-identifiers, or whose groups, tell nothing any more."""
+    linked, several = not isinstance(layout, Anatomy | Permutation), len(layout.tables) > 1
+    losses = [
+        LostDetail(
+            rows=table.frame.height,
+            one_class=table.measures["class_sizes"]["largest"] == table.frame.height,
+            gcp=table.measures["gcp"],
+            withheld=withheld,
+            linked=linked,
+            table=number if several else None,
+        )
+        for number, table in enumerate(layout.tables, start=1)
+    ]
+    return tuple(loss for loss in losses if loss.everything)
+
+
+# Prepared and written releases
+
 
 UNNAMED = Path("release.csv")
 
@@ -56,17 +76,28 @@ UNNAMED = Path("release.csv")
 class PreparedRelease:
     """Tables that no judge has confirmed yet: they leave this object judged, or not at all."""
 
-    layout: Layout
-    about: About
+    tables: MadeTables
+    about: LayoutFacts
     policy: Policy  # as it was asked for; the certificate holds what a reader judges by
-    kind: str  # of frame that came in
     seed: int
+    kind: str = "polars"  # of frame that came in
     leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
+    rigid: tuple[str, ...] = ()  # of which attributes the smallest class can show one composition only
     bound: LowerBound | None = None  # on the detail lost, if asked for
     labels: Labels | None = None  # that came with the table, of columns whose cells are published as they are
     notes: Notes = field(default_factory=Notes)  # for the record, if one is written
-    originals: tuple[OriginalFacts, ...] = ()  # what only the original tells of each table
-    distances: tuple[Distance, ...] = ()  # of the original: while they are in use, the judge makes none again
+
+    @property
+    def whole(self) -> WholeTables:
+        """The tables, where all their rows are at hand."""
+        if not isinstance(self.tables, WholeTables):
+            raise InputError("the rows of this release are not at hand: it is judged and written where they are")
+        return self.tables
+
+    @property
+    def layout(self) -> Layout:
+        """Which tables there are, where all their rows are at hand."""
+        return self.whole.layout
 
     def judged(self, progress: Progress = silent) -> Release:
         """Judge the tables as they are in memory."""
@@ -83,80 +114,69 @@ class PreparedRelease:
 
         `page` makes the page that goes to `report`. A page that fits neither into memory nor on its disk is left out.
         """
-        path, paths, part_rows = Path(output.out), output.beside, output.part_rows
-        endorsement, guard_formulas = output.endorsement, output.guard_formulas
-        tables = TableFiles.of(path, self.layout.marks, part_rows)
+        fit = self.tables.fit_for(output, progress)
+        return (self if fit is self.tables else replace(self, tables=fit))._written(output, page, progress)
+
+    def _written(
+        self, output: Output, page: Callable[[WrittenRelease], bytes] | None, progress: Progress
+    ) -> WrittenRelease:
+        paths, tables = output.beside, self.tables.files(output)
         check_targets([*paths.values(), *tables.files], force=output.force)
-        self._warn_of_leftovers(path)
-        columns = TypedColumns.of(output.release_format, self.layout, self.policy)
+        self._warn_of_leftovers(Path(output.out))
         give_back_memory()
         with pending({**paths, **tables.targets}, private={"record", "bound_proof"}, force=output.force) as files:
-            spelled = self.layout.frames if columns is None else (columns.written(tables.kind),)
-            frames = (GUARDS[NEWEST].guarded(frame) if guard_formulas else frame for frame in spelled)
-            finished = tables.write(files, frames, self.labels)
-            written = self._confirmed(finished, guard_formulas, progress, columns)
-            written = replace(written, certificate=endorsement.endorsed(written.certificate, self.seed))
-            record_of = partial(self._record, written, paths.get("certificate"), part_rows)
-            contents = {**endorsement.contents(written.certificate, record_of() if "record" in files else b"")}
-            contents |= {} if self.bound is None else {"bound_proof": self.bound.proof}
-            written_files = {file_name(file.name): file.path for table in finished for file in table}
-            described = partial(descriptions, output.describe, path, written.certificate, written_files)
-            contents |= described(folder=part_rows is not None)
+            finished = self.tables.write(output, files, self.labels, progress)
+            written = self._confirmed(self.tables.confirm(finished, self.about, output, progress), output)
+            contents = self._contents(written, finished, output, files)
             contents |= {} if page is None else _page(page, written)
             for what in contents.keys() & files.keys() - {"report"}:
                 files[what].write(partial(_put, contents[what]))
             no_page = None if page is None else _page_problem(contents, files)
-            publish(file for what, file in files.items() if what != "report" or not (page is None or no_page))
+            put_in_place(file for what, file in files.items() if what != "report" or not (page is None or no_page))
         if no_page is not None:
             raise InputError(f"the release is complete, but its page is missing: {no_page}")
         return written
 
-    def _confirmed(
-        self,
-        tables: Sequence[Sequence[FinishedFile]],
-        guard_formulas: bool,
-        progress: Progress,
-        columns: TypedColumns | None,
-    ) -> WrittenRelease:
-        """Judge the finished files of each table from their own bytes, and certify what was found there."""
-        in_parts = any(len(table) > 1 for table in tables)  # whose categories would not be the same
-        visible = () if guard_formulas or in_parts or columns else self.policy.visible
-        read = [[(file.name, *_read(file.path, visible)) for file in table] for table in tables]
-        whole = [joined([name for name, *_ in table], (frame for *_, frame in table)) for table in read]
-        frames = [GUARDS[NEWEST].unguarded(frame) if guard_formulas else frame for frame in whole]
-        progress(0.0, "judging")
-        try:
-            frames = frames if columns is None else [columns.read_back(frame) for frame in frames]
-            judged = self.layout.judge(frames, progress)
-        except (InputError, PolicyError) as error:
-            raise not_judged_as_written(error) from None
-        release = Release(self, tuple(table.result for table in judged))
-        names = [WrittenFile(file_name(name), frame.height, digest) for table in read for name, digest, frame in table]
-        confirm_replay(self.seed, [file.sha256 for file in names], self.about.version)
-        certificate = self.layout.certificate(self.about, release.results, names)
-        certificate = with_sizes(certificate, [each.table.classes.sizes for each in judged], self.policy.k)
-        exposed = exposed_rows(judged, self.policy, self.originals)
-        spelled: ReleaseFormat = "text" if columns is None else "columns"
-        certified = replace(certificate, guard=NEWEST if guard_formulas else 0, release_format=spelled)
-        return WrittenRelease(release, certified, judged, exposed)
+    def _confirmed(self, confirmed: Confirmation, output: Output) -> WrittenRelease:
+        """Add to what was found what the steward adds; a repeated release must be the recorded one."""
+        certificate = confirmed.certificate
+        confirm_replay(self.seed, [str(file.sha256) for file in certificate.files], self.about.version)
+        return WrittenRelease(
+            release=Release(self, confirmed.results),
+            certificate=output.endorsement.endorsed(certificate, self.seed).judged_by(self.tables.reader_policy),
+            judged=confirmed.judged,
+            exposed=confirmed.exposed,
+            lost=confirmed.lost,
+        )
 
-    def _record(self, written: WrittenRelease, path: Path | None, part_rows: int | None) -> bytes:
-        certified, one_table = written.certificate, self.layout.marks == ("",) and self.layout.comparable
-        about = {**vars(self.about), "judged_by": self.about.settings, "part_rows": part_rows}
+    def _contents(
+        self, written: WrittenRelease, finished: Finished, output: Output, held: Mapping[str, Pending]
+    ) -> dict[str, bytes]:
+        """Return what goes into the files beside the release, by name."""
+        kept = self._record(written, output) if "record" in held else b""
+        proof = {} if self.bound is None else {"bound_proof": self.bound.proof}
+        files = {file_name(file.name): file.path for table in finished for file in table}
+        folder = isinstance(held.get("release"), PendingFolder)
+        described = descriptions(output.describe, Path(output.out), written.certificate, files, folder=folder)
+        return {**output.endorsement.contents(written.certificate, kept), **proof, **described}
+
+    def _record(self, written: WrittenRelease, output: Output) -> bytes:
+        """Return the record."""
+        certified = written.certificate
         return record_bytes(
             self.notes,
             self.policy,
             seed=self.seed,
-            about={**about, "guard_formulas": certified.guard_formulas},
+            about=self.about,
+            output=output,
             certificate=certified,
-            certificate_file=None if path is None else file_name(path),
-            table=written.judged[0].table if one_table else None,
+            table=written.judged[0].table if self.tables.lists_classes else None,
         )
 
     def _warn_of_leftovers(self, path: Path) -> None:
         """Warn about a projection that an earlier release, of more tables, left beside this one."""
-        tables = len(self.layout.marks)
-        if self.layout.marks == marks_of(tables) and (left := sibling(path, f"-{tables + 1}")).exists():
+        marks = self.tables.marks
+        if marks == marks_of(len(marks)) and (left := sibling(path, f"-{len(marks) + 1}")).exists():
             warnings.warn(f"{left} is of an earlier release: do not publish it beside this one", LeakWarning, 4)
 
 
@@ -166,8 +186,9 @@ class WrittenRelease:
 
     release: Release
     certificate: Certificate
-    judged: tuple[JudgedTable, ...]  # as they were read back from the files
-    exposed: Exposed  # what remains exposed in them
+    judged: tuple[JudgedTable, ...]  # as they were read back from the files, where all rows are at hand
+    exposed: ReleaseExposure  # what remains exposed in them
+    lost: tuple[LostDetail, ...] = ()  # tables that lost everything
 
 
 @dataclass(eq=False, repr=False)
@@ -236,9 +257,9 @@ class Release:
         return self.prepared.judged_tables()
 
     @cached_property
-    def exposed(self) -> Exposed:
+    def exposed(self) -> ReleaseExposure:
         """What remains exposed although the release holds its policy, most rows first."""
-        return exposed_rows(self.judged, self.policy, self.prepared.originals)
+        return exposed_rows(self.judged, self.policy, self.prepared.whole.originals)
 
     @property
     def bound(self) -> LowerBound | None:
@@ -248,7 +269,7 @@ class Release:
     @property
     def lost(self) -> tuple[LostDetail, ...]:
         """The tables that lost everything: their quasi-identifiers, or their groups, tell nothing any more."""
-        return lost_tables(self.layout, self.prepared.about.withheld)
+        return lost_tables(self.layout, self.prepared.tables.withheld)
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -323,26 +344,21 @@ class Release:
 
         told = Repeating(progress or silent)
         told(0.0, "judging")
-        judged, beside, certificate = self.judged, None, certificate or self.certificate
-        coded = filled = None
+        written = WrittenRelease(self, certificate or self.certificate, self.judged, self.exposed, self.lost)
+        coded = filled = beside = None
         compared = original is not None and not public and self.layout.comparable
         if original is not None and (compared or profile is not None):
             coded = in_population(encode_quietly(to_polars(original), self.policy))
         if profile is not None:
-            filled = _filled(profile, WrittenRelease(self, certificate, judged, self.exposed), coded, attacks)
+            filled = _filled(profile, written, coded, attacks)
         if compared and coded is not None:
             told(0.2, "comparing with the original")
-            beside = Beside.of(coded, judged[0].table, beat=told.beat)
+            beside = TablePair.of(coded, written.judged[0].table, beat=told.beat)
         page = release_page(
-            certificate,
-            self.layout.tables,
-            judged,
-            self.policy,
+            written,
             beside=beside,
             attacks=attacks,
-            lost=self.lost,
             public=public,
-            originals=self.prepared.originals,
             profile=filled,
             progress=stretch(told, 0.5, 1.0),
         )
@@ -353,25 +369,11 @@ def _filled(
     name: ProfileName, written: WrittenRelease, original: CodedTable | None, attacks: Attacks | None
 ) -> FilledProfile:
     """Fill a profile; it needs figures of the original."""
-    from tclose.report.profiles import gathered, profile_named
+    from tclose.report.profiles import evidence_of, profile_named
 
     if original is None:
         raise InputError("a profile needs figures of the original table: give it as original")
-    return profile_named(name).filled(gathered(written, original, attacks=attacks))
-
-
-def _read(path: Path, visible: Sequence[str]) -> tuple[str, pl.DataFrame]:
-    """Return a finished file's fingerprint and the table that it holds."""
-    data = read_bytes(path)
-    try:
-        return sha256(data), parse(data, repeated=visible, written_here=True)
-    except InputError as error:
-        raise not_judged_as_written(error) from None
-
-
-def not_judged_as_written(error: TcloseError) -> InputError:
-    """Say that a finished file cannot be judged, and why."""
-    return InputError(f"written in this format, the release cannot be judged: {error.sentence}")
+    return profile_named(name).filled(evidence_of(written, original, attacks=attacks))
 
 
 def _page(page: Callable[[WrittenRelease], bytes], written: WrittenRelease) -> dict[str, bytes]:
@@ -398,3 +400,95 @@ def _page_problem(contents: Mapping[str, bytes], files: Mapping[str, Pending]) -
 
 def _put(content: bytes, file: BinaryIO) -> None:
     file.write(content)
+
+
+# A release that was written, as `anonymize` returns it
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """A release that was written: its files, what was proved of it, and what its steward should know."""
+
+    certificate: Certificate = field(repr=False)
+    out: Path
+    files: tuple[Path, ...]  # `out`, or one file for each table of a release of several
+    exposed: ReleaseExposure  # what remains exposed, most rows first
+    certificate_file: Path | None = None
+    envelope_file: Path | None = None  # the certificate with its signatures
+    report: Path | None = None
+    bound_proof: Path | None = None
+    descriptions: tuple[Path, ...] = ()  # files beside it that describe it
+    lost: tuple[LostDetail, ...] = ()  # its tables that lost everything
+    notes: tuple[str, ...] = ()  # warnings about what could not be done
+    rigid: tuple[str, ...] = ()  # of which attributes the smallest class can show one composition only
+    allows: Mapping[str, Allowance] = field(default_factory=dict)  # what each t means in shares, whatever the classes
+    leaks: tuple[str, ...] = ()  # warnings about columns that give rows away
+    bound: LowerBound | None = None  # on the detail lost, if asked for
+    release: Release | None = field(default=None, repr=False)  # where its tables are in memory
+    profile: FilledProfile | None = field(default=None, repr=False)  # of its page, if asked for
+
+    @classmethod
+    def of(cls, written: WrittenRelease, output: Output) -> Publication:
+        """Tell what was written, and where."""
+        paths, out, prepared = output.beside, Path(output.out), written.release.prepared
+        return cls(
+            release=written.release if written.judged else None,
+            certificate=written.certificate,
+            out=out,
+            files=tuple(sibling(out, mark) for mark in prepared.tables.marks),
+            exposed=written.exposed,
+            certificate_file=paths.get("certificate"),
+            envelope_file=paths.get("envelope"),
+            report=paths.get("report"),
+            bound_proof=paths.get("bound_proof"),
+            descriptions=tuple(output.descriptions.values()),
+            lost=written.lost,
+            rigid=prepared.rigid,
+            leaks=prepared.leaks,
+            bound=prepared.bound,
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Every warning: columns that give rows away, what could not be done, and what a profile still asks for."""
+        asked = None if self.profile is None else self.profile.warning
+        return (*self.leaks, *self.notes, *([] if asked is None else [asked]))
+
+    @property
+    def notes_on_policy(self) -> tuple[str, ...]:
+        """What the steward should know about the policy, whatever the classes are."""
+        return (*warnings_of(self.allows), *self.rigid)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {
+            "release": str(self.out),
+            **self.certificate.content,
+            "digest": self.certificate.digest,
+            **({} if self.envelope_file is None else {"envelope": str(self.envelope_file)}),
+            "exposed": [figure.to_dict() for figure in self.exposed.figures],
+            "lost": [loss.to_dict() for loss in self.lost],
+            "warnings": list(self.warnings),
+            **({"descriptions": list(map(str, self.descriptions))} if self.descriptions else {}),
+            "allows": {name: each.to_dict() for name, each in self.allows.items()},
+            **({"notes": list(notes)} if (notes := self.notes_on_policy) else {}),
+            **({} if self.profile is None else {"profile": self.profile.to_dict()}),
+        }
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """The built-in example: its files, what a check of the raw table finds, its release and what verify says."""
+
+    table: Path
+    policy: Path
+    before: CheckResult
+    publication: Publication
+    verification: Verification
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        published = self.publication
+        paths = (self.table, self.policy, published.out, published.certificate_file)
+        named = zip(("table", "policy", "release", "certificate"), map(str, paths), strict=True)
+        return {**dict(named), "check": self.before.to_dict(), "verify": self.verification.to_dict()}

@@ -7,29 +7,40 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tclose.measure.attack import Attacks
-from tclose.measure.exposure import Exposed
-from tclose.measure.lost import LostDetail
-from tclose.policy import Policy
+from tclose.measure.exposure import ReleaseExposure
+from tclose.measure.information_loss import LostDetail
+from tclose.measure.pair import TablePair
+from tclose.measure.release_exposure import exposed_rows
 from tclose.privacy import requirement
-from tclose.privacy.judge import JudgedTable
-from tclose.release.beside import Beside
 from tclose.release.certificate import MOST_FILES, Certificate
 from tclose.release.claims import Claims, ModelClaim
-from tclose.release.exposed import exposed_rows
-from tclose.release.original_facts import OriginalFacts
-from tclose.release.published import PublishedTable
+from tclose.release.release import WrittenRelease
 from tclose.report import charts
-from tclose.report.attacks import attack_section
-from tclose.report.before_after import before_and_after
-from tclose.report.closeness import closeness_section
-from tclose.report.detail import DetailSection, detail_figures
-from tclose.report.exposed import exposed_part, lost_part
-from tclose.report.figures import TableFigures, figures_of
-from tclose.report.glossary import BOUND, JOINT, terms
-from tclose.report.markup import Html, element, shown
-from tclose.report.page import NO_NETWORK, Canvas, Section, assembled, facts, listing, origin_line, words
+from tclose.report import release_sections as profile_part
+from tclose.report.charts import Html, element, shown
+from tclose.report.figures import TableFigures, before_and_after, figures_of
+from tclose.report.page import (
+    BOUND,
+    JOINT,
+    NO_NETWORK,
+    Canvas,
+    Section,
+    facts,
+    listing,
+    origin_line,
+    page_html,
+    terms,
+    words,
+)
 from tclose.report.profiles import FilledProfile
-from tclose.report.profiles import section as profile_part
+from tclose.report.release_sections import (
+    DetailSection,
+    attack_section,
+    closeness_section,
+    detail_figures,
+    exposed_part,
+    lost_part,
+)
 from tclose.types import Progress, silent, stretch
 from tclose.words import NOTHING_LIMITS, counted, level, nt_closeness, number, percent, required
 
@@ -51,21 +62,18 @@ JUDGED = (
 
 
 def release_page(
-    certificate: Certificate,
-    tables: Sequence[PublishedTable],
-    judged: Sequence[JudgedTable],
-    policy: Policy,
+    written: WrittenRelease,
     *,
-    beside: Beside | None,
+    beside: TablePair | None,
     attacks: Attacks | None,
-    lost: Sequence[LostDetail] = (),
     public: bool,
-    originals: Sequence[OriginalFacts] = (),
     profile: FilledProfile | None = None,
     progress: Progress = silent,
 ) -> str:
     """Return the page of a release; with its original beside it, unless the page is for the public."""
     charts.libraries()
+    certificate, judged, release = written.certificate, written.judged, written.release
+    tables, policy, originals = release.layout.tables, release.policy, release.prepared.whole.originals
     compared, figures = None if public else beside, []
     for done, (table, published) in enumerate(zip(judged, tables, strict=True)):
         progress(0.2 * done / len(tables), PHASE)
@@ -84,7 +92,7 @@ def release_page(
         ),
         attacks=attacks,
         exposed=exposed_rows(judged, policy, () if public else originals, knows_persons=not public),
-        lost=lost,
+        lost=written.lost,
         identifiers=() if public else policy.identifiers,
         public=public,
         profile=profile,
@@ -100,7 +108,7 @@ class ReleasePage:
     tables: Sequence[TableFigures]
     detail: DetailSection
     attacks: Attacks | None
-    exposed: Exposed
+    exposed: ReleaseExposure
     lost: Sequence[LostDetail]
     identifiers: Sequence[str]
     public: bool
@@ -136,7 +144,7 @@ class ReleasePage:
         footer = f"Made by tclose {self.certificate.version}. {NO_NETWORK}"
         title = f"{shown(self.certificate.called or 'Release report')} · tclose"
         header, canvas = self._header(), self.canvas
-        return assembled(title=title, header=header, sections=sections, footer=footer, canvas=canvas, style=style)
+        return page_html(title=title, header=header, sections=sections, footer=footer, canvas=canvas, style=style)
 
     def _header(self) -> list[Html]:
         certificate = self.certificate

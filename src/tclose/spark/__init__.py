@@ -12,9 +12,7 @@ try:
 except ImportError as missing:
     raise MissingExtra("pyspark", "spark", "tclose.spark") from missing
 
-from tclose.spark.checking import check
-from tclose.spark.publishing import anonymize
-from tclose.spark.release import SparkRelease
-from tclose.spark.verifying import verify
+from tclose.spark.rows import SparkRelease, anonymize
+from tclose.spark.verification import check, verify
 
 __all__ = ["SparkRelease", "anonymize", "check", "verify"]

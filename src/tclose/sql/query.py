@@ -1,4 +1,7 @@
-"""The whole query: a header for people, the CTEs in the order of the steps, and one line for each requirement."""
+"""The whole query: a header for people, the CTEs in the order of the steps, and one line for each requirement.
+
+Each CTE has a comment that says what it does, for the people who read the query.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,73 @@ from sqlglot.errors import SqlglotError
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
 from tclose.policy.settings import spelled as number
-from tclose.sql.closeness import closeness_ctes
-from tclose.sql.comments import commented
-from tclose.sql.domains import declared_of
-from tclose.sql.expressions import fixed, spelled, text, whole
-from tclose.sql.naming import attributes_of, keys_of
-from tclose.sql.refusals import check_judgeable
-from tclose.sql.rows import CTE, row_ctes
-from tclose.sql.values import value_ctes
-from tclose.sql.verdicts import verdict_ctes
+from tclose.sql.values import (
+    CTE,
+    attributes_of,
+    check_judgeable,
+    declared_of,
+    fixed_sql,
+    keys_of,
+    query_text,
+    row_ctes,
+    text_literal,
+    value_ctes,
+    whole_number,
+)
+from tclose.sql.verdicts import closeness_ctes, verdict_ctes
 from tclose.words import legible, plain
+
+# What each CTE of a query does
+
+
+COMMENTS = {
+    "tclose_input": "the columns that matter; a missing sensitive value is NULL",
+    "judged": "without the rows that the policy leaves out",
+    "classes": "rows that look alike; members are persons where the policy names them",
+    "totals": "the table as a whole",
+    "withheld": "how many rows are left out",
+    "cells": "how often each class shows each cell",
+    "texts": "every different cell once: is it a number, a date, true or false?",
+    "kinds": "what all cells are",
+    "list": "the values that the policy lists",
+    "units": "cells of equal value_key are one value; unit puts numbers and dates in order",
+    "bins": "the bins (low, high]",
+    "codes": "the number of each value",
+    "counts": "how often each class shows each value; number 0 is the missing value",
+    "unit": "the distance that counts as 1",
+    "nodes": "the node above each value at every height of the hierarchy",
+    "node_counts": "how often each class shows each node",
+    "reference": "how often the table shows each node",
+    "extra": "the same side by side; s is the size of the class",
+    "points": "where each value lies on the line",
+    "span": "how long the line is",
+    "line": "how many rows of the table lie at each point; a missing value hangs from the middle",
+    "domain": "running sums of the table, and the gap to the next point",
+    "padded": "every class with every point",
+    "running": "running sums of each class; s is its size",
+    "work": "how much has to be moved how far to give the class the distribution of the table",
+    "problem": "why this attribute cannot be judged; NULL if it can",
+    "distances": "how far each class is from the table: work / whole",
+    "worst": "the class that is farthest away",
+    "closeness": "t-closeness",
+    "different": "how many values each class shows",
+    "diversity": "l-diversity",
+    "anonymity": "k-anonymity",
+    "suppressed": "the share of the rows that are left out",
+}
+
+
+def commented(name: str, cte: exp.Expression) -> exp.Expression:
+    """Return a CTE that begins with what it does."""
+    kind, _, number = name.rpartition("_")
+    first: exp.Expression = cte
+    while isinstance(first, exp.SetOperation):
+        first = first.this
+    first.comments = [COMMENTS[kind if number.isdigit() else name]]
+    return cte
+
+
+# The query
 
 
 def query(policy: Policy, table: str, dialect: str) -> str:
@@ -36,7 +96,7 @@ def query(policy: Policy, table: str, dialect: str) -> str:
         whole_query = whole_query.with_(
             name, as_=commented(name, cte), copy=False
         )  # a copy for each CTE would take seconds
-    made = f"{_header(policy, dialect)}\n{spelled(whole_query, dialect)};"
+    made = f"{_header(policy, dialect)}\n{query_text(whole_query, dialect)};"
     if any(plain(line) != line for line in made.split("\n")):
         raise PolicyError("a column or a value has invisible characters, which a terminal would not show: rename it")
     return made
@@ -69,7 +129,7 @@ def _table_ctes(policy: Policy) -> Iterator[CTE]:
     """Yield the verdicts about the table as such: the smallest class, and the rows that are withheld."""
     yield (
         "anonymity",
-        fixed(
+        fixed_sql(
             """
             SELECT
               CAST(fewest_members AS DECIMAL(38)) AS numerator, CAST(1 AS DECIMAL(38)) AS denominator,
@@ -82,7 +142,7 @@ def _table_ctes(policy: Policy) -> Iterator[CTE]:
     if _withholds(policy):
         yield (
             "suppressed",
-            fixed(
+            fixed_sql(
                 """
                 SELECT
                   withheld_rows AS numerator, n + withheld_rows AS denominator,
@@ -91,8 +151,8 @@ def _table_ctes(policy: Policy) -> Iterator[CTE]:
                 FROM totals CROSS JOIN (SELECT CAST(withheld_rows AS DECIMAL(38)) AS withheld_rows FROM withheld) AS w
                 WHERE withheld_rows > 0
                 """,
-                a=whole(policy.suppress.numerator),
-                b=whole(policy.suppress.denominator),
+                a=whole_number(policy.suppress.numerator),
+                b=whole_number(policy.suppress.denominator),
             ),
         )
 
@@ -116,7 +176,7 @@ def _required(policy: Policy) -> Iterator[tuple[str, str, str | None, int | Frac
 def _lines(policy: Policy) -> Iterator[exp.Select]:
     """Yield the lines of the answer."""
     for number_of_line, (found, model, attribute, level) in enumerate(_required(policy), 1):
-        line = fixed(
+        line = fixed_sql(
             f"""
             SELECT
               :line AS line, :model AS model, :attribute AS attribute, :required AS required,
@@ -126,9 +186,9 @@ def _lines(policy: Policy) -> Iterator[exp.Select]:
             FROM {found} AS f CROSS JOIN totals AS t CROSS JOIN withheld AS w
             """,
             line=exp.Literal.number(number_of_line),
-            model=text(model),
-            attribute=exp.cast(exp.null() if attribute is None else text(attribute), "TEXT"),
-            required=text(str(number(Fraction(level)))),
+            model=text_literal(model),
+            attribute=exp.cast(exp.null() if attribute is None else text_literal(attribute), "TEXT"),
+            required=text_literal(str(number(Fraction(level)))),
         )
         assert isinstance(line, exp.Select)
         yield line

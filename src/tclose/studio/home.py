@@ -1,19 +1,94 @@
-"""Where projects lie: a folder of the user's own, and which of them are open."""
+"""Where projects lie: a folder of the user's own, which projects are open, and files that a browser sends there.
+
+A file that is sent gets a name that is never a path, and a copy that is complete and the user's own. Files of others
+that are dropped to be verified lie in the project as long as the verification takes.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import shutil
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
+from starlette.datastructures import UploadFile
+
 from tclose.errors import InputError
-from tclose.studio.dropped import remove_left
-from tclose.studio.private import private_folder
-from tclose.studio.project import Project
-from tclose.studio.recovery import recover
-from tclose.studio.signing_keys import SigningKeys
+from tclose.studio.project import PRIVATE_FILE, PRIVATE_FOLDER, Project, held, private_folder
+from tclose.studio.publication import SigningKeys
+from tclose.studio.register import recover
+
+# Files that a browser sends
+
+
+LONGEST_NAME = 120  # bytes of a name; a file system takes 255
+
+
+def safe_name(given: str, otherwise: str) -> str:
+    """Return the last part of a name as browsers send it, without what no file is called."""
+    last = Path(given.replace("\\", "/").replace("\0", "")).name.lstrip(".")
+    stem, suffix = os.path.splitext(last)  # noqa: PTH122 - of a text, and the suffix says how the file is read
+    room = LONGEST_NAME - len(suffix.encode())
+    if room < 1:
+        return otherwise
+    return stem.encode(errors="replace")[:room].decode(errors="ignore") + suffix if stem else otherwise
+
+
+def keep_upload(upload: UploadFile, target: Path) -> None:
+    """Copy what was sent; the file has its name only when it is complete."""
+    beside = target.with_name(f".{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb") as file:
+            shutil.copyfileobj(upload.file, file, 1 << 20)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+# Files that are dropped to be verified
+
+
+DROPPED_FOLDER = Path("results") / "dropped"  # of a project
+
+
+class Dropped:
+    """The files of one verification, in a folder of their own that this process holds."""
+
+    def __init__(self, project: Path) -> None:
+        (project / DROPPED_FOLDER).mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        self.folder = project / DROPPED_FOLDER / secrets.token_hex(8)
+        self.folder.mkdir(mode=PRIVATE_FOLDER)
+        self._hold = ExitStack()
+        self._hold.enter_context(held(self.folder))
+
+    def remove(self) -> None:
+        """Remove them; that they are gone already is no mistake."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._hold.close()
+
+
+def remove_left(project: Path) -> None:
+    """Remove what a killed studio left behind; what another studio is verifying stays."""
+    try:
+        folders = [
+            Path(each.path) for each in os.scandir(project / DROPPED_FOLDER) if each.is_dir(follow_symlinks=False)
+        ]
+    except OSError:
+        return
+    for folder in folders:
+        try:
+            with held(folder) as free:
+                if free:
+                    shutil.rmtree(folder, ignore_errors=True)
+        except OSError:  # another studio has just removed it
+            continue
+
+
+# The folder of all projects
+
 
 KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
 VERIFICATION = "verification"  # the key of a project without a table, for releases that come from others

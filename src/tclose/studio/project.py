@@ -1,7 +1,8 @@
 """A project: one folder with a table's policy, the history of its settings, what was tried and what was published.
 
 Everything that a steward has decided lies in the folder, written whole or not at all. So nothing is lost when a page is
-reloaded, or when the studio is killed.
+reloaded, or when the studio is killed. Its folders are the user's own and closed to others, and a folder that is being
+filled is held, so that another studio does not take it for what a kill left behind.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ import json
 import os
 import secrets
 import shutil
+import stat
 import threading
 import tomllib
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from tclose.errors import InputError, PolicyError
 from tclose.policy import Policy
-from tclose.policy.writing import as_toml
+from tclose.policy.toml import as_toml
 
 FOLDERS = ("source", "history", "candidates", "releases", "results")
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
@@ -280,3 +283,124 @@ def drafted(look: Mapping[str, Any]) -> Settings:
     if look["source"]:
         settings["source"] = dict(look["source"])
     return settings
+
+
+# Files and folders that are closed to others; what another user left in their place is refused
+
+
+OTHERS = 0o077  # what group and others may do
+LARGEST = 4096  # bytes of a small file
+
+
+def private_folder(folder: Path) -> Path:
+    """Make a folder that only the user can open; one that is there must be the user's own, and is closed to others."""
+    folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or not _own(found):
+        raise InputError(f"{folder} is no folder of this user: remove it, or set HOME to a folder of your own")
+    if found.st_mode & OTHERS:
+        folder.chmod(PRIVATE_FOLDER)
+    return folder
+
+
+def small_private_file(path: Path) -> bytes | None:
+    """Return what a small file holds; None where it is missing, another user's, open to others, or no plain file."""
+    try:
+        # without O_NONBLOCK, a pipe that somebody put there would hold the process
+        place = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return None
+    try:
+        found = os.fstat(place)  # of the file that is open: a name could lead elsewhere a moment later
+        closed = os.name != "posix" or not found.st_mode & OTHERS
+        if not (stat.S_ISREG(found.st_mode) and _own(found) and closed and found.st_size <= LARGEST):
+            return None
+        return os.read(place, LARGEST)
+    except OSError:
+        return None
+    finally:
+        os.close(place)
+
+
+def _own(found: os.stat_result) -> bool:
+    return os.name != "posix" or found.st_uid == os.geteuid()
+
+
+# Folders that are held while they are being filled
+
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # no lock on this system: folders are then taken as left behind only when a project is opened
+    fcntl = None
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[bool]:
+    """Hold a folder; say whether nobody else does. A process that is killed holds nothing."""
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        yield _locked(place)
+    finally:
+        os.close(place)
+
+
+@contextmanager
+def held_new(parent: Path, prefix: str) -> Iterator[Path]:
+    """Make an empty folder with a name of its own and hold it; what still has this name at the end is removed."""
+    place = None
+    while place is None:
+        folder = parent / f"{prefix}{secrets.token_hex(4)}"
+        folder.mkdir(mode=PRIVATE_FOLDER)
+        place = _taken(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(place)
+
+
+def _taken(folder: Path) -> int | None:
+    """Hold a folder that was just made; nothing where another studio cleaned up before it was held."""
+    try:
+        place = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    if _locked(place) and folder.is_dir():
+        return place
+    os.close(place)
+    return None
+
+
+def remove_unheld(parent: Path, prefix: str) -> None:
+    """Remove folders that somebody has begun to fill and nobody fills any more."""
+    for folder in parent.glob(f"{prefix}*"):
+        try:
+            with held(folder) as free:
+                if free:
+                    shutil.rmtree(folder, ignore_errors=True)
+        except FileNotFoundError:  # it has just been completed, or removed by another studio
+            continue
+
+
+def any_held(parent: Path, prefix: str) -> bool:
+    """Say whether somebody is filling a folder."""
+    for folder in parent.glob(f"{prefix}*"):
+        try:
+            with held(folder) as free:
+                if not free:
+                    return True
+        except FileNotFoundError:
+            continue
+    return False
+
+
+def _locked(place: int) -> bool:
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

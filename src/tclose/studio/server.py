@@ -28,18 +28,13 @@ from starlette.staticfiles import StaticFiles
 
 from tclose.errors import InputError, TcloseError
 from tclose.studio import instance
-from tclose.studio.catalogue import Texts
-from tclose.studio.connections import ACCEPTED, Strangers, Users, most_strangers, protocol
 from tclose.studio.home import Home
-from tclose.studio.invitations import Invitation, Invitations
-from tclose.studio.jobs import Job, Jobs, Process
-from tclose.studio.pages import back, environment, page, texts_of
+from tclose.studio.instance import Invitation, Invitations
+from tclose.studio.jobs import Job, Jobs, Process, Stream, Streams
+from tclose.studio.pages import Screen, Show, Texts, back, environment, page, sentence_of, texts_of
 from tclose.studio.project import Project
-from tclose.studio.safety import Guard, Keys
-from tclose.studio.screens import SCREENS, deleting, opening, publishing, verifying
-from tclose.studio.screens.base import Screen, Show
-from tclose.studio.streams import Stream, Streams
-from tclose.studio.wording import sentence_of
+from tclose.studio.safety import ACCEPTED, Keys, RequestGuard, Strangers, Users, most_strangers, protocol
+from tclose.studio.screens import SCREENS, projects, publication
 
 UPLOAD = "/upload"
 QUEUED = 1024  # connections that wait until they are taken
@@ -59,7 +54,7 @@ class Studio:
     screens: tuple[Screen, ...] = SCREENS
 
 
-def application(studio: Studio) -> Guard:
+def application(studio: Studio) -> RequestGuard:
     """Return the whole application, behind its guard."""
     routes = [
         Mount("/static", StaticFiles(packages=[("tclose.studio", "static")])),
@@ -68,12 +63,12 @@ def application(studio: Studio) -> Guard:
         Route("/p/{project}/cancel", changing(_cancel), methods=["POST"]),
         Route("/p/{project}/events", _events),
         Route("/p/{project}/job", _job),
-        Route("/p/{project}/delete", guarded(deleting.show)),
+        Route("/p/{project}/delete", guarded(projects.show_deletion)),
         *(route for screen in SCREENS for route in _routes(screen)),
     ]
-    routes += [Route("/", guarded(opening.show_start)), Route("/verify", guarded(verifying.enter))]
-    routes += [Route(UPLOAD, changing(opening.upload), methods=["POST"])]
-    routes += [Route(path, changing(do), methods=["POST"]) for path, do in opening.ACTIONS.items()]
+    routes += [Route("/", guarded(projects.show_start)), Route("/verify", guarded(publication.enter))]
+    routes += [Route(UPLOAD, changing(projects.upload), methods=["POST"])]
+    routes += [Route(path, changing(do), methods=["POST"]) for path, do in projects.START_ACTIONS.items()]
 
     made = Starlette(routes=routes, exception_handlers=MISTAKES)
     made.state.studio = studio
@@ -81,7 +76,9 @@ def application(studio: Studio) -> Guard:
     def uploads(path: str) -> bool:
         return path == UPLOAD or path.endswith("/verify/run")
 
-    return Guard(made, studio.keys, studio.invitations, uploads=uploads, invite=lambda body: _invite(studio, body))
+    return RequestGuard(
+        made, studio.keys, studio.invitations, uploads=uploads, invite=lambda body: _invite(studio, body)
+    )
 
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -157,7 +154,7 @@ def _routes(screen: Screen) -> list[Route]:
 
 def _only_screen(project: Project) -> str:
     """Return the screen of a project without a table: its releases if they were kept, otherwise verification."""
-    return publishing.SCREEN.name if project.is_closed else verifying.SCREEN.name
+    return publication.PUBLISH.name if project.is_closed else publication.VERIFY.name
 
 
 def _undo(request: Request, form: Any) -> Response:
@@ -334,7 +331,7 @@ def _opened(studio: Studio, table: Path | None, folder: Path | None) -> Project 
     if table is None:
         return None
     known = (project for project in studio.home.recent() if project.about["table"] == str(table.resolve()))
-    return next(known, None) or opening.open_path(studio, str(table))
+    return next(known, None) or projects.open_path(studio, str(table))
 
 
 def _invite(studio: Studio, body: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -11,16 +12,81 @@ from pathlib import Path
 from typing import Any
 
 from tclose import steps
-from tclose.errors import InputError, PolicyError
+from tclose.errors import Cancelled, InputError, PolicyError, TcloseError
 from tclose.policy import Policy
 from tclose.policy.source import source_settings
-from tclose.studio import findings, previews, publication
-from tclose.studio.holding import held
-from tclose.studio.project import Project, drafted, read_settings, write_whole
-from tclose.studio.recovery import remove_incomplete
-from tclose.studio.wording import sentence
+from tclose.studio import publication
+from tclose.studio.pages import sentence
+from tclose.studio.project import Project, drafted, held, read_settings, write_whole
+from tclose.studio.register import remove_incomplete
 from tclose.types import Progress, stretch
 from tclose.words import rows_in_classes
+
+# Work that shows what settings would mean: nothing is published, and what was found stays in the project
+
+
+def curve(folder: Path, progress: Progress, *, methods: list[str]) -> dict[str, Any]:
+    """Measure what protection costs, with the default method and others."""
+    project = Project(folder)
+    name, policy = f"curve-{project.fingerprint}", project.policy
+    chosen = list(dict.fromkeys([steps.DEFAULT_METHOD, *methods]))
+    project.keep(name, steps.cost_curve(project.table, policy, methods=chosen, progress=progress).to_dict())
+    return {"result": name}
+
+
+def quasi_policy(project: Project) -> Policy:
+    """Return what the policy says about quasi-identifiers alone; the rest may still have to be chosen."""
+    settings = project.settings
+    asked: dict[str, Any] = {name: settings[name] for name in ("quasi", "missing", "source") if name in settings}
+    if "person" in settings:
+        asked |= {"identifiers": [settings["person"]], "person": settings["person"]}
+    return Policy.from_dict({"k": max(settings.get("k", 2), 2), **asked}, folder=project.folder)
+
+
+def values_name(project: Project, column: str) -> str:
+    """Return the name of the result that holds a column's values."""
+    return f"values-{_digest(project, [column], 'missing', 'source')}"
+
+
+def _digest(project: Project, given: list[str], *names: str) -> str:
+    """Tell one table and some of its settings from others."""
+    settings = project.settings
+    said = [*given, project.table_state, *(settings.get(name) for name in names)]
+    return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:16]
+
+
+def values(folder: Path, progress: Progress, *, column: str) -> dict[str, Any]:
+    """Find the different values of a column."""
+    project = Project(folder)
+    settings = project.settings
+    policy: dict[str, Any] = {name: settings[name] for name in ("missing", "source") if name in settings}
+    policy |= {"k": 2, "quasi": [column]}
+    name = values_name(project, column)
+    project.keep(name, steps.column_values(project.table, policy, column, progress=progress))
+    return {"result": name}
+
+
+def preview_name(project: Project) -> str:
+    """Return the name of the result that counts combinations; it depends on the quasi-identifiers only."""
+    return f"preview-{_digest(project, [], 'quasi', 'k', 'person', 'missing', 'source')}"
+
+
+def preview(folder: Path, progress: Progress) -> dict[str, Any]:
+    """Count the combinations of quasi-identifiers; what cannot be counted is kept as a sentence."""
+    project = Project(folder)
+    name = preview_name(project)
+    try:
+        levels = steps.preview_classes(project.table, quasi_policy(project), progress=progress)
+        project.keep(name, {"levels": [each.to_dict() for each in levels], "error": ""})
+    except Cancelled:
+        raise
+    except TcloseError as error:
+        project.keep(name, {"levels": [], "error": error.sentence})
+    return {"result": name}
+
+
+# Work on a table, its candidates and its releases
+
 
 ROLE_KEYS = {"identifiers", "quasi", "sensitive", "keep"}
 MOST_MOVES = 12  # that are shown
@@ -77,15 +143,15 @@ def check(folder: Path, progress: Progress) -> dict[str, Any]:
     words: dict[str, Any] = {"sentence": sentence(told), "notes": list(map(sentence, result.notes))}
     words["alone"] = _alone(project, stretch(progress, 0.5, 0.7))
     words["worst"] = _worst_classes(project, policy, result, stretch(progress, 0.7, 1.0))
-    project.keep(name, {**result.to_dict(), "models": findings.requirements(result), **words})
+    project.keep(name, {**result.to_dict(), "models": publication.requirements(result), **words})
     return {"result": name}
 
 
 def _alone(project: Project, progress: Progress) -> dict[str, Any] | None:
     """Return how many rows have a combination of quasi-identifiers of their own; None where it cannot be counted."""
-    name = previews.preview_name(project)
+    name = preview_name(project)
     if project.result(name) is None:
-        previews.preview(project.folder, progress)
+        preview(project.folder, progress)
     levels: list[dict[str, Any]] = project.result(name)["levels"]
     return levels[0] if levels else None
 
@@ -136,17 +202,17 @@ def attempt(folder: Path, progress: Progress, *, method: str, effort: str | None
     policy, fingerprint, place = project.policy, project.fingerprint, project.new_candidate()
     options = steps.method_options(method, {} if effort is None else {"effort": effort})
     with held(place), _all_or_nothing(place):
-        published = steps.anonymize(
-            project.table,
-            policy,
+        asked = steps.Request(
+            table=project.table,
+            policy=policy,
             out=place / RELEASE,
             certificate=place / CERTIFICATE,
             record=place / publication.RECORD,
             method=method,
             options=options,
             engine="auto",
-            progress=stretch(progress, 0.0, 0.9),
         )
+        published = steps.publish(asked, stretch(progress, 0.0, 0.9))
         told = {
             **published.to_dict(),
             "detail_lost": _detail_lost(published),
@@ -246,7 +312,9 @@ def verify(
     """Verify a release that was dropped here, and by whom it must have been signed, if a public key is given."""
     demands = steps.demands(signers=[signer] if signer else [])
     found = steps.verify(release, certificate, demands=demands, engine="auto", progress=progress)
-    Project(folder).keep(name, {**findings.verification(found), "release": Path(release).name, "asked": bool(signer)})
+    Project(folder).keep(
+        name, {**publication.verification_summary(found), "release": Path(release).name, "asked": bool(signer)}
+    )
     return {"result": name}
 
 
@@ -270,9 +338,9 @@ WORK: dict[str, Callable[..., dict[str, Any]]] = {
     "check": check,
     "explain": explain,
     "try": attempt,
-    "curve": previews.curve,
-    "values": previews.values,
-    "preview": previews.preview,
+    "curve": curve,
+    "values": values,
+    "preview": preview,
     "attack": attack,
     "inside": inside,
     "publish": publication.publish,

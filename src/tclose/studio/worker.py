@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from tclose import steps
 from tclose.errors import Cancelled, TcloseError
-from tclose.studio.wording import sentence_of
+from tclose.studio.pages import sentence_of
 from tclose.studio.work import WORK
 
 FEWEST_BETWEEN = 0.005  # of the work; less is not worth a line

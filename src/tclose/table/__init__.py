@@ -1,11 +1,10 @@
 """Step 1, read: files and frames in, integer codes out."""
 
 from tclose.table.coded import CodedTable, encode, encode_quietly
-from tclose.table.counted import CountedTable
+from tclose.table.domains import CountedTable
 from tclose.table.frames import to_polars
-from tclose.table.hierarchy import Hierarchy
-from tclose.table.joint import JointColumn
-from tclose.table.sensitive import SensitiveColumn
+from tclose.table.hierarchies import Hierarchy
+from tclose.table.sensitive import JointColumn, SensitiveColumn
 from tclose.table.sources import read
 
 __all__ = [

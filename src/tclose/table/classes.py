@@ -1,7 +1,8 @@
-"""Which rows look alike: the classes that a reader of the table can form.
+"""Which rows look alike (the classes that a reader of the table can form), and the order of rows by their cells.
 
 Every column becomes small integers, the columns of a row one number, and rows of equal number one class. That
-needs a few integers per row, where grouping the cells themselves would copy them.
+needs a few integers per row, where grouping the cells themselves would copy them. To order rows, integers are sorted,
+and each different text once.
 """
 
 from __future__ import annotations
@@ -105,6 +106,13 @@ def ranked(key: Ints) -> tuple[Ints, int]:
     return rank_of_key[places], int(rank_of_key[-1]) + 1
 
 
+def order_of_cells(shown: pl.DataFrame) -> Ints:
+    """Return the order of rows by what they show as text, whatever order they come in; a missing cell comes first."""
+    cells = (column.alias("").cast(pl.String) for column in shown.iter_columns())
+    ranks = [column.rank("dense").fill_null(0).to_numpy() for column in cells]
+    return np.asarray(np.lexsort(ranks[::-1]))
+
+
 def forms_classes(dtype: pl.DataType) -> bool:
     """Tell whether cells of a type can be compared, so that equal ones form a class."""
     return not (dtype.is_nested() or dtype in (pl.Binary, pl.Object) or dtype == pl.Duration)
@@ -177,3 +185,53 @@ def _grouped(key: Ints, span: int) -> Classes:
     labels = np.empty(len(rows), dtype=np.int32)
     labels[rows] = np.repeat(number, lengths)
     return Classes(rows_by_label(labels, len(order)), lengths[order])
+
+
+# The order of rows by their cells, column after column
+
+
+MOST_SPAN = 2**40  # between the smallest and the largest integer of a column that is taken as it is
+
+
+def rows_in_order(frame: pl.DataFrame) -> Ints:
+    """Return the rows sorted by their first cell, then by their second, and so on; of equal rows the first first.
+
+    A missing cell comes before all others, and text is compared byte by byte.
+    """
+    row_bits = frame.height.bit_length()
+    key, span = np.zeros(frame.height, dtype=np.int64), 1
+    for column in frame.iter_columns():
+        key, span = joined_keys(key, span, *_ranks(column.alias("")), most=2 ** (63 - row_bits))
+    return rows_by_key(key, span)[0]
+
+
+def _ranks(column: pl.Series) -> tuple[Ints, int]:
+    """Return integers from 0 up in the order of the cells, 0 for a missing one, and a bound on them."""
+    whole = _whole(column)
+    low, span = int(whole.min() or 0), span_of(whole)  # type: ignore[arg-type]
+    ranks = whole.fill_null(low).to_numpy().astype(np.int64)
+    ranks -= low - 1
+    if whole.null_count():
+        ranks[whole.is_null().to_numpy()] = 0
+    return ranks, span + 2
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    """Return integers in the order of the cells."""
+    dtype = column.dtype
+    if dtype == pl.String or isinstance(dtype, pl.Categorical):
+        return _ranked_texts(column)
+    whole = column.to_physical() if dtype.is_temporal() else column
+    if dtype == pl.Boolean:
+        whole = column.cast(pl.UInt8)
+    return whole if whole.dtype in SMALL and span_of(whole) < MOST_SPAN else column.rank("dense")
+
+
+def _ranked_texts(column: pl.Series) -> pl.Series:
+    """Rank the different texts, and look every row's rank up."""
+    categories = column.cast(pl.Categorical(pl.Categories.random())) if column.dtype == pl.String else column
+    distinct = categories.unique().drop_nulls()
+    numbers = distinct.to_physical().to_numpy()
+    rank_of_number = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.uint32)
+    rank_of_number[numbers] = distinct.cast(pl.String).rank("dense").to_numpy()
+    return pl.Series(rank_of_number).gather(categories.to_physical())

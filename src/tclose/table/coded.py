@@ -1,13 +1,17 @@
-"""A table as integers: the codes of every column that matters, each read once, and the classes when somebody asks."""
+"""A table as integers: the codes of every column that matters, each read once, and the classes when they are needed.
+
+Before any class is made, it can also tell how rows fall into combinations of quasi-identifiers, level by level.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,15 +20,20 @@ from tclose.errors import InputError, LeakWarning, Mistakes, PolicyError, neares
 from tclose.policy import MODELS, Policy, Sensitive
 from tclose.policy.settings import join
 from tclose.table import quasi, sensitive
-from tclose.table.classes import Classes, classes_of
-from tclose.table.hierarchy import Hierarchy
-from tclose.table.joint import JointColumn, joint_columns
-from tclose.table.matching import places_in
-from tclose.table.quasi import QuasiColumn
-from tclose.table.sensitive import MISSING, SensitiveColumn
-from tclose.table.spellings import with_one_number
-from tclose.table.tally import marked_missing
-from tclose.table.values import ValueDomain, Values, pairs_of_like_texts, values_of
+from tclose.table.classes import Classes, classes_of, order_of_cells
+from tclose.table.hierarchies import Hierarchy
+from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn, read_quasi
+from tclose.table.sensitive import MISSING, JointColumn, SensitiveColumn, joint_columns
+from tclose.table.values import (
+    Tally,
+    ValueDomain,
+    Values,
+    marked_missing,
+    pairs_of_like_texts,
+    places_in,
+    values_of,
+    with_one_number,
+)
 from tclose.types import Ints
 from tclose.words import counted
 
@@ -37,7 +46,7 @@ NOTHING_LEFT = "every row lacks a sensitive value, so nothing is left to judge"
 MOST_NAMED = 20  # columns without a role in a sentence
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CodedTable:
     """The rows of a table that can be judged, its sensitive columns coded; everything else is coded on demand."""
 
@@ -58,9 +67,8 @@ class CodedTable:
     def values(self, name: str) -> Values:
         """Return the values of a column, read once."""
         if name not in self.read:
-            cells = self.apart[name] if name in self.apart else self.frame[name]
             below = self.policy.below.get(name)
-            self.read[name] = values_of(cells, self.policy.missing, self.rows, below=below)
+            self.read[name] = values_of(self._cells(name), self.policy.missing, self.rows, below=below)
         return self.read[name]
 
     def domain(self, name: str) -> ValueDomain:
@@ -99,9 +107,7 @@ class CodedTable:
             return Classes(np.arange(len(self)), np.array([len(self)]))
         kept = self.frame[list(self.policy.keep)]
         groups = classes_of(kept)
-        shown = kept[groups.rows[groups.starts]].iter_columns()
-        ranks = [column.alias("").cast(pl.String).rank("dense").fill_null(0).to_numpy() for column in shown]
-        place = np.argsort(np.lexsort(ranks[::-1]))
+        place = np.argsort(order_of_cells(kept[groups.rows[groups.starts]]))
         return Classes.from_labels(place[groups.labels_by_row()])
 
     def supersets(self) -> Iterator[Ints]:
@@ -121,8 +127,52 @@ class CodedTable:
         )
 
     def only(self, rows: Ints) -> CodedTable:
-        """Return some rows as a table of their own: what is learned from it depends on these rows alone."""
-        return self if len(rows) == len(self) else _encoded(self.frame[rows], self.policy, self.rows[rows], self)
+        """Return some rows, in their order, as a table of their own: what is learned from it depends on them alone."""
+        if np.array_equal(rows, np.arange(len(self))):
+            return self
+        apart = {name: cells[rows] for name, cells in self.apart.items()}
+        part = replace(self, frame=self.frame[rows], rows=self.rows[rows], apart=apart, read={})
+        for name, column in self.sensitive.items():
+            part._read_as(name, column.domain.values.tally, self._places[name][rows])
+        return _with_sensitive(part, Mistakes())
+
+    def published_as(
+        self, frame: pl.DataFrame, policy: Policy, rows: Ints, apart: Mapping[str, pl.Series] | None = None
+    ) -> CodedTable:
+        """Return rows of this table as `frame` publishes them and a reader codes them by `policy`.
+
+        `rows` says which row of this table each published row is. A reader's codes follow from which cells these rows
+        show here, so no text is read again but that of cells which are published `apart`: they have no row.
+        """
+        shown = _with_one_number(frame, policy)
+        table = CodedTable(shown, policy, {}, None, np.arange(frame.height), 0, {}, apart or {})
+        for name in (name for name in policy.sensitive if name not in table.apart):
+            tally, places = self._published_cells(name)
+            table._read_as(name, tally, places[rows])
+        return _with_sensitive(table, Mistakes())
+
+    def _published_cells(self, name: str) -> tuple[Tally, Ints]:
+        """Return the different cells that a sensitive column publishes, and which of them each row shows."""
+        domain, places = self.sensitive[name].domain, self._places[name]
+        tally = domain.values.tally
+        if self.policy.sensitive[name].publish is None:
+            return tally, places
+        bins, bin_of_cell = domain.shown_in_bins()
+        return bins, np.append(bin_of_cell, -1)[places]
+
+    def _read_as(self, name: str, tally: Tally, places: Ints) -> None:
+        """Read a column from which cells of a tally its rows show."""
+        below, cells = self.policy.below.get(name), self._cells(name)
+        self.read[name] = Values.among(tally, places, self.policy.missing, below, cells, self.rows)
+
+    def _cells(self, name: str) -> pl.Series:
+        """Return the cells of a column."""
+        return self.apart[name] if name in self.apart else self.frame[name]
+
+    @cached_property
+    def _places(self) -> Mapping[str, Ints]:
+        """Which of its column's different cells every row shows, in each sensitive column."""
+        return {name: column.domain.values.tally.places(self._cells(name)) for name, column in self.sensitive.items()}
 
 
 def groupings_of(first_rows: pl.DataFrame) -> Iterator[Ints]:
@@ -181,21 +231,21 @@ def encode_quietly(
 
 
 def _encoded(
-    frame: pl.DataFrame,
-    policy: Policy,
-    rows: Ints,
-    whole: CodedTable | None = None,
-    apart: Mapping[str, pl.Series] | None = None,
+    frame: pl.DataFrame, policy: Policy, rows: Ints, apart: Mapping[str, pl.Series] | None = None
 ) -> CodedTable:
-    """Code rows, all of which have their sensitive values; of the `whole` table, files need not be read again."""
+    """Code rows, all of which have their sensitive values."""
     table, mistakes = CodedTable(frame, policy, {}, None, rows, 0, {}, apart or {}), Mistakes()
-    hierarchies = checked_hierarchies(policy, table.domain, mistakes) if whole is None else whole.hierarchies
+    hierarchies = checked_hierarchies(policy, table.domain, mistakes)
+    return _with_sensitive(replace(table, hierarchies=hierarchies), mistakes)
+
+
+def _with_sensitive(table: CodedTable, mistakes: Mistakes) -> CodedTable:
+    """Return a table with its sensitive columns coded, and its persons told apart; mistakes are reported together."""
+    policy = table.policy
     columns = sensitive_columns(policy, lambda name, spec: sensitive.coded(table.values(name), spec), mistakes)
     mistakes.report()
-    persons = None if policy.person is None else persons_of(frame[policy.person], policy)
-    withheld = 0 if whole is None else whole.withheld
-    joint = joint_columns(policy.joint, columns)
-    return replace(table, sensitive=columns, persons=persons, withheld=withheld, hierarchies=hierarchies, joint=joint)
+    persons = None if policy.person is None else persons_of(table.frame[policy.person], policy)
+    return replace(table, sensitive=columns, persons=persons, joint=joint_columns(policy.joint, columns))
 
 
 def persons_of(column: pl.Series, policy: Policy) -> Ints:
@@ -318,3 +368,65 @@ def sensitive_columns(policy: Policy, make: MakeColumn, mistakes: Mistakes) -> d
             except PolicyError as error:
                 raise error.within(join("sensitive", name)) from None
     return columns
+
+
+# Combinations of quasi-identifiers at each level of their hierarchies
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """The different combinations of quasi-identifiers at one level of their hierarchies."""
+
+    level: int  # 0: as step, top and bottom leave the values
+    combinations: int
+    alone: int  # rows with a combination that no other row has; no other person, where the policy tells persons apart
+    few: int  # rows in combinations of fewer than k rows, or persons
+    rows: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return asdict(self)
+
+
+def combinations_by_level(
+    frame: pl.DataFrame, policy: Policy, beat: Callable[[float], None] = lambda share: None
+) -> list[Combinations]:
+    """Count combinations at every level, from the values themselves to the roots of all hierarchies.
+
+    A column without a hierarchy, or with a lower one, stays at its last level.
+    """
+    columns = []
+    for place, (name, spec) in enumerate(policy.quasi.items()):
+        beat(place / len(policy.quasi))
+        columns.append(read_quasi(frame[name], spec, policy.missing))
+    height = max((column.hierarchy.height for column in columns if isinstance(column, LabelColumn)), default=0)
+    persons = None if policy.person is None else persons_of(frame[policy.person], policy)
+    return [_counted(columns, level, policy.k, persons) for level in range(height + 1)]
+
+
+def _counted(columns: list[QuasiColumn], level: int, k: int, persons: Ints | None) -> Combinations:
+    codes = pl.DataFrame({str(place): _codes(column, level) for place, column in enumerate(columns)})
+    found = classes_of(codes)
+    sizes = np.diff(found.starts, append=codes.height)
+    members = sizes if persons is None else _persons(found.labels_by_row(), persons, len(sizes))
+    alone, few = (int(sizes[small].sum()) for small in (members == 1, members < k))
+    return Combinations(level, len(sizes), alone, few, codes.height)
+
+
+def _persons(classes: Ints, persons: Ints, count: int) -> Ints:
+    """Return how many persons each class has."""
+    width = int(persons.max(initial=0)) + 1
+    pairs = np.unique(classes * width + persons)
+    return np.bincount(pairs // width, minlength=count)
+
+
+def _codes(column: QuasiColumn, level: int) -> Ints:
+    """Return what each row would publish at a level, as a number; -1 where nothing is known."""
+    if isinstance(column, LabelColumn):
+        nodes = column.hierarchy.levels[min(level, column.hierarchy.height)]
+        return np.append(nodes, -1)[column.codes]
+    if isinstance(column, NumberColumn) and column.values.texts:
+        ends = column.ends()
+        shown = np.unique(np.array([ends.low, ends.high]), axis=1, return_inverse=True)[1]
+        return np.append(shown.reshape(-1), -1)[column.codes]
+    return column.codes

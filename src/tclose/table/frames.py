@@ -6,12 +6,14 @@ import io
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import polars as pl
 
 from tclose.errors import InputError
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 TWICE = "a column name stands in the frame twice: rename one"
 TYPES: Mapping[type, Any] = {str: pl.String, int: pl.Int64, float: pl.Float64}
@@ -28,6 +30,8 @@ def to_polars(frame: Any) -> pl.DataFrame:
 
 
 def _convert(frame: Any) -> pl.DataFrame:
+    import narwhals as nw  # which frames of polars do without
+
     try:
         eager: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
         names = [str(name) for name in eager.columns]
@@ -45,6 +49,8 @@ def _convert(frame: Any) -> pl.DataFrame:
 
 
 def _is_series(frame: Any) -> bool:
+    import narwhals as nw
+
     try:
         nw.from_native(frame, series_only=True)
     except TypeError:
@@ -70,6 +76,8 @@ def _from_arrow(frame: Any) -> pl.DataFrame:
 
 
 def _column(name: str, column: nw.Series[Any]) -> pl.Series:
+    import narwhals as nw
+
     dtype = column.dtype
     plain = dtype.is_numeric() or dtype == nw.Boolean or (isinstance(dtype, nw.Datetime) and dtype.time_zone is None)
     if plain and column.null_count() == 0:
@@ -114,8 +122,10 @@ def _one_spelling(column: pl.Series, spellings: Sequence[str]) -> pl.Series:
 
 def kind_of(frame: Any) -> str:
     """Return which library a frame belongs to; what comes as an Arrow stream leaves as a polars frame."""
-    if isinstance(frame, pl.LazyFrame):
+    if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return "polars"
+    import narwhals as nw
+
     try:
         return str(nw.from_native(frame, eager_only=True).implementation.value)
     except TypeError:
@@ -128,6 +138,8 @@ def from_polars(frame: pl.DataFrame, kind: str) -> Any:
         return frame
     if kind == "pyarrow":
         return frame.to_arrow()
+    import narwhals as nw
+
     backend: Any = kind
     return nw.from_dict({column.name: _cells(column) for column in frame.iter_columns()}, backend=backend).to_native()
 

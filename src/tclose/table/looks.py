@@ -12,14 +12,13 @@ import polars as pl
 
 from tclose.errors import InputError
 from tclose.policy import SourceSettings
-from tclose.policy.below import Below
-from tclose.policy.draft import Draft, Profile, person_of
+from tclose.policy.column_settings import Below
+from tclose.policy.draft import ColumnProfile, Draft, person_of
 from tclose.policy.draft import draft as draft_policy
 from tclose.policy.draft import guess as guess_roles
-from tclose.policy.draft.source import draft_source
+from tclose.policy.draft.guesses import draft_source
 from tclose.table.profile import profiles, with_persons
-from tclose.table.tally import Tally
-from tclose.table.values import ValueDomain
+from tclose.table.values import Tally, ValueDomain
 from tclose.types import Floats, Ints
 
 ROWS = 50  # that are shown
@@ -31,7 +30,7 @@ CELL = 200  # letters of a cell that are shown
 
 
 @dataclass(frozen=True)
-class Bar:
+class DistributionBar:
     """One bar of a distribution: which values it stands for, and how many rows show one of them."""
 
     label: str
@@ -51,7 +50,7 @@ class ColumnLook:
     missing: int  # rows without a value
     nearly_unique: bool
     examples: tuple[str, ...]  # with x for letters and 9 for digits
-    bars: tuple[Bar, ...]
+    bars: tuple[DistributionBar, ...]
     role: str  # proposed
     why: str
     remarks: tuple[str, ...]
@@ -82,7 +81,7 @@ def drafted(
     source: SourceSettings | None,
     questions: Sequence[str],
     labels: Mapping[str, str] | None = None,
-) -> tuple[list[Profile], Draft]:
+) -> tuple[list[ColumnProfile], Draft]:
     """Describe the columns of a table, and draft its policy.
 
     `source` is how its file is written, `labels` what the file says about columns.
@@ -116,7 +115,7 @@ def look_at(
     return TableLook(frame.height, tuple(columns), tuple(first), draft.person, missing, said, words, tuple(questions))
 
 
-def _column(column: pl.Series, profile: Profile, guess: Mapping[str, Any], missing: Sequence[str]) -> ColumnLook:
+def _column(column: pl.Series, profile: ColumnProfile, guess: Mapping[str, Any], missing: Sequence[str]) -> ColumnLook:
     domain = ValueDomain.of(Tally.of(column), missing, Below() if profile.limits else None)
     return ColumnLook(
         name=profile.name,
@@ -153,7 +152,7 @@ def _examples(domain: ValueDomain) -> tuple[str, ...]:
     return tuple(dict.fromkeys(masked(domain.texts[place]) for place in places))[:EXAMPLES]
 
 
-def bars_of(domain: ValueDomain) -> tuple[Bar, ...]:
+def bars_of(domain: ValueDomain) -> tuple[DistributionBar, ...]:
     """Return the bars of a distribution, in the order of the values; the last may stand for all other texts."""
     if not domain.texts:
         return ()
@@ -161,10 +160,10 @@ def bars_of(domain: ValueDomain) -> tuple[Bar, ...]:
     rows = np.bincount(places, domain.counts).astype(int).tolist()
     labels = [_label(domain, np.flatnonzero(places == place)) for place in range(len(rows))]
     if domain.units is None:
-        return tuple(Bar(label, count) for label, count in zip(labels, rows, strict=True))
+        return tuple(DistributionBar(label, count) for label, count in zip(labels, rows, strict=True))
     scales = (np.arange(len(places)), domain.units)
     ranks, magnitudes = (_means(scale.astype(np.float64), places, domain.counts) for scale in scales)
-    return tuple(map(Bar, labels, rows, ranks, magnitudes))
+    return tuple(map(DistributionBar, labels, rows, ranks, magnitudes))
 
 
 def _means(scale: Floats, places: Ints, counts: Ints) -> list[float]:
@@ -196,7 +195,7 @@ def _label(domain: ValueDomain, inside: Ints) -> str:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ClassDistribution:
     """The distribution of one attribute, as shares: in the whole table, and in one class."""
 
     name: str
@@ -211,7 +210,7 @@ class ChosenClass:
 
     number: int
     rows: int
-    attributes: tuple[Compared, ...]
+    attributes: tuple[ClassDistribution, ...]
     first: tuple[tuple[str | None, ...], ...]
 
 
@@ -244,7 +243,7 @@ def shown_cells(frame: pl.DataFrame, most: int) -> tuple[tuple[str | None, ...],
     return tuple(frame.head(most).select(pl.all().cast(pl.String, strict=False).str.slice(0, CELL)).rows())
 
 
-def _compared_with(table: pl.Series, inside: pl.Series) -> Compared:
+def _compared_with(table: pl.Series, inside: pl.Series) -> ClassDistribution:
     """Count a class's values under the bars of the whole table."""
     domain = ValueDomain.of(Tally.of(table), ("",))
     codes = domain.codes(inside)
@@ -255,4 +254,4 @@ def _compared_with(table: pl.Series, inside: pl.Series) -> Compared:
     whole = max(sum(bar.rows for bar in bars), 1)
     labels = tuple(bar.label for bar in bars)
     shares = tuple(bar.rows / whole for bar in bars)
-    return Compared(table.name, labels, shares, tuple((sums / max(own.sum(), 1)).tolist()))
+    return ClassDistribution(table.name, labels, shares, tuple((sums / max(own.sum(), 1)).tolist()))

@@ -1,7 +1,8 @@
 """What a draft of a policy needs to know about each column of a table: the look of its values and counts, never a cell.
 
 The time grows with the number of cells. Columns that say the same (age and age²) are found by a digest of how each
-divides or orders the rows. In tables of few columns, each is also compared with each: a day tells its month.
+divides or orders the rows. In tables of few columns, each is also compared with each: a day tells its month. Whether
+whole numbers are codes of places or groups is found in a sample, whose arrays `policy/draft/codes.py` judges.
 """
 
 from __future__ import annotations
@@ -16,15 +17,61 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.policy.below import Below
-from tclose.policy.draft import AMBIGUOUS, MISSING, OWN_ROWS, NumberLook, Profile, shape_of
-from tclose.policy.draft.codes import FEWEST, range_settings
-from tclose.table.code_signs import with_code_signs
-from tclose.table.numbers import are_numbers
-from tclose.table.odd_cells import NONE, OddCells, odd_cells
-from tclose.table.tally import Tally, comparable
-from tclose.table.values import ValueDomain, values_of
+from tclose.policy.column_settings import Below
+from tclose.policy.draft import AMBIGUOUS, MISSING, OWN_ROWS, ColumnProfile, NumberLook, shape_of
+from tclose.policy.draft.profile import FEWEST, MOST, OtherColumn, range_settings, signs_of
+from tclose.table.numbers import NO_ODD_CELLS, OddCells, are_numbers, odd_cells
+from tclose.table.values import Tally, ValueDomain, Values, comparable, values_of
 from tclose.types import Bools, Ints
+
+# Codes of places or groups, from a sample
+
+
+CODE_SAMPLE = 20_000  # rows
+MOST_BESIDE = 64  # columns that a code is compared with
+NEARLY_UNIQUE = 0.95  # different texts per row: too many to say anything
+
+
+def with_code_signs(
+    frame: pl.DataFrame, columns: Sequence[ColumnProfile], missing: Sequence[str]
+) -> list[ColumnProfile]:
+    """Say of each column of whole numbers what speaks for a code of a place or a group."""
+    candidates = {column.name for column in columns if _may_be_code(column)}
+    if not candidates:
+        return list(columns)
+    rows = np.unique(np.linspace(0, len(frame) - 1, min(CODE_SAMPLE, len(frame))).astype(np.int64))
+    sample = frame if len(rows) == len(frame) else frame[rows]
+    compared = [column.name for column in columns if column.distinct > 1][:MOST_BESIDE]
+    limits = {column.name: Below() for column in columns if column.limits}
+    read = dict.fromkeys([*compared, *candidates])
+    values = {name: values_of(sample[name], missing, below=limits.get(name)) for name in read}
+    beside = {name: _beside(values[name]) for name in compared if _tells(values[name])}
+    return [
+        replace(column, code=signs_of(column.name, values[column.name].codes, _without(beside, column.name)))
+        if column.name in candidates
+        else column
+        for column in columns
+    ]
+
+
+def _may_be_code(column: ColumnProfile) -> bool:
+    return column.numbers is not None and column.numbers.whole and FEWEST <= column.distinct <= MOST
+
+
+def _tells(values: Values) -> bool:
+    return values.units is not None or len(values.texts) <= NEARLY_UNIQUE * len(values.codes)
+
+
+def _beside(values: Values) -> OtherColumn:
+    return OtherColumn(values.codes, ordered=values.units is not None)
+
+
+def _without(beside: dict[str, OtherColumn], name: str) -> dict[str, OtherColumn]:
+    return {other: each for other, each in beside.items() if other != name}
+
+
+# The profile of each column
+
 
 SAMPLE = 5000  # rows in which columns that say the same are looked for
 LEAST_ROWS = 20  # in fewer rows, columns agree by chance
@@ -45,12 +92,12 @@ WAVES = 0.2  # share of the values that have the largest number of rows, where v
 class _Look:
     """A column's profile, and what is needed to compare it with others: its values in a sample of rows."""
 
-    profile: Profile
+    profile: ColumnProfile
     digest: bytes | None  # of how the values divide or order the sample; none where that says nothing
     codes: Ints
 
 
-def profiles(frame: pl.DataFrame) -> list[Profile]:
+def profiles(frame: pl.DataFrame) -> list[ColumnProfile]:
     """Describe every column."""
     rows = np.unique(np.linspace(0, len(frame) - 1, min(SAMPLE, len(frame))).astype(np.int64))
     sample = frame if len(rows) == len(frame) else frame[rows]
@@ -64,7 +111,7 @@ def profiles(frame: pl.DataFrame) -> list[Profile]:
     return with_code_signs(frame, _compared(frame, looks, missing, whole=sample is frame), missing)
 
 
-def with_persons(frame: pl.DataFrame, columns: Sequence[Profile], person: str) -> list[Profile]:
+def with_persons(frame: pl.DataFrame, columns: Sequence[ColumnProfile], person: str) -> list[ColumnProfile]:
     """Count a value as somebody's own where at most two persons have it, in however many rows."""
     persons = comparable(frame[person])
     return [
@@ -81,26 +128,26 @@ def _own(column: pl.Series, persons: pl.Series, markers: Sequence[str]) -> int:
     return int(cells.filter((pl.col("persons") <= OWN_ROWS) & ~missing)["rows"].sum())
 
 
-def _missing_cells(columns: Sequence[Profile]) -> list[str]:
+def _missing_cells(columns: Sequence[ColumnProfile]) -> list[str]:
     """Return the cells that mean "no value"; "None" does only if it stands among numbers or dates somewhere."""
     read = {marker for column in columns if column.kind in ("number", "date") for marker in column.markers}
     odd = dict.fromkeys(word for column in columns for word in (*column.words, *column.beyond))
     return [*(marker for marker in MISSING if marker not in AMBIGUOUS or marker in read), *odd]
 
 
-def _shows_others(column: pl.Series, missing: Sequence[str], known: Profile) -> bool:
+def _shows_others(column: pl.Series, missing: Sequence[str], known: ColumnProfile) -> bool:
     """Tell whether a column shows words that mean "no value" in other columns."""
     words = [cell for cell in missing if cell not in MISSING and cell not in known.markers]
     return bool(words) and column.dtype == pl.String and bool(column.alias("").is_in(words).any())
 
 
 def _look(column: pl.Series, sample: pl.Series, missing: Sequence[str]) -> _Look:
-    domain, odd = ValueDomain.of(Tally.of(column), missing), NONE
+    domain, odd = ValueDomain.of(Tally.of(column), missing), NO_ODD_CELLS
     if domain.kind == "mixed":
         odd = _odd_cells(domain)
         missing = [*missing, *odd.not_numbers]
     below = Below() if odd.limits else None
-    if odd is not NONE:
+    if odd is not NO_ODD_CELLS:
         domain = ValueDomain.of(domain.tally, missing, below)
     codes = _codes(domain, sample, missing, below)
     return _Look(_profile(column, domain, missing, odd), _digest(codes, ordered=domain.units is not None), codes)
@@ -112,11 +159,11 @@ def _odd_cells(domain: ValueDomain) -> OddCells:
     return odd_cells(texts, domain.counts, are_numbers(texts).to_numpy())
 
 
-def _profile(column: pl.Series, domain: ValueDomain, missing: Sequence[str], odd: OddCells) -> Profile:
+def _profile(column: pl.Series, domain: ValueDomain, missing: Sequence[str], odd: OddCells) -> ColumnProfile:
     counts = domain.counts
     texts = domain.texts if domain.kind in ("text", "mixed") else ()
     shown = _shown(domain.tally, missing)
-    return Profile(
+    return ColumnProfile(
         name=column.name,
         kind=domain.kind,
         rows=len(column),
@@ -247,7 +294,9 @@ def _in_blocks(tally: Tally, counts: Ints) -> bool:
     return int(column.ne_missing(column.shift()).sum()) <= len(tally.cells) + min(tally.nulls, 1)
 
 
-def _compared(frame: pl.DataFrame, looks: Sequence[_Look], missing: Sequence[str], *, whole: bool) -> list[Profile]:
+def _compared(
+    frame: pl.DataFrame, looks: Sequence[_Look], missing: Sequence[str], *, whole: bool
+) -> list[ColumnProfile]:
     """Mark each column that says the same as an earlier one, or from which others can be computed."""
     alike = _groups([look.digest for look in looks])
     if not whole:

@@ -22,13 +22,11 @@ from numpy.typing import NDArray
 from tclose.errors import PolicyError
 from tclose.policy import Builder, Quasi
 from tclose.policy.settings import join
-from tclose.table import builders
-from tclose.table.builders import spell
+from tclose.table import hierarchies
+from tclose.table.bins import published_under
 from tclose.table.classes import Classes
-from tclose.table.hierarchy import Hierarchy
-from tclose.table.limits import published_under
-from tclose.table.matching import places_in
-from tclose.table.values import ValueDomain, ValueList, Values, values_of
+from tclose.table.hierarchies import Hierarchy, spell
+from tclose.table.values import ValueDomain, ValueList, Values, places_in, values_of
 from tclose.types import Bools, Floats, Ints
 
 
@@ -70,18 +68,27 @@ class CodedEnds:
     high: Fraction
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NumberColumn:
     """Numbers or dates: published as a range, or as the class mean."""
 
     values: ValueList  # in rising order
     spec: Quasi
     codes: Ints  # the rank of each row's value; -1 where missing
+    whole: ValueDomain | None = None  # that of the whole table, where the rows are a part of it
 
     @property
     def name(self) -> str:
         """The column's name."""
         return self.values.name
+
+    def deviation(self) -> float:
+        """Return the standard deviation of the places of all rows of the table."""
+        if self.whole is None:
+            return float(self.points().std())
+        counts, places = np.append(self.whole.counts, self.whole.missing), self.all_places()
+        away = places - float(counts @ places) / counts.sum()
+        return math.sqrt(float(counts @ away**2) / counts.sum())
 
     @property
     def _units(self) -> NDArray[Any]:
@@ -279,7 +286,7 @@ def _shown(codes: Ints, different: int) -> tuple[Ints, Ints]:
 QuasiColumn = NumberColumn | LabelColumn | SetColumn
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuasiDomain:
     """The values of a quasi-identifier, learned from the whole table, and how its policy publishes them."""
 
@@ -312,7 +319,7 @@ class QuasiDomain:
 
 
 def _hierarchy(values: ValueDomain, given: Path | Builder) -> Hierarchy:
-    return Hierarchy.load(given) if isinstance(given, Path) else builders.build(given, values)
+    return Hierarchy.load(given) if isinstance(given, Path) else hierarchies.build(given, values)
 
 
 def _plain(spec: Quasi) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose.table.quasi import LabelColumn, QuasiColumn
+from tclose.table.quasi import LabelColumn, NumberColumn, QuasiColumn
 from tclose.table.sensitive import SensitiveColumn
 from tclose.types import Floats, Ints
 
@@ -33,7 +33,9 @@ def chances_of(quasi: Sequence[QuasiColumn], sensitive: Sequence[SensitiveColumn
 
 
 def _counts(column: QuasiColumn) -> Ints:
-    """Return how often each code occurs; a missing value lies in no range."""
+    """Return how often each code occurs, numbers in the whole table; a missing value lies in no range."""
+    if isinstance(column, NumberColumn) and column.whole is not None:
+        return column.whole.counts
     different = len(column.hierarchy.leaves) if isinstance(column, LabelColumn) else len(column.values.texts)
     return np.bincount(column.codes[column.codes >= 0], minlength=different).astype(np.int64)
 

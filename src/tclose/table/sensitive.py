@@ -1,15 +1,22 @@
-"""A sensitive column: its domain, learned once from a tally, and the code of every row.
+"""Sensitive columns: the domain of each, learned once from a tally, and the code of every row; also several together.
 
 The domain is observed, declared, ordered, binned or a hierarchy's. Its reference counts are those of the whole table:
 any part of the table is judged against the whole.
+
+Attributes that are taken together are one further column of tuples, which is judged and never published. The tuples are
+those that the rows at hand show. So a reader of a release learns the same tuples from its published values, and rows
+that are withheld leave no trace.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +24,94 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tclose.errors import InputError, PolicyError
-from tclose.policy import DISTANCES, Sensitive, implied_by_settings
-from tclose.policy.distances import OF_NUMBERS, OF_OTHERS
-from tclose.table import bins, builders
-from tclose.table.costs import Costs
-from tclose.table.hierarchy import Hierarchy
-from tclose.table.limits import covering
-from tclose.table.matching import places_in
-from tclose.table.tally import Tally
-from tclose.table.values import Kind, ValueDomain, Values, exact_values
+from tclose.errors import InputError, MissingExtra, PolicyError
+from tclose.policy import DISTANCES, CostTable, Joint, Sensitive, implied_by_settings
+from tclose.policy.column_settings import OF_NUMBERS, OF_OTHERS
+from tclose.policy.settings import exact
+from tclose.table import bins, hierarchies
+from tclose.table.bins import edges_with_limit
+from tclose.table.hierarchies import Hierarchy, read_rows
+from tclose.table.values import Kind, Tally, ValueDomain, Values, exact_values, places_in
 from tclose.types import Ints
+
+# The matrix of costs between values: a CSV whose first row and first column name the values
+
+
+LARGEST = 2**53  # so that a walk over many values still fits into 64 bits
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """`matrix[i, j]` is the cost between values i and j, in whole units: a metric."""
+
+    values: tuple[str, ...]
+    matrix: NDArray[np.int64]
+
+    @classmethod
+    def load(cls, path: Path) -> Costs:
+        """Read and check a file of costs."""
+        name = f"the costs {path.name}"
+        (_, *columns), *rows = read_rows(path, "matrix")
+        if not columns:
+            raise InputError(f"{name}: the first row must name the values, after an empty cell")
+        if sorted(columns) != sorted(row[0] for row in rows) or len(set(columns)) < len(columns):
+            raise InputError(f"{name}: the first row and the first column must name the same values, each once")
+        if any(len(row) != len(columns) + 1 for row in rows):
+            raise InputError(f"{name}: every row needs a name and {len(columns)} numbers")
+        row_of = {row[0]: row[1:] for row in rows}
+        return cls._checked(tuple(columns), [_numbers(row_of[value], name) for value in columns], name)
+
+    @classmethod
+    def given(cls, table: CostTable) -> Costs:
+        """Take costs that a policy holds in place."""
+        name, size = "the matrix", len(table.values)
+        if not size or len(table.costs) != size or any(len(row) != size for row in table.costs):
+            raise PolicyError(f"expected {size} rows of {size} costs", place="matrix")
+        return cls._checked(table.values, [list(row) for row in table.costs], name)
+
+    @property
+    def table(self) -> CostTable:
+        """The costs as a policy holds them in place."""
+        return CostTable(self.values, tuple(tuple(Fraction(int(cost)) for cost in row) for row in self.matrix))
+
+    @classmethod
+    def _checked(cls, values: tuple[str, ...], costs: list[list[Fraction]], name: str) -> Costs:
+        matrix = _integers(costs, name)
+        _check_metric(matrix, name)
+        return cls(values, matrix)
+
+
+def _numbers(cells: list[str], name: str) -> list[Fraction]:
+    try:
+        return [exact(cell.strip()) for cell in cells]
+    except (ValueError, ArithmeticError):
+        raise InputError(f"{name}: every cost must be a number") from None
+
+
+def _integers(rows: list[list[Fraction]], name: str) -> NDArray[np.int64]:
+    unit = math.lcm(*(cost.denominator for row in rows for cost in row))
+    whole = [[int(cost * unit) for cost in row] for row in rows]
+    shared = math.gcd(*(cost for row in whole for cost in row)) or 1
+    if max(abs(cost) for row in whole for cost in row) // shared > LARGEST:
+        raise InputError(f"{name}: the costs have too many digits")
+    return np.array([[cost // shared for cost in row] for row in whole], dtype=np.int64)
+
+
+def _check_metric(costs: NDArray[np.int64], name: str) -> None:
+    if (np.diag(costs) != 0).any() or (costs + np.eye(len(costs), dtype=np.int64) <= 0).any():
+        raise InputError(f"{name}: a value is at cost 0 from itself and above 0 from any other")
+    if (costs != costs.T).any():
+        raise InputError(f"{name}: the cost from a to b must be the cost from b to a")
+    for through in range(len(costs)):
+        if (costs > costs[:, [through]] + costs[[through], :]).any():
+            raise InputError(f"{name}: a detour is shorter than the direct way, so it is no metric")
+
 
 MISSING = "(missing)"
 _NO_CODES = np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SensitiveDomain:
     """The values that a sensitive attribute is judged by, how they are compared, and how often the table shows each.
 
@@ -87,6 +165,17 @@ class SensitiveDomain:
         """Turn codes of values into codes of the domain."""
         return np.append(self.code_of_value, self.missing_code)[values]
 
+    def shown_in_bins(self) -> tuple[Tally, Ints]:
+        """Return the cells of a column that publishes its bins, and which of them each of its own cells becomes.
+
+        A missing cell stays as it is.
+        """
+        tally, codes = self.values.tally, self.codes_of(self.values.code_of_cell)
+        missing, label = pl.Series(codes == self.missing_code), pl.Series(self.labels, dtype=pl.String).gather(codes)
+        cells = pl.select(pl.when(missing).then(tally.cells.cast(pl.String)).otherwise(label)).to_series()
+        bins = Tally.of_counts(self.name, cells, tally.counts)
+        return bins, bins.places(cells)
+
     def _count(self) -> Ints:
         """Count how often the whole table shows each value of the domain."""
         counts = np.bincount(self.code_of_value, self.values.counts, minlength=len(self.labels)).astype(np.int64)
@@ -111,7 +200,7 @@ def _label_of_missing(taken: Sequence[str]) -> str:
     return label
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SensitiveColumn:
     """A sensitive attribute: its domain and the code of every row."""
 
@@ -218,7 +307,9 @@ def _in_bins(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDo
     assert spec.bins is not None
     assert values.units is not None
     learned = spec.bins.kind in ("count", "quantiles")
-    edges = covering(bins.edges_of(spec.bins, values.units, values.scale, values.counts), spec.bins, values.limit)
+    edges = edges_with_limit(
+        bins.edges_of(spec.bins, values.units, values.scale, values.counts), spec.bins, values.limit
+    )
     bin_of = bins.bin_of(edges, values.units, values.scale, learned=learned)
     outside = np.flatnonzero((bin_of < 0) | (bin_of >= len(edges) - 1))
     if len(outside):
@@ -242,7 +333,7 @@ def _of_any_values(values: ValueDomain, spec: Sensitive, distance: str) -> Sensi
 def _in_a_hierarchy(values: ValueDomain, spec: Sensitive, distance: str) -> SensitiveDomain:
     assert spec.hierarchy is not None
     path = spec.hierarchy
-    hierarchy = Hierarchy.load(path) if isinstance(path, Path) else builders.build(path, values)
+    hierarchy = Hierarchy.load(path) if isinstance(path, Path) else hierarchies.build(path, values)
     places = places_in(hierarchy.leaves, values, misses="its hierarchy misses")
     return SensitiveDomain(distance, hierarchy.leaves, values, places, hierarchy=hierarchy)
 
@@ -301,3 +392,107 @@ def _from_zero(units: NDArray[Any]) -> NDArray[Any]:
     shared = math.gcd(*(int(p) for p in positions[1:])) if positions.dtype == object else int(np.gcd.reduce(positions))
     positions = positions // (shared or 1)
     return np.asarray(positions, dtype=np.int64 if int(positions[-1]) < 2**62 else object)
+
+
+# Sensitive attributes taken together
+
+
+MOST_TUPLES = 2000  # of a product: each class is a transportation problem over the tuples
+BETWEEN = " · "  # between the values of a tuple, as people read it
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointColumn:
+    """Several sensitive attributes as one: the tuples that occur, in lexicographic order, and the tuple of every row.
+
+    `made` holds the ground distance between the tuples, which is computed once (`privacy/judge.py`).
+    """
+
+    joint: Joint
+    parts: tuple[SensitiveColumn, ...]
+    tuples: Ints  # tuples × attributes: the codes of the values
+    codes: Ints  # the tuple of each row
+    reference: Ints  # how often the whole table shows each tuple
+    made: dict[str, Any]
+
+    @classmethod
+    def of(cls, joint: Joint, sensitive: Mapping[str, SensitiveColumn], rows: Ints | None = None) -> JointColumn:
+        """Find the tuples of coded attributes; a distance that cannot compare them is refused.
+
+        `rows` says how many rows each code stands for, where it is not one.
+        """
+        parts = tuple(sensitive[name] for name in joint.attributes)
+        if joint.distance == "lexicographic":
+            _check_orders(parts)
+        codes = np.zeros(len(parts[0].codes), dtype=np.int64)
+        for part in parts:  # ranks keep the order, and their number stays below that of the rows
+            codes = np.unique(codes * len(part.labels) + part.codes, return_inverse=True)[1].astype(np.int64)
+        _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+        if joint.distance == "product":
+            _check_product(len(first))
+        tuples = np.stack([part.codes[first] for part in parts], axis=1)
+        if rows is not None:
+            counts = np.bincount(codes, rows)
+        return cls(joint, parts, tuples, codes, counts.astype(np.int64), {})
+
+    @property
+    def name(self) -> str:
+        """What the tuples are called."""
+        return self.joint.name
+
+    @property
+    def distance(self) -> str:
+        """How tuples are compared, as a policy calls it."""
+        return self.joint.distance
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The tuples, as people read them."""
+        texts = ([part.labels[code] for code in codes] for part, codes in zip(self.parts, self.tuples.T, strict=True))
+        return tuple(map(BETWEEN.join, zip(*texts, strict=True)))
+
+
+def joint_columns(joint: tuple[Joint, ...], sensitive: Mapping[str, SensitiveColumn]) -> dict[str, JointColumn]:
+    """Return the columns of tuples that a policy asks about; a mistake says which of its tables asks."""
+    columns = {}
+    for number, each in enumerate(joint, start=1):
+        with asked_by(number):
+            columns[each.name] = JointColumn.of(each, sensitive)
+    return columns
+
+
+@contextmanager
+def asked_by(number: int) -> Iterator[None]:
+    """Let a mistake say which table of the policy asks for what cannot be judged."""
+    try:
+        yield
+    except PolicyError as error:
+        raise error.within(f"joint.{number}") from None
+
+
+def _check_orders(parts: tuple[SensitiveColumn, ...]) -> None:
+    """Refuse attributes whose values have no order, or whose missing values have no place in it."""
+    for part in parts:
+        if DISTANCES[part.distance].domain != "numbers":
+            raise PolicyError(
+                f"the values of '{part.name}' have no order (distance {part.distance}): "
+                'say order = [...] for it, or distance = "product" here',
+                place="distance",
+            )
+        if part.missing_beside_others:
+            raise PolicyError(
+                f"the missing values of '{part.name}' have no place in an order: "
+                'say missing = "suppress" for it, or distance = "product" here',
+                place="distance",
+            )
+
+
+def _check_product(tuples: int) -> None:
+    if tuples > MOST_TUPLES:
+        raise PolicyError(
+            f"the attributes have {tuples:,} different tuples, and a product can compare {MOST_TUPLES:,}: "
+            'put values into bins, or say distance = "lexicographic"',
+            place="attributes",
+        )
+    if find_spec("scipy") is None:
+        raise MissingExtra("scipy", "solve", 'distance = "product"')

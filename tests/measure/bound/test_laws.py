@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Distance, DomainFacts, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.errors import Infeasible, Unsuited
 from tclose.measure.bound import Bound, BoundProblem, lower_bound, verify_bound
 from tclose.measure.bound.block import Block
-from tclose.measure.bound.budget import Budget
 from tclose.measure.bound.lattice import lattice_of
-from tclose.measure.bound.parts import PricedBlock, PricedLattice, block_of
-from tclose.measure.bound.verify import part_value
+from tclose.measure.bound.search import Budget, PricedBlock, PricedLattice, block_of
+from tclose.measure.bound.verifier import part_value
 from tclose.partition import METHODS, method_named
 from tclose.partition.exact import solve
 from tclose.partition.problem import Attribute, Problem
@@ -126,7 +126,7 @@ def test_no_partition_of_thousands_loses_less(first: int) -> None:
     assert sum(map(check_against_the_optimum, range(first, first + 400))) > 300
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(10**6, 10**9))
 def test_no_partition_of_any_table_loses_less(seed: int) -> None:
     check_against_the_optimum(seed)

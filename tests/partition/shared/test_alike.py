@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tclose.partition.shared.alike import equality_classes, merged_alike
+from tclose.partition.shared.merge import equality_classes, merged_alike
 from tclose.partition.split import problem_of
 from tclose.policy import Policy
 from tclose.recode.frame import recoded

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis, range_loss, set_loss
 from tclose.partition.shared.loss import loss_table, total_loss
@@ -14,7 +15,7 @@ LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1
 codes = st.lists(st.integers(-1, 5), min_size=1, max_size=9).map(np.array)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(codes)
 def test_one_class_loses_the_same_in_both(codes: np.ndarray) -> None:
     known = codes[codes >= 0]

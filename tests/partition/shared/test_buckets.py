@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.distance import Equal, Ordered
 from tclose.errors import Infeasible, PolicyError
@@ -16,12 +17,12 @@ from tclose.partition.pca import cut
 from tclose.partition.problem import Attribute, Problem, axis_orders
 from tclose.partition.shared.buckets import one_of_each, spread
 from tclose.partition.shared.loss import loss_table, total_loss
-from tclose.partition.shared.verdicts import ROUNDS, Verdicts
+from tclose.partition.shared.merge import ROUNDS, Verdicts
 from tclose.privacy.ldiversity import DistinctL
 from tclose.types import silent
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(rows=st.integers(1, 60), data=st.data())
 def test_a_class_takes_one_row_of_each_bucket(rows: int, data: st.DataObject) -> None:
     buckets = data.draw(st.integers(1, rows))

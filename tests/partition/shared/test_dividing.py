@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.errors import Cancelled
-from tclose.partition.shared.dividing import best_division, merged_with_care
+from tclose.partition.shared.merge import best_division, merged_with_care
 from tclose.types import Bools, Ints, still
 
 Admitted = Callable[[list[Ints]], Bools]
@@ -60,7 +61,7 @@ def test_the_best_division_keeps_near_rows_together() -> None:
     assert best_division(on_a_line(5), of_sizes(2, 4)) is None
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.integers(1, 7), st.sets(st.integers(1, 7), min_size=1))
 def test_a_division_is_found_whenever_there_is_one(count: int, allowed: set[int]) -> None:
     """Rows can be divided if their number is a sum of admitted sizes."""

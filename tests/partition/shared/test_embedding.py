@@ -7,7 +7,7 @@ import pytest
 
 from tclose.distance import Distance, Equal, Hierarchical, Matrix, Ordered, Value
 from tclose.partition.problem import Attribute, Problem
-from tclose.partition.shared.embedding import LANDMARKS, Embedding, placed
+from tclose.partition.shared.buckets import LANDMARKS, Embedding, placed
 
 TREE = (np.arange(6), np.array([0, 0, 1, 1, 1, 2]), np.array([0, 0, 0, 0, 0, 1]), np.zeros(6, dtype=np.int64))
 PLANE = np.array([[0, 0], [3, 0], [0, 4], [3, 4], [6, 8], [0, 8]])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tclose.distance import Equal, Ordered
 from tclose.partition import Attribute, Problem
-from tclose.partition.shared.exchanging import Exchange, strains
+from tclose.partition.anatomy import Exchange, strains
 from tclose.privacy.ldiversity import DistinctL
 
 

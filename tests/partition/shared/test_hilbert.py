@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tclose.partition.shared.hilbert import hilbert_ranks
+from tclose.partition.shared.redistribution import hilbert_ranks
 
 
 @pytest.mark.parametrize(("side", "axes"), [(8, 1), (2, 2), (16, 2), (8, 3), (4, 4), (2, 7)])

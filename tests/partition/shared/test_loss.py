@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Policy
-from tclose.measure.chosen_loss import chosen_loss
-from tclose.measure.utility import discernibility, gcp, squared_error, weighted_gcp
+from tclose.measure.information_loss import chosen_loss, discernibility, gcp, squared_error, weighted_gcp
 from tclose.partition.shared.axes import Axis, NumberAxis
 from tclose.partition.shared.kernels import kernel
 from tclose.partition.shared.loss import (
@@ -32,7 +32,7 @@ from tclose.partition.shared.loss import (
 from tclose.partition.split import problem_of
 from tclose.policy import LOSSES
 from tclose.privacy.feasibility import publishable
-from tclose.release.published import ReleaseInput, partition_of
+from tclose.release.published_table import ReleaseInput, partition_of
 from tclose.table import CodedTable, encode_quietly
 from tclose.table.classes import Classes
 from tclose.types import silent
@@ -98,7 +98,7 @@ def loses(axis: Axis) -> bool:
     return axis.chances is None or axis.chances.varies
 
 
-@settings(max_examples=50 * TIMES, deadline=None)
+@settings(max_examples=examples(50) * TIMES, deadline=None)
 @given(cases())
 def test_the_loss_that_is_lowered_is_the_one_that_is_reported(case: tuple[CodedTable, Policy, np.ndarray]) -> None:
     table, policy, labels = case
@@ -110,7 +110,7 @@ def test_the_loss_that_is_lowered_is_the_one_that_is_reported(case: tuple[CodedT
         assert loss == pytest.approx(figure, abs=1e-9)
 
 
-@settings(max_examples=30 * TIMES, deadline=None)
+@settings(max_examples=examples(30) * TIMES, deadline=None)
 @given(cases())
 def test_without_texts_and_weights_the_loss_is_a_measure(case: tuple[CodedTable, Policy, np.ndarray]) -> None:
     table, _, labels = case
@@ -157,7 +157,7 @@ def loss_of(table: LossTable, rows: list[int]) -> float:
     return float(out[0])
 
 
-@settings(max_examples=50 * TIMES, deadline=None)
+@settings(max_examples=examples(50) * TIMES, deadline=None)
 @given(cases(), st.integers(0, 2**32))
 def test_every_change_is_the_difference_of_two_losses(case: tuple[CodedTable, Policy, np.ndarray], seed: int) -> None:
     table, policy, _ = case

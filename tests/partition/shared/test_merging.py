@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.conftest import examples
 
 from tclose import InternalError
 from tclose.partition import merged
@@ -61,7 +62,7 @@ def test_many_dimensions() -> None:
     assert np.bincount(found).min() >= 3
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=40), st.data())
 def test_merging_ends_and_only_merges(rows: list[tuple[int, int, int]], data: st.DataObject) -> None:
     given_groups, x, y = (np.array(column) for column in zip(*rows, strict=True))

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose.errors import PolicyError
 from tclose.partition.shared.redistribution import NEARS, check_near, filled, leaves, within
 
-brief = settings(max_examples=50, deadline=None)
+brief = settings(max_examples=examples(50), deadline=None)
 
 
 def shares_within(room: float, sizes: np.ndarray):

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from tclose.partition.problem import Problem
 from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
-from tclose.partition.shared.stars import columns_of, star_cost
+from tclose.partition.shared.loss_table import columns_of, star_cost
 
 rows_in_classes = st.integers(1, 12).flatmap(
     lambda rows: st.tuples(

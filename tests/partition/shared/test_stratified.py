@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tclose.errors import Cancelled
-from tclose.partition.fragmentation import cells
-from tclose.partition.shared.stratified import bisect
+from tclose.partition.fragmentation import classes
+from tclose.partition.shared.buckets import bisect
 
 LAYERS = np.array([2, 1, 3])
 CELLS = 40
@@ -32,17 +32,17 @@ def test_many_short_calls_give_the_same_cells_as_one(monkeypatch: pytest.MonkeyP
     points, _, orders = table()
     fragment_of, random = np.repeat(np.arange(3), LAYERS), np.arange(97) % CELLS
     results = []
-    for looks in (cells.LOOKS_PER_CALL, 1):
-        monkeypatch.setattr(cells, "LOOKS_PER_CALL", looks)
+    for looks in (classes.LOOKS_PER_CALL, 1):
+        monkeypatch.setattr(classes, "LOOKS_PER_CALL", looks)
         members = bisect(points, orders.copy(), LAYERS, CELLS, np.array([0.25, 0.5]))
-        ranges = cells.exchange(points, members, fragment_of, 8, 0.001, random)
+        ranges = classes.exchange(points, members, fragment_of, 8, 0.001, random)
         results.append((members.tolist(), ranges))
     assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("call", [1, 2, 30])
 def test_progress_that_raises_stops_the_exchanges(call: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "LOOKS_PER_CALL", 1)
+    monkeypatch.setattr(classes, "LOOKS_PER_CALL", 1)
     points, _, orders = table()
     members, calls = bisect(points, orders, LAYERS, CELLS, np.array([0.5])), []
 
@@ -52,7 +52,7 @@ def test_progress_that_raises_stops_the_exchanges(call: int, monkeypatch: pytest
             raise Cancelled("stopped")
 
     with pytest.raises(Cancelled):
-        cells.exchange(points, members, np.repeat(np.arange(3), LAYERS), 8, 0.001, np.arange(97) % CELLS, progress)
+        classes.exchange(points, members, np.repeat(np.arange(3), LAYERS), 8, 0.001, np.arange(97) % CELLS, progress)
     assert len(calls) == call
 
 

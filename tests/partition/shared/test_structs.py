@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tclose.errors import InternalError
-from tclose.partition.shared.kernels import kernel, part
-from tclose.partition.shared.structs import array, kernel_struct, structure
+from tclose.partition.shared.kernels import array, kernel, kernel_struct, part, structure
 
 PAIR = np.dtype([("small", "i4"), ("large", "f8")], align=True)
 

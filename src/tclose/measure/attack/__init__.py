@@ -1,8 +1,16 @@
 """What an adversary learns from a table: one file per attack, each of which declares itself."""
 
 from tclose.measure.attack.base import Attack, ExposedClass, Finding, Scene, Secret
-from tclose.measure.attack.registry import ATTACKS
-from tclose.measure.attack.results import K_ANONYMOUS, RAW, RELEASE, AttackResult, Attacks, TableSize, attacked
+from tclose.measure.attack.results import (
+    ATTACKS,
+    K_ANONYMOUS,
+    RAW,
+    RELEASE,
+    AttackResult,
+    Attacks,
+    TableSize,
+    attack_results,
+)
 
 __all__ = [
     "ATTACKS",
@@ -17,5 +25,5 @@ __all__ = [
     "Scene",
     "Secret",
     "TableSize",
-    "attacked",
+    "attack_results",
 ]

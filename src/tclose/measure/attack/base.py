@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Distance, Equal
-from tclose.measure.linkage import Links
-from tclose.measure.linked_persons import RowsOfPersons
+from tclose.measure.linkage import Links, RowsOfPersons
 from tclose.measure.presence import Membership
 from tclose.types import Beat, Bools, Claim, Ints, still
 from tclose.words import columns

@@ -1,10 +1,32 @@
-"""Linkage with a register: which rows can be linked to a person; the figures are those of `measure/risk.py`."""
+"""Linkage attacks: which rows can be linked to a person, by a register, a population or a known sensitive value.
+
+Linkage with a register: the figures are those of `measure/risk.py`.
+
+Membership (Nergiz, Atzori & Clifton 2007): who of a population is in the table at all.
+
+Rare values: sensitive values are published as they are, and a value that few rows share identifies a person.
+
+Background join (Fang et al., as described in Weber's thesis, section 2.4): one sensitive value reveals the others.
+Sensitive values are published as they are. Anyone who knows a person's class and one of the person's values looks up
+the rows of the class that show it; where these rows agree on another attribute, that value is known, too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tclose.distance import Counts
 from tclose.measure import risk
-from tclose.measure.attack.base import Attack, Finding, Scene, not_applicable
-from tclose.words import percent, rows_of
+from tclose.measure.attack.base import NO_SECRET, Attack, Finding, Scene, Secret, SomeClasses, not_applicable
+from tclose.measure.linkage import RowsOfPersons
+from tclose.measure.presence import Membership
+from tclose.types import Bools, Ints
+from tclose.words import columns, counted, number, percent, rows_of
+
+# Linkage with a register: prosecutor, journalist, marketer, uniqueness
+
 
 NOBODY = (
     "No person of the register fits any class, so nothing could be linked. This attack needs a register of people of "
@@ -104,4 +126,185 @@ UNIQUENESS = Attack(
     run_uniqueness,
     cure="a larger k",
     counts_people=True,
+)
+
+
+# Membership attack
+
+
+def run_membership(scene: Scene) -> Finding:
+    """Find how likely anyone of the population is in the table, and who surely is."""
+    found = scene.presence
+    if found is None:
+        return not_applicable(scene, "This attack needs the population that the table is drawn from (--population).")
+    return Finding(float(found.at_least), found.certain, scene.rows, _sentences(found))
+
+
+def _sentences(found: Membership) -> str:
+    if found.counts.everybody:
+        people = counted(found.counts.population, "row")
+        return f"Everybody of the population ({people}) is certainly in the table: it has as many rows."
+    return (_exactly(found) if found.exact else _at_least(found)) + _outside(found)
+
+
+def _exactly(found: Membership) -> str:
+    counts = found.counts
+    least, largest = number(counts.least), number(counts.largest)
+    chance = f"of exactly {least}" if counts.least == counts.largest else f"from {least} to {largest}"
+    verb = "is" if found.certain == 1 else "are"
+    certain = f"{counted(found.certain, 'person')} {verb}" if found.certain else "Nobody is"
+    return (
+        f"Everybody of the population ({counted(counts.population, 'row')}) fits exactly one class and is in the table "
+        f"with a chance {chance}. {certain} certainly in the table."
+    )
+
+
+def _at_least(found: Membership) -> str:
+    population = f"of the population ({counted(found.counts.population, 'row')})"
+    if not found.certain:
+        chance = number(found.at_least)
+        return (
+            f"Somebody {population} is in the table with a chance of at least {chance}. Nobody was found who is "
+            "certainly in it."
+        )
+    verb = "is" if found.certain == 1 else "are"
+    return (
+        f"At least {counted(found.certain, 'person')} {population} {verb} certainly in the table: everybody who fits "
+        "their class is, or nobody else has a value that their class publishes as the end of a range, in a set or as "
+        "missing."
+    )
+
+
+def _outside(found: Membership) -> str:
+    outside, withheld = found.counts.outside, found.counts.withheld
+    if not outside:
+        return ""
+    fits = f" {counted(outside, 'person')} {'fits' if outside == 1 else 'fit'} no class"
+    if withheld:  # nobody sees what withheld rows show
+        return f"{fits}: of these, at most {withheld:,} can be in the table, in withheld rows."
+    return f"{fits} and {'is' if outside == 1 else 'are'} certainly not in it."
+
+
+MEMBERSHIP = Attack(
+    "membership",
+    "membership attack",
+    "The adversary has the population that the table is drawn from, such as all people of a town, and asks who is in "
+    "the table. Rows count as affected if their persons are certainly in it: everybody who fits their class is, or "
+    "nobody else has a value that their class publishes as the end of a range, in a set or as missing.",
+    "largest chance that anyone of the population is in the table; where classes overlap, at least this",
+    "share",
+    "lower",
+    run_membership,
+    cure="max in [presence]; a larger k",
+    counts_people=True,
+    needs_rows=True,
+)
+
+
+# Rare value attack
+
+
+UNLINKED = "No row shows a sensitive value: the values of each class are counted apart from its rows."
+
+
+def run_rare_value(scene: Scene) -> Finding:
+    """Find the rarest value, and the rows whose value fewer than k rows share."""
+    secrets = [secret for secret in scene.secrets if secret.linked]
+    if not secrets:
+        return not_applicable(scene, UNLINKED if scene.secrets else NO_SECRET)
+    shared = {secret.name: secret.shared for secret in secrets}
+    fewest = {name: int(rows[rows > 0].min()) for name, rows in shared.items()}
+    least, names = min(fewest.values()), [name for name, rows in fewest.items() if rows < scene.crowd]
+    rows = _rows(scene, {name: shared[name] < scene.crowd for name in names}) if names else 0
+    sentence = f"At least {least:,} rows share every sensitive value."
+    if rows:
+        sentence = (
+            f"{rows_of(rows, scene.rows)} show a value of {columns(names)} that fewer than {scene.crowd:,} rows "
+            "share: anyone who knows the value finds the row."
+        )
+    return Finding(least, rows, scene.rows, sentence)
+
+
+def _rows(scene: Scene, rare: Mapping[str, Bools]) -> int:
+    """Count the rows that show a rare value of some attribute."""
+    rows = 0
+    for classes in scene.some_classes():
+        shown = [rare[secret.name][secret.cells] for secret in classes.secrets if secret.name in rare]
+        rows += classes.number_of(np.any(shown, axis=0))
+    return rows
+
+
+RARE_VALUE = Attack(
+    "rarity",
+    "rare value attack",
+    "Anyone who knows a person's rare disease or exact salary finds the person's row, whatever its class.",
+    "rows that share the rarest value",
+    "rows",
+    "higher",
+    run_rare_value,
+    cure='bins and publish = "bin"',
+    counts_people=True,
+)
+
+
+# Background join attack
+
+
+def run_background_join(scene: Scene) -> Finding:
+    """Find the rows for which one known value reveals another, and the share of rows that it singles out."""
+    rows, secrets = scene.rows, [secret for secret in scene.secrets if secret.linked]
+    if len(secrets) < 2 and (scene.linked is None or not secrets):
+        return not_applicable(
+            scene, "This attack needs two sensitive attributes: one that the adversary knows, and one to learn."
+        )
+    telling = {secret.name for secret in secrets if np.ptp(secret.cells)}
+    singled_out, affected = dict.fromkeys((secret.name for secret in secrets), 0), 0
+    for classes in scene.some_classes():
+        learnt = np.zeros(len(classes.labels), dtype=bool)
+        for known in classes.linked:
+            group = _groups(classes, known)
+            singled_out[known.name] += classes.number_of(np.bincount(group, classes.rows)[group] == 1)
+            for other in classes.linked:
+                if other is not known and other.name in telling:
+                    learnt |= _agree(group, other)
+        affected += classes.number_of(_with_persons(scene.linked, learnt, secrets))
+    share, name = max((number / rows, name) for name, number in singled_out.items())
+    sentence = (
+        f"Anyone who knows a person's class and {columns([name])} singles out {percent(share)} of the rows; for "
+        f"{rows_of(affected, rows)}, the class and one known value reveal another value."
+    )
+    return Finding(share, affected, rows, sentence)
+
+
+def _with_persons(linked: RowsOfPersons | None, learnt: Bools, secrets: Sequence[Secret]) -> Bools:
+    """Mark also what the other rows of a person tell, where pseudonyms link them."""
+    if linked is None:
+        return learnt
+    learnt = linked.all_rows(learnt)
+    for known in secrets:
+        learnt |= linked.revealed_by(known.name, {secret.name: secret.cells for secret in secrets})
+    return learnt
+
+
+def _groups(classes: SomeClasses, known: Secret) -> Ints:
+    """Give numbers to the rows of each class that show the same known value."""
+    key = classes.labels * (int(known.cells.max()) + 1) + known.cells
+    return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)
+
+
+def _agree(group: Ints, secret: Secret) -> Bools:
+    """Tell for each row whether its group shows one value only."""
+    distinct = Counts.from_codes(group, secret.cells, int(secret.cells.max()) + 1).distinct
+    return np.asarray((distinct == 1)[group])
+
+
+BACKGROUND_JOIN = Attack(
+    "background_join",
+    "background join attack",
+    "Anyone who knows a person's class and one sensitive value, such as a salary, looks up the person's other values.",
+    "largest share of rows singled out by one known value",
+    "share",
+    "lower",
+    run_background_join,
+    cure='bins and publish = "bin", wider bins where there are some, or --method projections',
 )

@@ -1,4 +1,4 @@
-"""The same attacks on the raw table, on a k-anonymous table and on the release, side by side.
+"""All attacks, in the order in which they are shown, and their results on raw table, k-anonymous table and release.
 
 Findings name columns, counts and class numbers; of values they name only what the policy itself spells.
 """
@@ -9,14 +9,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tclose.measure.attack import composition, homogeneity, linkage, minimality, skewness
 from tclose.measure.attack.base import Attack, ExposedClass, Finding, Scene, not_applicable
-from tclose.measure.attack.registry import ATTACKS
 from tclose.types import Progress, silent
 from tclose.words import html_table, number, percent
 
+ATTACKS: tuple[Attack, ...] = (
+    homogeneity.HOMOGENEITY,
+    homogeneity.BACKGROUND,
+    skewness.SKEWNESS,
+    skewness.JOINT_SKEWNESS,
+    homogeneity.SIMILARITY,
+    linkage.PROSECUTOR,
+    linkage.JOURNALIST,
+    linkage.MARKETER,
+    linkage.UNIQUENESS,
+    linkage.BACKGROUND_JOIN,
+    minimality.MINIMALITY,
+    minimality.EXCHANGE,
+    composition.INTERSECTION,
+    composition.DIFFERENCE,
+    linkage.MEMBERSHIP,
+    linkage.RARE_VALUE,
+)
+
+
 RAW, K_ANONYMOUS, RELEASE = "raw", "k_anonymous", "release"
 MOST_NAMED = 100
-OUT_OF_CORE = "This attack reads single rows, so it is not run out of core: use the engine memory."
+OUT_OF_CORE = "This attack reads single rows, so it is not run out of core."
 SEVERAL_ROWS = (
     "Some persons have several rows. This attack takes every row for a person and would show a risk that is too small, "
     "so it is left out."
@@ -145,7 +165,7 @@ class Attacks:
         return html_table(caption, headings, [result.cells() for result in self.results])
 
 
-def attacked(
+def attack_results(
     scenes: Mapping[str, Scene], *, register_rows: int, several_rows: bool, progress: Progress = silent
 ) -> Attacks:
     """Make every attack on every table; `several_rows` says that some person has more than one row."""

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tclose.measure.bound.budget import Budget, Clock
-from tclose.measure.bound.parts import Part, has_solver
 from tclose.measure.bound.problem import BoundProblem, bound_problem
-from tclose.measure.bound.search import best_parts
-from tclose.measure.bound.verify import FORMAT, Verdict, verify_bound
+from tclose.measure.bound.search import BoundPart, Budget, Clock, best_parts, has_solver
+from tclose.measure.bound.verifier import FORMAT, BoundVerdict, verify_bound
 from tclose.types import Progress, silent
 
-__all__ = ["Bound", "BoundProblem", "Part", "Verdict", "bound_problem", "lower_bound", "verify_bound"]
+__all__ = ["Bound", "BoundProblem", "BoundVerdict", "Part", "bound_problem", "lower_bound", "verify_bound"]
 
 WITHOUT_SOLVER = (
     "scipy is not installed, so the search was simpler and the bound may be lower: pip install 'tclose[solve]'"
@@ -35,7 +33,7 @@ class Bound:
     value: Fraction
     kind: str  # which bound won, in plain words
     seconds: float
-    parts: tuple[Part, ...]  # what was added up
+    parts: tuple[BoundPart, ...]  # what was added up
     proof: dict[str, Any]
     note: str = ""  # what could not be tried in this installation
 

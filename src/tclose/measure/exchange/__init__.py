@@ -1,7 +1,6 @@
 """What an adversary learns who knows the algorithm: a random field over who has which value (docs/method.md)."""
 
-from tclose.measure.exchange.attacked import AttackedRows
-from tclose.measure.exchange.findings import AttributeFigures, Inference, inferred
-from tclose.measure.exchange.membership import PublishedRows, attacked_rows
+from tclose.measure.exchange.inference import AttributeInference, Inference, inference_of
+from tclose.measure.exchange.knowledge import AttackedRows, PublishedRows, attacked_rows
 
-__all__ = ["AttackedRows", "AttributeFigures", "Inference", "PublishedRows", "attacked_rows", "inferred"]
+__all__ = ["AttackedRows", "AttributeInference", "Inference", "PublishedRows", "attacked_rows", "inference_of"]

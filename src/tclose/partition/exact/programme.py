@@ -4,24 +4,177 @@ x(p, c) rows of kind c are published as pattern p; each pattern's rows are one c
 minimises, the programme holds for every pattern and attribute a flow of earth that turns the class's counts into the
 table's, at a cost of at most t: linear once it is multiplied by the size of the class. k needs a switch per pattern.
 The solver knows tolerances only, so its answer is rounded and judged again by the caller.
+
+Rows that are equal in every quasi-identifier and sensitive value are of one kind. Of all patterns of values and stars
+(Liang & Yuan's v*) only those matter in which every star hides a difference: another that covers the same rows has
+fewer stars.
+
+The programme as printed moves mass between all pairs of values. Here a ground distance is a network whose shortest
+paths it is: on a line it is enough to move mass to neighbours, in a tree along its branches, between equal values
+through a hub. The cheapest flow costs the same, and few arcs carry it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tclose.distance import Geometry, Line, LineWithLeaf, Tree
 from tclose.errors import InternalError, MissingExtra, Unsuited
-from tclose.partition.exact.network import Network, network_of
-from tclose.partition.exact.patterns import Patterns, RowKinds, check_reach, patterns_of
 from tclose.partition.problem import Attribute, Problem
+from tclose.partition.shared.loss_table import columns_of
 from tclose.partition.shared.pulse import Pulse, waited_for
-from tclose.partition.shared.stars import columns_of
-from tclose.privacy.rule import Rule
+from tclose.privacy.base import Rule
 from tclose.types import Floats, Ints
+
+# A ground distance as a network
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Arcs between nodes, the first of which are the values; distance 1 costs `unit`."""
+
+    nodes: int
+    tails: Ints
+    heads: Ints
+    costs: Floats
+    unit: float
+
+    @classmethod
+    def of_edges(cls, nodes: int, ends: list[tuple[int, int]], costs: Floats, unit: float) -> Network:
+        """Take edges, each of which may be used both ways."""
+        one, other = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        both = np.concatenate((costs, costs)).astype(np.float64)
+        return cls(nodes, np.concatenate((one, other)), np.concatenate((other, one)), both, float(max(unit, 1)))
+
+
+def network_of(geometry: Geometry) -> Network:
+    """Return the network of a ground distance."""
+    if isinstance(geometry, Line):
+        values, geometry = len(geometry.positions), geometry.rounded
+        line = [(i, i + 1) for i in range(values - 1)]
+        return Network.of_edges(values, line, np.diff(geometry.positions).astype(np.float64), geometry.length)
+    if isinstance(geometry, LineWithLeaf):
+        return _line_with_leaf(geometry)
+    if isinstance(geometry, Tree):
+        return _tree(geometry.levels)
+    values = len(geometry.costs)
+    pairs = np.argwhere(np.triu(np.ones((values, values)), 1))
+    costs = geometry.costs[pairs[:, 0], pairs[:, 1]].astype(np.float64)
+    return Network.of_edges(values, [(i, j) for i, j in pairs.tolist()], costs, geometry.farthest)
+
+
+def _line_with_leaf(geometry: LineWithLeaf) -> Network:
+    """One node more than values: the middle of the line, from which the leaf hangs."""
+    middle = geometry.leaf + 1
+    along = [middle if code == geometry.leaf else code for code in geometry.order.tolist()]
+    costs = np.append(np.diff(geometry.places), geometry.middle).astype(np.float64)
+    return Network.of_edges(middle + 1, [*pairwise(along), (middle, geometry.leaf)], costs, geometry.unit)
+
+
+def _tree(levels: tuple[Ints, ...]) -> Network:
+    """Two leaves that meet at height h are 2h branches apart, and 2H make up distance 1."""
+    firsts = np.cumsum([0] + [int(level[-1]) + 1 for level in levels])
+    branches: set[tuple[int, int]] = set()
+    for height in range(len(levels) - 1):
+        below, above = levels[height] + firsts[height], levels[height + 1] + firsts[height + 1]
+        branches |= set(zip(below.tolist(), above.tolist(), strict=True))
+    return Network.of_edges(int(firsts[-1]), sorted(branches), np.ones(len(branches)), 2 * (len(levels) - 1))
+
+
+# Patterns of values and stars, and the rows that each of them covers
+
+
+MOST_VARIABLES = 50_000
+
+
+def check_reach(variables: int) -> None:
+    """Refuse a programme that no solver would end."""
+    if variables > MOST_VARIABLES:
+        raise Unsuited(
+            f"exact: the programme reaches {MOST_VARIABLES:,} variables; this table needs more, "
+            "so take fewer rows, quasi-identifiers or sensitive values"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowKinds:
+    """The different rows: how often each kind occurs, one row of each kind, and the kind of every row."""
+
+    counts: Ints
+    example: Ints
+    of_row: Ints
+
+    @classmethod
+    def of(cls, columns: Ints) -> RowKinds:
+        """Find the kinds of rows of a rows × columns array."""
+        _, example, of_row, counts = np.unique(
+            columns, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        return cls(counts.astype(np.int64), example, of_row.reshape(-1))
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """Pairs of a pattern and a kind of rows that it covers, sorted by pattern; and the stars of each pattern."""
+
+    pattern: Ints
+    kind: Ints
+    stars: Ints
+
+    def __len__(self) -> int:
+        return len(self.stars)
+
+
+def patterns_of(values: Ints, counts: Ints, k: int) -> Patterns:
+    """Return the patterns of kinds of rows (their quasi-identifiers' `values`) that cover at least k rows."""
+    pattern, covered, stars, first = [], [], [], 0
+    for kept in _column_sets(values.shape[1]):
+        groups = _groups(values, kept)
+        useful = _differ(values[:, ~kept], groups) & (np.bincount(groups, weights=counts) >= k)
+        number = np.where(useful, first + np.cumsum(useful) - 1, -1)[groups]
+        kinds = np.flatnonzero(number >= 0)
+        kinds = kinds[np.argsort(number[kinds], kind="stable")]
+        pattern.append(number[kinds])
+        covered.append(kinds)
+        check_reach(sum(map(len, covered)))
+        stars.append(np.full(int(useful.sum()), int((~kept).sum()), dtype=np.int64))
+        first += int(useful.sum())
+    return Patterns(np.concatenate(pattern), np.concatenate(covered), np.concatenate(stars))
+
+
+def _column_sets(columns: int) -> Iterator[NDArray[np.bool_]]:
+    """Yield every choice of columns that keep their values."""
+    for number in range(1 << columns):
+        yield (number >> np.arange(columns) & 1).astype(bool)
+
+
+def _groups(values: Ints, kept: NDArray[np.bool_]) -> Ints:
+    """Return 0, 1, 2, … for the kinds of rows, the same for those that agree in the kept columns."""
+    if not kept.any():
+        return np.zeros(len(values), dtype=np.int64)
+    return np.unique(values[:, kept], axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _differ(starred: Ints, groups: Ints) -> NDArray[np.bool_]:
+    """Tell for each group whether its kinds differ in every starred column."""
+    order = np.argsort(groups, kind="stable")
+    starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1))
+    low, high = np.minimum.reduceat(starred[order], starts), np.maximum.reduceat(starred[order], starts)
+    return np.asarray((low < high).all(axis=1))
+
+
+# The programme
+
 
 MOST_COLUMNS = 12  # 2^columns sets of stars
 TIME_REACHED = 1  # as scipy numbers the ways in which a solver ends

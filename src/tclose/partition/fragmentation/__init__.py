@@ -19,13 +19,9 @@ from typing import Literal
 import numpy as np
 
 from tclose.errors import PolicyError
-from tclose.partition.fragmentation.generation import Classes, generate_classes
-from tclose.partition.fragmentation.lattice import most_conforming
-from tclose.partition.fragmentation.plan import Plan
-from tclose.partition.fragmentation.printed import as_printed
+from tclose.partition.fragmentation.classes import Classes, ClassPlan, RowDistance, euclidean, generate_classes
+from tclose.partition.fragmentation.printed import STRATEGIES, as_printed, most_conforming
 from tclose.partition.fragmentation.relaxed import most_classes
-from tclose.partition.fragmentation.row_distance import RowDistance, euclidean
-from tclose.partition.fragmentation.strategy import STRATEGIES
 from tclose.partition.problem import Problem
 from tclose.partition.shared.pulse import Pulse
 from tclose.types import Ints, Progress, silent, stretch
@@ -70,7 +66,7 @@ def plan(
     sizing: Sizing = "relaxed",
     strategy: StrategyName = "psi",
     progress: Progress = silent,
-) -> Plan | None:
+) -> ClassPlan | None:
     """Return how many rows each class takes from which fragment, before any row is chosen; None for one class.
 
     `strategy="exhaustive"` tries every fragmentation of a small space, for the most classes of a common divisor.

@@ -15,10 +15,15 @@ import numpy as np
 
 from tclose.distance import Line
 from tclose.errors import PolicyError, Unsuited, did_you_mean
-from tclose.partition.microaggregation.first import strata_needed, strata_of, stratified
-from tclose.partition.microaggregation.mdav import mdav, standardised
-from tclose.partition.microaggregation.merge import joined
-from tclose.partition.microaggregation.swap import swapped
+from tclose.partition.microaggregation.algorithms import (
+    joined,
+    mdav,
+    standardised,
+    strata_needed,
+    strata_of,
+    stratified,
+    swapped,
+)
 from tclose.partition.problem import Attribute, Problem
 from tclose.types import Floats, Ints, Progress, silent, stretch
 

@@ -11,21 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from tclose.partition.parts.counts import PartCounts, repaired
-from tclose.partition.parts.cut import Cut, random_of_numbers, random_of_rows
-from tclose.partition.parts.learning import SAMPLED, learn_cut, sample_size, sensitive_codes
+from tclose.partition.parts.cut import (
+    SAMPLED,
+    Cut,
+    PartCounts,
+    learn_cut,
+    random_of_numbers,
+    random_of_rows,
+    repaired,
+    sample_size,
+    sensitive_codes,
+)
 from tclose.partition.parts.restart import GROUPS, restarted
-from tclose.partition.problem import Problem
-from tclose.partition.shared.whole import Whole
+from tclose.partition.problem import Problem, WholeTable
 from tclose.partition.weave import EffortName, partition
-from tclose.partition.weave.effort import effort_for, effort_within
-from tclose.partition.weave.pilot import chosen_share
+from tclose.partition.weave.limits import SHARES, effort_for, effort_within
+from tclose.partition.weave.search import chosen_share
 from tclose.partition.weave.table import WeaveTable
-from tclose.partition.weave.tuples import with_leeway
+from tclose.partition.weave.trees import with_leeway
 from tclose.table.classes import Classes
 from tclose.types import Bools, Ints, Progress, silent, stretch
 
@@ -50,19 +56,24 @@ PART_ROWS = 60_000  # at least
 CUT, WOVEN = 0.05, 0.8  # of the progress, when the rows are cut, and when every part is split
 
 
-def whole_of(sample: Problem, effort: EffortName, total_rows: int, progress: Progress = silent) -> Whole:
+def whole_of(sample: Problem, effort: EffortName, total_rows: int, progress: Progress = silent) -> WholeTable:
     """Choose, once for all parts and on a sample, the share of t where weave would choose one for the whole table."""
     progress(0.0)
     plan = effort_for(effort, total_rows)
     if not plan.piloted:
-        return Whole(total_rows)
+        return WholeTable(total_rows)
     sensitive = tuple(map(with_leeway, sample.sensitive))
     table = WeaveTable.of(replace(sample, sensitive=sensitive), stretch(progress, 0.0, 0.0))
-    return Whole(total_rows, chosen_share(table, plan.shares, progress))
+    return WholeTable(total_rows, chosen_share(table, plan.shares, progress))
 
 
-def share_of(effort: EffortName, whole: Whole) -> float:
-    """Return the share of t that a part may use up: the smallest that weave's cells may use up in such a table."""
+def share_of(effort: EffortName | None, whole: WholeTable) -> float:
+    """Return the share of t that a part may use up: the smallest that weave's cells may use up in such a table.
+
+    Without an effort, another method splits the parts: they get the smallest share of all.
+    """
+    if effort is None:
+        return min(SHARES)
     return min(effort_within(effort, whole).shares)
 
 
@@ -79,15 +90,16 @@ def partition_in_parts(
     """Return a class label per row: weave's classes of each part, then one restart pass for each size of groups."""
     problem.check_feasible()
     choosing, cutting = (stretch(progress, *ends, "cutting the table") for ends in ((0.0, CUT / 2), (CUT / 2, CUT)))
-    asked: Any = {"part_rows": part_rows, "sampled": sampled, "seed": seed}
-    whole = whole_of(sample_of(problem, **asked), effort, problem.rows, choosing)
-    parts = cut_into_parts(problem, **asked, share=share_of(effort, whole), progress=cutting)
+    sample = sample_of(problem, part_rows=part_rows, sampled=sampled, seed=seed)
+    whole = whole_of(sample, effort, problem.rows, choosing)
+    share = share_of(effort, whole)
+    parts = cut_into_parts(problem, part_rows=part_rows, sampled=sampled, share=share, seed=seed, progress=cutting)
     labels, classes, done, woven = np.empty(problem.rows, dtype=np.int64), 0, 0, WOVEN if restarts else 1.0
     for number in range(len(parts)):
         members = parts.members(number)
         low, high = (CUT + (woven - CUT) * rows / problem.rows for rows in (done, done + len(members)))
-        common: Any = {"effort": effort, "seed": seed + number, "whole": whole}
-        made = partition(problem.part(members), **common, progress=stretch(progress, low, high))
+        part, weaving = problem.part(members), stretch(progress, low, high)
+        made = partition(part, effort=effort, seed=seed + number, whole=whole, progress=weaving)
         labels[members] = classes + made
         classes, done = classes + int(made.max()) + 1, done + len(members)
     if restarts:
@@ -109,8 +121,15 @@ def cut_into_parts(
     """Return the rows of each part; every part is admitted, within a share of t, unless all rows are one part."""
     problem = replace(problem, axes=problem.all_axes)
     sample = sample_of(problem, part_rows=part_rows, sampled=sampled, seed=seed)
-    asked: dict[str, Any] = {"total_rows": problem.rows, "part_rows": part_rows, "sampled": sampled, "share": share}
-    cut = learn_cut(sample, **asked, seed=seed, progress=progress)
+    cut = learn_cut(
+        sample,
+        total_rows=problem.rows,
+        part_rows=part_rows,
+        sampled=sampled,
+        share=share,
+        seed=seed,
+        progress=progress,
+    )
     codes = sensitive_codes(problem)
     axes = np.stack([axis.codes for axis in problem.axes], axis=1)
     parts = cut.parts_of(axes, codes, random_of_rows(seed, 0, problem.rows))

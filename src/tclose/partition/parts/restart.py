@@ -14,10 +14,10 @@ import numpy as np
 
 from tclose.partition.problem import Problem
 from tclose.partition.shared.workers import in_parallel
-from tclose.partition.weave.effort import Effort, EffortName, effort_for
 from tclose.partition.weave.groups import groups_of
+from tclose.partition.weave.limits import Effort, EffortName, effort_for
 from tclose.partition.weave.table import WeaveTable
-from tclose.partition.weave.tuples import with_leeway
+from tclose.partition.weave.trees import with_leeway
 from tclose.types import Ints, Progress, silent, stretch
 
 GROUPS = (20_000, 5_000)  # rows of the groups in a first and a second pass

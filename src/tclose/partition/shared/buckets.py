@@ -1,24 +1,223 @@
-"""Equal buckets of rows with similar sensitive values; each class takes one row of every bucket, near each other.
-
-This is what the two methods of Wang et al. (2018) share, and what t-closeness-first microaggregation does for one
-attribute: a class that takes a row of every bucket spreads over the table's sensitive values as the table does. Nothing
-proves that it is within t, so classes are judged, and those that fail are joined with a neighbour.
-"""
+"""Groups that show the table's own shares: buckets of neighbouring values, and rows dealt out of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from tclose.distance import Line, LineWithLeaf, Metric, Tree
 from tclose.errors import PolicyError, did_you_mean
-from tclose.partition.problem import Problem
+from tclose.partition.problem import Attribute, Problem
+from tclose.partition.shared.kernels import kernel, part
 from tclose.partition.shared.loss import loss_table, total_loss
-from tclose.partition.shared.merging import merged
-from tclose.partition.shared.stratified import bisect
-from tclose.partition.shared.verdicts import ROUNDS, Verdicts
+from tclose.partition.shared.merge import ROUNDS, Verdicts, merged
 from tclose.types import Bools, Floats, Ints, Progress, silent, stretch
+
+# Sensitive values as points
+
+
+LANDMARKS = 256
+DIMENSIONS = 16  # per attribute
+NOUGHT = 1e-9  # of the largest eigenvalue
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """The different combinations of sensitive values: their places, how many rows show each, and which a row shows."""
+
+    points: Floats
+    counts: Ints
+    of_row: Ints
+
+    @classmethod
+    def of(cls, problem: Problem) -> Embedding:
+        """Place all rows of a problem."""
+        example, of_row = np.zeros(min(problem.rows, 1), dtype=np.int64), np.zeros(problem.rows, dtype=np.int64)
+        for attribute in problem.sensitive:
+            _, example, of_row = np.unique(
+                of_row * len(attribute.reference) + attribute.codes, return_index=True, return_inverse=True
+            )
+        places = [placed(attribute)[attribute.codes[example]] for attribute in problem.sensitive]
+        points = np.concatenate([*places, np.zeros((len(example), 1))], axis=1)
+        return cls(points, np.bincount(of_row).astype(np.int64), of_row)
+
+    def order(self) -> Ints:
+        """Return the combinations along their first principal component, from one end to the other."""
+        centred = self.points - np.average(self.points, axis=0, weights=self.counts)
+        _, axes = np.linalg.eigh(centred.T * self.counts @ centred)
+        first = axes[:, -1] * np.sign(axes[np.abs(axes[:, -1]).argmax(), -1])  # of two directions always the same
+        return np.argsort(np.round(centred @ first, 12), kind="stable")
+
+
+def placed(attribute: Attribute) -> Floats:
+    """Return the places of all values of an attribute: values × dimensions."""
+    geometry = attribute.geometry
+    if isinstance(geometry, Line):
+        positions = geometry.rounded.positions.astype(np.float64)
+        return np.asarray(positions / max(float(positions[-1]), 1.0))[:, None]
+    landmarks = np.sort(np.argsort(-attribute.reference, kind="stable")[:LANDMARKS])
+    weights = attribute.reference[landmarks] / max(int(attribute.reference[landmarks].sum()), 1)
+    return _principal_coordinates(_distances(geometry, len(attribute.reference), landmarks) ** 2, landmarks, weights)
+
+
+def _distances(geometry: LineWithLeaf | Tree | Metric, values: int, landmarks: Ints) -> Floats:
+    """Return the ground distance of every value from each landmark."""
+    if isinstance(geometry, Metric):
+        return np.asarray(geometry.costs[:, landmarks] / geometry.farthest)
+    if isinstance(geometry, LineWithLeaf):
+        return _from_landmarks(geometry, landmarks)
+    apart = [level[:, None] != level[landmarks] for level in geometry.below_root]
+    return np.asarray(np.sum(apart, axis=0) / max(geometry.height, 1) + np.zeros((values, len(landmarks))))
+
+
+def _from_landmarks(geometry: LineWithLeaf, landmarks: Ints) -> Floats:
+    places = np.append(geometry.positions, geometry.middle).astype(np.float64)
+    distances = np.abs(places[:, None] - places[landmarks])
+    is_leaf = np.arange(len(places)) == geometry.leaf
+    distances[is_leaf[:, None] != is_leaf[landmarks]] += geometry.middle
+    return np.asarray(distances / geometry.unit)
+
+
+def _principal_coordinates(squares: Floats, landmarks: Ints, weights: Floats) -> Floats:
+    """Return places whose squared distances from the landmarks are as given; squares that fit nowhere are dropped."""
+    mean = squares[landmarks] @ weights
+    products = (squares @ weights)[:, None] + mean - squares - weights @ mean  # twice the scalar products
+    root = np.sqrt(weights)
+    eigenvalues, axes = np.linalg.eigh(root[:, None] * products[landmarks] / 2 * root)
+    kept = np.flatnonzero(eigenvalues > max(eigenvalues.max(initial=0.0), 0.0) * NOUGHT)[::-1][:DIMENSIONS]
+    return np.asarray(products / 2 @ (root[:, None] * axes[:, kept]) / np.sqrt(eigenvalues[kept]))
+
+
+ROWS_PER_CALL = 1_000_000  # bisected between two reports of progress, or one larger part
+
+
+def bisect(points: Floats, orders: Ints, layers: Ints, cells: int, shares: Floats, progress: Progress = silent) -> Ints:
+    """Return members[cell, place]; `orders[q]` holds the rows by stratum, then by coordinate q, and is overwritten.
+
+    A cell takes `layers[s]` rows of stratum s, whose places follow each other. `shares` are the shares of the cells
+    that a cut may send to the left.
+    """
+    side, spare = np.zeros(len(points), dtype=np.bool_), np.empty(orders.shape[1], dtype=np.int64)
+    parts, waiting, done = np.zeros((cells + 1, 2), dtype=np.int64), 1, 0
+    parts[0] = 0, cells
+    while waiting:
+        progress(done / cells)
+        waiting = int(_bisect_some(points, orders, layers, shares, side, spare, parts, waiting))
+        done = cells - int(parts[:waiting, 1].sum())
+    members: Ints = orders[0].copy().reshape(cells, int(layers.sum()))
+    return members
+
+
+@kernel
+def _bisect_some(
+    points: Floats, orders: Ints, layers: Ints, shares: Floats, side: Bools, spare: Ints, parts: Ints, waiting: int
+) -> int:
+    """Bisect the parts that wait, the last first, for so many rows; return how many parts wait then."""
+    size = 0
+    for s in range(len(layers)):
+        size += layers[s]
+    rows, sums = 0, np.empty((3, points.shape[1]))
+    while waiting > 0 and rows < ROWS_PER_CALL:
+        waiting -= 1
+        first, count = parts[waiting, 0], parts[waiting, 1]
+        if count == 1:
+            continue
+        rows += count * size
+        low = first * size
+        axis, left = _best_cut(points, orders, low, count, layers, shares, sums)
+        _mark(orders, axis, low, layers, count, left, side)
+        for q in range(len(orders)):
+            _divide(orders, q, low, low + count * size, side, spare)
+        parts[waiting, 0] = first
+        parts[waiting, 1] = left
+        parts[waiting + 1, 0] = first + left
+        parts[waiting + 1, 1] = count - left
+        waiting += 2
+    return waiting
+
+
+@part
+def _best_cut(
+    points: Floats, orders: Ints, low: int, count: int, layers: Ints, shares: Floats, sums: Floats
+) -> tuple[int, int]:
+    """Return the coordinate along which to cut the cells from a place on, and how many go left, for least scatter."""
+    axis, best_left, least = 0, 1, np.inf
+    for i in range(len(shares)):
+        left = int(count * shares[i])
+        if left < 1:
+            left = 1
+        for q in range(len(orders)):
+            scatter = _scatter(points, orders, q, low, layers, count, left, sums)
+            if scatter < least:
+                axis, best_left, least = q, left, scatter
+    return axis, best_left
+
+
+@part
+def _scatter(
+    points: Floats, orders: Ints, q: int, low: int, layers: Ints, count: int, left: int, sums: Floats
+) -> float:
+    """Return the squared distances from the means of the two sides, added up.
+
+    The first left/count of every stratum's rows in the order go left. `sums` are those of either side's coordinates
+    and those of all squares.
+    """
+    sums[:] = 0.0
+    begin, left_rows = low, 0
+    for s in range(len(layers)):
+        turn, end = begin + layers[s] * left, begin + layers[s] * count
+        _add_up(points, orders, q, begin, turn, sums, 0)
+        _add_up(points, orders, q, turn, end, sums, 1)
+        begin, left_rows = end, left_rows + layers[s] * left
+    right_rows, scatter = begin - low - left_rows, 0.0
+    for p in range(points.shape[1]):
+        scatter += sums[2, p] - sums[0, p] * sums[0, p] / left_rows - sums[1, p] * sums[1, p] / right_rows
+    return scatter
+
+
+@part
+def _add_up(points: Floats, orders: Ints, q: int, begin: int, end: int, sums: Floats, side: int) -> None:
+    for i in range(begin, end):
+        row = orders[q, i]
+        for p in range(points.shape[1]):
+            x = points[row, p]
+            sums[side, p] += x
+            sums[2, p] += x * x
+
+
+@part
+def _mark(orders: Ints, q: int, low: int, layers: Ints, count: int, left: int, side: Bools) -> None:
+    """Mark the rows that go right when the first left/count of every stratum's rows in an order go left."""
+    place = low
+    for s in range(len(layers)):
+        for i in range(layers[s] * count):
+            side[orders[q, place]] = i >= layers[s] * left
+            place += 1
+
+
+@part
+def _divide(orders: Ints, q: int, low: int, high: int, side: Bools, spare: Ints) -> None:
+    """Move the left rows to the front, and keep the order within both sides.
+
+    Every row is written to both places, of which one is then overwritten: no processor can guess sides.
+    """
+    front, back = low, 0
+    for i in range(low, high):
+        row = orders[q, i]
+        orders[q, front] = row
+        spare[back] = row
+        goes_right = int(side[row])
+        back += goes_right
+        front += 1 - goes_right
+    for i in range(back):
+        orders[q, front + i] = spare[i]
+
+
+# One row of every bucket for each class
+
 
 Size = Literal["searched", "k"]
 Bucketing = Callable[[int], Ints]  # number of buckets → bucket of every row; left-over rows get one more bucket

@@ -15,9 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.partition.shared.kernels import kernel, part, rare_part
+from tclose.partition.shared.kernels import array, kernel, kernel_struct, part, rare_part
 from tclose.partition.shared.loss_table import CUT, CUT_SET, LINE, MEAN, SET, TREE, LossTable, loss_table
-from tclose.partition.shared.structs import array, kernel_struct
 from tclose.types import Floats, Ints, SmallInts
 
 __all__ = [

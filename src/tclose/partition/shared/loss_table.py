@@ -1,7 +1,4 @@
-"""The quasi-identifiers of all rows as kernels read them: columns of several kinds, laid out in arrays.
-
-The weight of a quasi-identifier and the unit of its loss are in the numbers, so that kernels only add and subtract.
-"""
+"""What a class loses by its range on each axis, as tables that kernels read; stars count hidden cells."""
 
 from __future__ import annotations
 
@@ -10,9 +7,31 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.partition.problem import Problem
 from tclose.partition.shared.axes import Axis, LabelAxis, NumberAxis, SetAxis
-from tclose.partition.shared.structs import array, kernel_struct
+from tclose.partition.shared.kernels import array, kernel_struct
 from tclose.types import Floats, Ints, SmallInts
+
+
+def star_cost(codes: Ints, labels: Ints) -> int:
+    """Return how many cells are starred; `codes` is rows × columns, `labels` holds 0, 1, 2, … with none left out.
+
+    >>> star_cost(np.array([[1, 5], [1, 6], [2, 7]]), np.array([0, 0, 1]))
+    2
+    """
+    if not codes.size:
+        return 0
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    grouped = codes[order]
+    differs = np.minimum.reduceat(grouped, starts) != np.maximum.reduceat(grouped, starts)
+    return int(np.diff(starts, append=len(labels)) @ differs.sum(axis=1))
+
+
+def columns_of(problem: Problem) -> Ints:
+    """Return the rows × columns that suppression stars: a code per quasi-identifier, a missing cell being one too."""
+    return np.array([axis.codes for axis in problem.all_axes], dtype=np.int64).reshape(-1, problem.rows).T
+
 
 Records = NDArray[np.void]
 

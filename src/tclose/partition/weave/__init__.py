@@ -18,15 +18,11 @@ from itertools import pairwise
 import numpy as np
 
 from tclose.errors import InternalError, PolicyError, did_you_mean
-from tclose.partition.problem import Problem
-from tclose.partition.shared.start import STARTED, Finish, Split, Start
-from tclose.partition.shared.whole import Whole
-from tclose.partition.weave.candidates import OWN, Candidates
-from tclose.partition.weave.effort import EFFORTS, Effort, EffortName, Pass, colder, effort_within
-from tclose.partition.weave.finishing import finisher
-from tclose.partition.weave.own import OwnClasses, improved
+from tclose.partition.problem import STARTED, Finish, Problem, Split, Start, WholeTable
+from tclose.partition.weave.limits import EFFORTS, Effort, EffortName, Pass, colder, effort_within
+from tclose.partition.weave.search import OWN, Candidates, OwnClasses, finisher, improved
 from tclose.partition.weave.table import WeaveTable
-from tclose.partition.weave.tuples import are_tuples, with_leeway
+from tclose.partition.weave.trees import are_tuples, with_leeway
 from tclose.types import Beat, Ints, Progress, silent, stretch
 
 __all__ = ["EffortName", "best_partition", "partition"]
@@ -43,7 +39,7 @@ def partition(
     *,
     effort: EffortName = "balanced",
     seed: int = 0,
-    whole: Whole | None = None,
+    whole: WholeTable | None = None,
     progress: Progress = silent,
 ) -> Ints:
     """Return a class label per row: 0, 1, 2, …; every class is within every t and has at least k rows."""
@@ -59,7 +55,7 @@ def best_partition(
     effort: EffortName = "balanced",
     seed: int = 0,
     finish: Finish | None = None,
-    whole: Whole | None = None,
+    whole: WholeTable | None = None,
     progress: Progress = silent,
 ) -> Split | None:
     """Return the best of weave's own classes, all starts, and the best start refined.
@@ -82,7 +78,7 @@ def best_partition(
     forming = stretch(progress, STARTED, STARTED, "forming cells")
     tables = [OwnClasses(WeaveTable.of(each, forming)) for each in _views(problem)]
     candidates = Candidates(problem, tables[0].table, finished)
-    efforts, whole = EFFORTS[: EFFORTS.index(effort) + 1], whole or Whole(problem.rows)
+    efforts, whole = EFFORTS[: EFFORTS.index(effort) + 1], whole or WholeTable(problem.rows)
     ends = np.cumsum([0.0, *(WORK[name] for name in efforts)])
     for name, part in zip(efforts, pairwise((STARTED + (1 - STARTED) * ends / ends[-1]).tolist()), strict=True):
         new = [start for start in considered if name == ("fast" if start.fast else "balanced")]

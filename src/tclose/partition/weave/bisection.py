@@ -7,18 +7,17 @@ sides are within the limits.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
 import numpy as np
 
-from tclose.partition.shared.kernels import kernel, part, slow_kernel
+from tclose.partition.shared.kernels import array, kernel, kernel_struct, part, slow_kernel
 from tclose.partition.shared.loss_table import CUT_SET, MEAN, SET, SIZE, TREE, LossTable
-from tclose.partition.shared.structs import array, kernel_struct
 from tclose.partition.shared.workers import Flag, in_parallel, raised
 from tclose.partition.weave.limits import Limits
-from tclose.partition.weave.persons import enough_persons_on_side
-from tclose.partition.weave.transport import allowed_work, class_work, count_beyond_edges
+from tclose.partition.weave.transport import allowed_work, class_work, count_beyond_edges, enough_persons_on_side
 from tclose.table.classes import ranked, rows_by_label
 from tclose.types import Bools, Floats, Ints, Progress, SmallInts
 
@@ -110,66 +109,58 @@ def cut_room(table: LossTable, limits: Limits) -> CutRoom:
 _Part = tuple[SmallInts, int]  # the rows in every order; halvings of the sensitive values that its cut needed
 
 
-def cells_of(
-    table: LossTable,
-    limits: Limits,
-    orders: SmallInts,
-    k: int,
-    largest: int,
-    share: float,
-    progress: Progress,
-    stop: Flag,
-    *,
-    quick: bool = False,
-) -> list[SmallInts]:
-    """Return the rows of each cell, in the first order.
+@dataclass(frozen=True, eq=False)
+class Bisection:
+    """What every cut of a table keeps to: k rows, and a share of every limit, on both sides."""
 
-    A cell has up to `largest` rows, or more where no cut leaves k rows within `share` of every limit on both sides.
-    """
-    strata, rows = strata_of(limits), len(table.codes)
-    sides = Sides(np.zeros(rows, dtype=np.bool_), np.zeros(rows, dtype=np.bool_))
-    cells: list[SmallInts] = []
-    parts: list[_Part] = [(orders, 0)]
+    table: LossTable
+    limits: Limits
+    k: int
+    share: float
+    stop: Flag
 
-    def halves(part: _Part) -> list[_Part]:
-        orders, depth = part
-        if orders.shape[1] <= largest:
-            return [part]
-        depth, _ = cut_in_two(table, limits, orders, strata, depth, k, share, sides, stop)
-        return [part] if depth < 0 else [(half, depth) for half in divide(orders, sides.chosen)]
+    def cells(self, orders: SmallInts, largest: int, progress: Progress, *, quick: bool = False) -> list[SmallInts]:
+        """Return the rows of each cell, in the first order.
 
-    def all_halves(batch: list[_Part]) -> list[list[_Part]]:
-        return [halves(part) for part in batch]
+        A cell has up to `largest` rows, or more where no cut keeps to the limits.
+        """
+        strata, rows = strata_of(self.limits), len(self.table.codes)
+        sides = Sides(np.zeros(rows, dtype=np.bool_), np.zeros(rows, dtype=np.bool_))
+        cells: list[SmallInts] = []
+        parts: list[_Part] = [(orders, 0)]
 
-    while parts:
-        size = max(orders.shape[1] for orders, _ in parts)
-        done = 1.0 - np.log2(max(size / largest, 1.0)) / max(np.log2(rows / largest), 1.0)
-        batches = [parts[first::BATCHES] for first in range(min(BATCHES, len(parts)))]
-        quiet = partial(_stay, progress, done)
-        divided = list(chain.from_iterable(in_parallel(all_halves, batches, quiet, stop, quick=quick)))
-        cells += [result[0][0][0] for result in divided if len(result) == 1]
-        parts = [half for result in divided if len(result) == 2 for half in result]
-    return cells
+        def halves(part: _Part) -> list[_Part]:
+            orders, depth = part
+            if orders.shape[1] <= largest:
+                return [part]
+            depth, _ = self.cut(orders, strata, depth, sides)
+            return [part] if depth < 0 else [(half, depth) for half in divide(orders, sides.chosen)]
+
+        def all_halves(batch: list[_Part]) -> list[list[_Part]]:
+            return [halves(part) for part in batch]
+
+        while parts:
+            size = max(orders.shape[1] for orders, _ in parts)
+            done = 1.0 - np.log2(max(size / largest, 1.0)) / max(np.log2(rows / largest), 1.0)
+            batches = [parts[first::BATCHES] for first in range(min(BATCHES, len(parts)))]
+            quiet = partial(_stay, progress, done)
+            divided = list(chain.from_iterable(in_parallel(all_halves, batches, quiet, self.stop, quick=quick)))
+            cells += [result[0][0][0] for result in divided if len(result) == 1]
+            parts = [half for result in divided if len(result) == 2 for half in result]
+        return cells
+
+    def cut(self, orders: SmallInts, strata: SmallInts, depth: int, sides: Sides) -> tuple[int, int]:
+        """Choose the rows of a part that go right; return the halvings that it took, and the order.
+
+        The halvings are -1 if no cut passes.
+        """
+        room = cut_room(self.table, self.limits)
+        return cut(self.table, self.limits, orders, strata, depth, self.k, self.share, sides, room, self.stop)
 
 
 def _stay(progress: Progress, done: float, share: float, phase: str = "") -> None:
     """Report the progress of all parts, whatever their share."""
     progress(done, phase)
-
-
-def cut_in_two(
-    table: LossTable,
-    limits: Limits,
-    orders: SmallInts,
-    strata: SmallInts,
-    depth: int,
-    k: int,
-    share: float,
-    sides: Sides,
-    stop: Flag,
-) -> tuple[int, int]:
-    """Choose the rows of a part that go right; return the halvings that it took, -1 if no cut passes, and the order."""
-    return cut(table, limits, orders, strata, depth, k, share, sides, cut_room(table, limits), stop)
 
 
 def divide(orders: SmallInts, right: Bools) -> tuple[SmallInts, SmallInts]:

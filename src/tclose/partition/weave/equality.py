@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.partition.shared.kernels import part, slow_kernel
+from tclose.partition.shared.kernels import array, kernel_struct, part, slow_kernel
 from tclose.partition.shared.loss import LossTable
-from tclose.partition.shared.structs import array, kernel_struct
 from tclose.partition.shared.workers import Flag, raised
 from tclose.partition.weave.limits import Limits
 from tclose.partition.weave.transport import add_excess, allowed_work, class_work, count_row, within_limits

@@ -1,11 +1,11 @@
-"""The classes of some rows while rows are exchanged between them, and everything that is derived from their members."""
+"""The state of a search that kernels work on, and the random numbers (SplitMix64) that they draw."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.partition.shared.kernels import kernel, part
+from tclose.partition.shared.kernels import array, kernel, kernel_struct, part, structure
 from tclose.partition.shared.loss import (
     Extents,
     LossTable,
@@ -15,11 +15,34 @@ from tclose.partition.shared.loss import (
     extend,
     update_extent,
 )
-from tclose.partition.shared.structs import array, kernel_struct, structure
 from tclose.partition.weave.limits import Limits
 from tclose.partition.weave.transport import class_work, count_exchange, count_row, within_limits
 from tclose.table.classes import rows_by_label
 from tclose.types import Bools, Floats, Ints, SmallInts
+
+Generator = NDArray[np.uint64]
+
+
+def seeded(seed: int) -> Generator:
+    """Return the state of a generator."""
+    return np.array([seed], dtype=np.uint64)
+
+
+@part
+def uniform(generator: Generator) -> float:
+    """Return a number above 0 and below 1."""
+    generator[0] += np.uint64(0x9E3779B97F4A7C15)
+    x = generator[0]
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x = x ^ (x >> np.uint64(31))
+    return (float(x >> np.uint64(11)) + 0.5) / 9007199254740992.0
+
+
+@part
+def integer_below(generator: Generator, bound: int) -> int:
+    """Return a whole number from 0 up to, but not including, the bound."""
+    return int(uniform(generator) * bound)
 
 
 @kernel_struct

@@ -11,17 +11,14 @@ import numpy as np
 
 from tclose.partition.problem import Problem
 from tclose.partition.shared.loss import LossTable, loss_table, total_loss
-from tclose.partition.shared.merging import merged
+from tclose.partition.shared.merge import merged
 from tclose.partition.shared.workers import Flag, in_parallel, lowered_flag
-from tclose.partition.weave.bisection import cells_of, orders_of
+from tclose.partition.weave.bisection import Bisection, orders_of
 from tclose.partition.weave.carving import LOOKED_AT, CarvingRoom, carve, carving_room
-from tclose.partition.weave.effort import Effort, Pass
 from tclose.partition.weave.equality import equality_classes, points_of
 from tclose.partition.weave.exchange import Schedule, schedule
-from tclose.partition.weave.group import Group
-from tclose.partition.weave.groups import Rows, groups_of, orders_within
-from tclose.partition.weave.limits import Limits, limits_of
-from tclose.partition.weave.recutting import Recutting
+from tclose.partition.weave.groups import Neighbourhood, Recutting, Rows, groups_of, orders_within
+from tclose.partition.weave.limits import Effort, Limits, Pass, limits_of
 from tclose.partition.weave.state import beyond_limits
 from tclose.partition.weave.transport import smallest_class_size
 from tclose.partition.weave.trees import RULE
@@ -174,8 +171,8 @@ class WeaveTable:
         return _numbered(len(self), cells, chain.from_iterable(labels))
 
     def _cells(self, share: float, largest: int, progress: Progress) -> list[SmallInts]:
-        common = (self.losses, self.limits, self.orders, self.k, largest, share)
-        return cells_of(*common, progress, self.stop, quick=self._is_small)
+        bisection = Bisection(self.losses, self.limits, self.k, share, self.stop)
+        return bisection.cells(self.orders, largest, progress, quick=self._is_small)
 
     def _recut(self, share: float, largest: int, recuts: Sequence[int], progress: Progress) -> list[SmallInts]:
         """Return the rows of each cell of a large table, in the first order, after cells were cut again."""
@@ -243,7 +240,7 @@ class WeaveTable:
     ) -> Ints:
         """Join a few classes at a time and carve them again."""
 
-        def recarve(group: Group, seed: int) -> None:
+        def recarve(group: Neighbourhood, seed: int) -> None:
             group.recarve(plan.rounds, effort.joined, self.usual_size, seed)
 
         return self._in_groups(labels, effort, random, recarve, progress)
@@ -258,7 +255,7 @@ class WeaveTable:
             ends = (_between(heat, start, end), _between(price, start, end))
             course = schedule(*ends, plan.candidates, plan.drawn, plan.tries, plan.moves)
 
-            def exchange(group: Group, seed: int, course: Schedule = course, end: float = end) -> None:
+            def exchange(group: Neighbourhood, seed: int, course: Schedule = course, end: float = end) -> None:
                 group.anneal(plan.steps / plan.slices, course, seed)
                 if end == 1.0:
                     group.mend(heat[1], price[1], seed + 1)
@@ -275,7 +272,7 @@ class WeaveTable:
         labels: Ints,
         effort: Effort,
         random: np.random.Generator,
-        work: Callable[[Group, int], None],
+        work: Callable[[Neighbourhood, int], None],
         progress: Progress,
     ) -> Ints:
         """Do some work on every group of neighbouring classes, each with a seed; return the new labels."""
@@ -291,10 +288,10 @@ class WeaveTable:
         jobs = list(zip(groups, orders_within(self.orders, groups), seeds.tolist(), strict=True))
         return _numbered(len(self), groups, in_parallel(worked, jobs, progress, self.stop, quick=self._is_small))
 
-    def _group(self, labels: Ints, rows: Rows, orders: SmallInts) -> Group:
+    def _group(self, labels: Ints, rows: Rows, orders: SmallInts) -> Neighbourhood:
         part = self.part(rows)
         points = part._scaled_points if part.losses.squared else part.points
-        return Group.of(part.losses, part.limits, points, orders, labels[rows], self.k, self.stop)
+        return Neighbourhood.of(part.losses, part.limits, points, orders, labels[rows], self.k, self.stop)
 
     @property
     def _scaled_points(self) -> Floats:

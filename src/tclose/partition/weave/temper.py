@@ -13,15 +13,13 @@ import numpy as np
 from tclose.partition.problem import Problem
 from tclose.partition.shared.kernels import part, slow_kernel
 from tclose.partition.shared.loss import LossTable, loss_change
-from tclose.partition.shared.merging import along_curve
+from tclose.partition.shared.merge import along_curve
 from tclose.partition.shared.workers import Flag, in_parallel, raised
 from tclose.partition.weave.bisection import orders_of, ranks_of
 from tclose.partition.weave.limits import Limits
-from tclose.partition.weave.persons import keeps_persons
-from tclose.partition.weave.splitmix import Generator, integer_below, seeded, uniform
-from tclose.partition.weave.state import ClassState, exchange, state_of
+from tclose.partition.weave.state import ClassState, Generator, exchange, integer_below, seeded, state_of, uniform
 from tclose.partition.weave.table import WeaveTable
-from tclose.partition.weave.transport import allowed_work, work_after_exchange
+from tclose.partition.weave.transport import allowed_work, keeps_persons, work_after_exchange
 from tclose.types import Floats, Ints, Progress, SmallInts, stretch
 
 SWAPS = 200  # proposed per row

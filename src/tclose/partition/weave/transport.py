@@ -1,16 +1,115 @@
-"""The transport work of a class on every limit, as one integer, and what one row more, less or exchanged makes of it.
+"""How far a class is from every limit, inside kernels: transport work, rules and persons.
 
+The transport work of a class on every limit is one integer, and so is what one row more, less or exchanged makes of it.
 `counts[c, e]` holds the rows of class c beyond edge e.
+
+The rule of an attribute's further models counts the rows that a class is away from keeping it. α, β and δ limit each
+value's share of a class; distinct l, entropy l, recursive (c,l) and KL divergence look at all values together. Merging
+two classes that keep a rule gives a class that keeps it.
+
+Persons are counted by looking back: a row counts if no earlier row of the class is of the same person. That takes no
+memory, and it ends as soon as there are enough, so it takes little time where most rows are of different persons.
+`limits.persons` is empty where every row is a person of its own; then the number of rows decides, and nothing is
+counted here.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from tclose.partition.shared.kernels import kernel, part
 from tclose.partition.shared.workers import Flag, raised
 from tclose.partition.weave.limits import SAFE, Limits
-from tclose.partition.weave.rules import rule_breach, share_breach
 from tclose.partition.weave.trees import DISTANCE, GUARDED, RULE
-from tclose.types import Floats, Ints, SmallInts
+from tclose.privacy.base import NEAR
+from tclose.types import Bools, Floats, Ints, SmallInts
+
+# Rules: how many rows a class is away from keeping one
+
+
+@part
+def share_breach(limits: Limits, e: int, count: int, size: int) -> int:
+    """Return how many rows of one value a class has too many or too few."""
+    share = limits.shares[e]
+    over = count - share.most * size // share.most_per
+    under = -(-share.least * size // share.least_per) - count
+    breach = 0
+    if over > 0:
+        breach += over
+    if under > 0:
+        breach += under
+    return breach
+
+
+@part
+def rule_breach(limits: Limits, counts: SmallInts, c: int, size: int, a: int) -> int:
+    """Return by how many rows, roughly, a class breaks the rule of an attribute; 0 exactly where it keeps the rule."""
+    attribute = limits.attributes[a]
+    breach, different, spread = 0, 0, 0.0
+    for e in range(attribute.edge, attribute.edge_end):
+        count = int(counts[c, e])
+        breach += share_breach(limits, e, count, size)
+        if count > 0:
+            different += 1
+        if attribute.entropy > 0 and count > 1:
+            spread += count * np.log(count)
+    if different < attribute.distinct:
+        breach += attribute.distinct - different
+    if attribute.entropy > 0:
+        missing = size * (attribute.entropy - NEAR - np.log(size if size > 1 else 1)) + spread
+        if missing > 0:
+            breach += 1 + int(missing)
+    if attribute.kl < np.inf:
+        breach += _divergence_breach(limits, counts, c, size, a)
+    if attribute.l > 0:
+        breach += _recursive_breach(limits, counts, c, size, a)
+    return breach
+
+
+@part
+def _divergence_breach(limits: Limits, counts: SmallInts, c: int, size: int, a: int) -> int:
+    """Return by how many nats of all its rows a class passes the largest divergence; the line itself is allowed."""
+    attribute, beyond = limits.attributes[a], 0.0
+    of_class = np.log(size if size > 1 else 1)
+    for e in range(attribute.edge, attribute.edge_end):
+        count = int(counts[c, e])
+        if count > 0:
+            beyond += count * (np.log(count) - of_class + limits.shares[e].surprisal)
+    beyond -= size * (attribute.kl + NEAR)
+    return 1 + int(beyond) if beyond > 0 else 0
+
+
+@part
+def _recursive_breach(limits: Limits, counts: SmallInts, c: int, size: int, a: int) -> int:
+    """Return by how many rows the commonest value reaches c times all values but the l−1 commonest."""
+    attribute = limits.attributes[a]
+    largest, tail, taken, bound = 0, size, 0, size + 1
+    while taken < attribute.l - 1:
+        next_largest, ties = 0, 0
+        for e in range(attribute.edge, attribute.edge_end):
+            count = int(counts[c, e])
+            if next_largest < count < bound:
+                next_largest = count
+                ties = 0
+            if count == next_largest:
+                ties += 1
+        if next_largest == 0:
+            return 1 + size
+        if taken == 0:
+            largest = next_largest
+        wanted = attribute.l - 1 - taken
+        tail -= next_largest * (ties if ties < wanted else wanted)
+        taken += ties
+        bound = next_largest
+    if attribute.l == 1:
+        for e in range(attribute.edge, attribute.edge_end):
+            if counts[c, e] > largest:
+                largest = int(counts[c, e])
+    breach = (attribute.c_per * largest - attribute.c * tail) // attribute.c_per + 1
+    return breach if breach > 0 else 0
+
+
+# Transport work
 
 
 @part
@@ -287,3 +386,65 @@ def _add_rule_excess(limits: Limits, counts: SmallInts, c: int, size: int, sign:
             changed -= sign  # one value more, or one less
         if changed > 0:
             excess[attribute.value + e - attribute.edge] += changed
+
+
+# Persons: whether a class has rows of enough of them
+
+
+@part
+def enough_persons(limits: Limits, rows: Ints, first: int, end: int) -> bool:
+    """Tell whether some rows, given as a part of a list, are of enough persons."""
+    if len(limits.persons) == 0:
+        return True
+    persons = 0
+    for i in range(first, end):
+        person, j = limits.persons[rows[i]], i - 1
+        while j >= first and limits.persons[rows[j]] != person:
+            j -= 1
+        if j < first:
+            persons += 1
+            if persons >= limits.least_persons[0]:
+                return True
+    return False
+
+
+@part
+def enough_persons_on_side(limits: Limits, orders: SmallInts, right: Bools, side: int) -> bool:
+    """Tell whether the rows that go to one side (0: left, 1: right) are of enough persons."""
+    if len(limits.persons) == 0:
+        return True
+    persons = 0
+    for i in range(orders.shape[1]):
+        if right[orders[0, i]] != (side == 1):
+            continue
+        person, j = limits.persons[orders[0, i]], i - 1
+        while j >= 0 and (right[orders[0, j]] != (side == 1) or limits.persons[orders[0, j]] != person):
+            j -= 1
+        if j < 0:
+            persons += 1
+            if persons >= limits.least_persons[0]:
+                return True
+    return False
+
+
+@part
+def keeps_persons(limits: Limits, members: SmallInts, c: int, size: int, leaving: int, joining: int) -> bool:
+    """Tell whether a class of enough persons is so after one row leaves and another joins; -1 if none joins."""
+    if len(limits.persons) == 0:
+        return True
+    joined = limits.persons[joining] if joining >= 0 else -1
+    if joined == limits.persons[leaving]:
+        return True
+    persons = 1 if joining >= 0 else 0
+    for i in range(size):
+        if persons >= limits.least_persons[0]:
+            return True
+        row = members[c, i]
+        person, j = limits.persons[row], i - 1
+        if row == leaving or person == joined:
+            continue
+        while j >= 0 and (members[c, j] == leaving or limits.persons[members[c, j]] != person):
+            j -= 1
+        if j < 0:
+            persons += 1
+    return bool(persons >= limits.least_persons[0])

@@ -8,16 +8,16 @@ from dataclasses import replace
 from tclose.errors import Unsuited
 from tclose.policy import Policy
 from tclose.release.certificate import Certificate
-from tclose.release.comparing import size_figures
-from tclose.release.layouts import anatomy, both, one_table, permutation, projections
-from tclose.release.layouts.base import About, Layout, LayoutEntry, WrittenFile, sibling
-from tclose.release.published import Options, ReleaseInput
+from tclose.release.layouts import groups, one_table, projections
+from tclose.release.layouts.base import Layout, LayoutEntry, LayoutFacts, WrittenFile, sibling
+from tclose.release.published_table import Options, ReleaseInput
+from tclose.release.verification import size_figures
 from tclose.types import Ints
 
 __all__ = [
     "LAYOUTS",
-    "About",
     "Layout",
+    "LayoutFacts",
     "WrittenFile",
     "check_both",
     "laid_out",
@@ -28,7 +28,14 @@ __all__ = [
 ]
 
 LAYOUTS: Mapping[str, LayoutEntry] = {
-    entry.name: entry for entry in (one_table.ENTRY, both.ENTRY, projections.ENTRY, anatomy.ENTRY, permutation.ENTRY)
+    entry.name: entry
+    for entry in (
+        one_table.ONE_TABLE_ENTRY,
+        one_table.BOTH_ENTRY,
+        projections.ENTRY,
+        groups.ANATOMY_ENTRY,
+        groups.PERMUTATION_ENTRY,
+    )
 }
 
 
@@ -37,7 +44,7 @@ def layout_of(method: str, *, has_both: bool = False) -> LayoutEntry:
 
     `has_both` says that some column is both quasi-identifier and sensitive, which adds a table of counts.
     """
-    return LAYOUTS.get(method, both.ENTRY if has_both else one_table.ENTRY)
+    return LAYOUTS.get(method, one_table.BOTH_ENTRY if has_both else one_table.ONE_TABLE_ENTRY)
 
 
 def check_both(method: str, policy: Policy) -> None:

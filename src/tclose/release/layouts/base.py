@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import polars as pl
 
 from tclose.errors import InputError
-from tclose.measure.base import DIGITS
+from tclose.measure.information_loss import DIGITS
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
+from tclose.release.claims import PseudonymClaims
 from tclose.release.lower_bound import BoundClaim
-from tclose.release.pseudonymity import PseudonymClaims
-from tclose.release.published import Options, PublishedTable, ReleaseInput
-from tclose.release.published_files import FilesOf
-from tclose.release.verification import Verified
+from tclose.release.published_table import Options, PublishedTable, ReleaseInput
+from tclose.release.verification import CertifiedFiles, TableFindings
 from tclose.types import Progress
 
 
@@ -38,7 +37,7 @@ GUARANTEE = (
 
 
 @dataclass(frozen=True)
-class About:
+class LayoutFacts:
     """What a certificate says of a release whatever its layout."""
 
     version: str
@@ -55,15 +54,15 @@ class About:
     guarantee: str = GUARANTEE
     cells: Mapping[str, Any] | None = None  # what those of each quasi-identifier are
 
+    def with_loss(self, values: Sequence[float | None]) -> LayoutFacts:
+        """Say of the loss that was lowered also its mean over tables, if that may be published.
 
-def with_value(loss: Mapping[str, Any] | None, values: Sequence[float]) -> Mapping[str, Any] | None:
-    """Return what a certificate says of the loss that was lowered: also its mean over tables, if that may be published.
-
-    How likely queries cut rows depends on cells that are not published (decision 023).
-    """
-    if loss is None or loss["name"] == "queries":
-        return loss
-    return {**loss, "value": round(sum(values) / len(values), DIGITS)}
+        How likely queries cut rows depends on cells that are not published (decision 023).
+        """
+        known = [value for value in values if value is not None]
+        if self.loss is None or self.loss["name"] == "queries" or len(known) < len(values):
+            return self
+        return replace(self, loss={**self.loss, "value": round(sum(known) / len(known), DIGITS)})
 
 
 class Layout(Protocol):
@@ -88,7 +87,9 @@ class Layout(Protocol):
     def judge(self, frames: Sequence[pl.DataFrame], progress: Progress) -> tuple[JudgedTable, ...]:
         """Judge tables, these or those read back from files; what does not hold must never be released."""
 
-    def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
+    def certificate(
+        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[WrittenFile]
+    ) -> Certificate:
         """Say what was found."""
 
 
@@ -100,7 +101,7 @@ class LayoutEntry:
     meaning: str  # for people
     possible_marks: Callable[[int], tuple[str, ...]]  # by the number of sensitive attributes
     make: Callable[[ReleaseInput, str, Options], Layout]
-    verify: Callable[[Certificate, FilesOf, Progress], Verified]
+    verify: Callable[[Certificate, CertifiedFiles, Progress], TableFindings]
     exact_quasi: bool = False  # whether each row publishes its own quasi-identifiers
     scope: str | None = None  # what the certificate says that the guarantee does not cover
     holds: tuple[str, ...] = ()  # what the certificate says that each of its tables holds

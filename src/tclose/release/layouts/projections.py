@@ -14,20 +14,25 @@ import numpy as np
 import polars as pl
 
 from tclose.errors import InternalError, PolicyError
-from tclose.measure.utility import MEASURES
+from tclose.measure.information_loss import MEASURES
 from tclose.partition import DEFAULT_METHOD
 from tclose.partition.split import problem_of
 from tclose.policy import Policy
-from tclose.policy.derived import projection_policy
+from tclose.policy.variants import projection_policy
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult, ModelFinding
 from tclose.release.certificate import Certificate, CertifiedFile
 from tclose.release.claims import Claims
-from tclose.release.comparing import claim_problems, count_problems
-from tclose.release.layouts.base import About, LayoutEntry, WrittenFile, with_value
-from tclose.release.published import Options, PublishedTable, ReleaseInput, published_table
-from tclose.release.published_files import FilesOf
-from tclose.release.verification import Verified, examined, prefixed
+from tclose.release.layouts.base import LayoutEntry, LayoutFacts, WrittenFile
+from tclose.release.published_table import Options, PublishedTable, ReleaseInput, published_table
+from tclose.release.verification import (
+    CertifiedFiles,
+    TableFindings,
+    claim_problems,
+    count_problems,
+    prefixed,
+    table_findings,
+)
 from tclose.types import Progress, stretch
 from tclose.words import counted
 
@@ -68,14 +73,16 @@ class Projections:
             raise InternalError("the projections do not have the same rows, so nothing was released")
         return judged
 
-    def certificate(self, about: About, results: Sequence[CheckResult], files: Sequence[WrittenFile]) -> Certificate:
+    def certificate(
+        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[WrittenFile]
+    ) -> Certificate:
         """Say what holds for all tables, then table by table."""
         entries = [
             CertifiedFile(file.name, file.rows, file.sha256, measures=table.measures, claims=Claims.of(result))
             for table, result, file in zip(self.tables, results, files, strict=True)
         ]
         return Certificate(
-            **{**vars(about), "loss": with_value(about.loss, [table.chosen_loss for table in self.tables])},
+            **vars(about.with_loss([table.chosen_loss for table in self.tables])),
             layout="projections",
             base=self.base,
             scope=EACH_ALONE,
@@ -95,12 +102,14 @@ def make(given: ReleaseInput, method: str, options: Options) -> Projections:
 
 def _groups(given: ReleaseInput, options: Options) -> Sequence[Sequence[str]]:
     """Return the attributes of each table, as asked for or by how strongly they are related."""
-    from tclose.partition.projections import projections
+    from tclose.partition.projections import RELATED, projections
 
     names, groups = list(given.policy.sensitive), options.get("groups")
     if groups is None:
-        settings = {name: options[name] for name in ("tables", "related") if options.get(name) is not None}
-        shared_out = projections(problem_of(given.table, given.policy).sensitive, **settings)
+        sensitive, related = problem_of(given.table, given.policy).sensitive, options.get("related")
+        shared_out = projections(
+            sensitive, tables=options.get("tables"), related=RELATED if related is None else related
+        )
         return [[names[i] for i in group] for group in shared_out]
     if sorted(name for group in groups for name in group) != sorted(names) or not all(groups):
         raise PolicyError("groups must name every sensitive attribute exactly once")
@@ -159,7 +168,7 @@ def _weakest(findings: Sequence[ModelFinding]) -> list[ModelFinding]:
     return list(kept.values())
 
 
-def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verified:
+def verify(promised: Certificate, files: CertifiedFiles, progress: Progress) -> TableFindings:
     """Judge each projection on its own, then compare what all hold with the promise."""
     problems, results, count = [], [], len(promised.files)
     for number, file in enumerate(promised.files):
@@ -167,11 +176,11 @@ def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verifie
             claims = file.claims or Claims.from_dict({})
             read, policy_of = partial(files.frame, file), partial(_policy_of, promised, number)
             part = stretch(progress, number / count, (number + 1) / count)
-            table = examined(read, policy_of, claims, file.measures or {}, promised, part)
+            table = table_findings(read, policy_of, claims, file.measures or {}, promised, part)
             problems += prefixed(str(file.name), table.problems)
             results += [] if table.result is None else [table.result]
     if len(results) < len(promised.files):
-        return Verified(problems, None)
+        return TableFindings(problems, None)
     if sorted(name for result in results for name in result.sensitive) != sorted(promised.policy.sensitive):
         problems.append("the tables do not hold every sensitive attribute exactly once")
     if len({result.rows for result in results}) > 1:
@@ -179,7 +188,7 @@ def verify(promised: Certificate, files: FilesOf, progress: Progress) -> Verifie
     whole = combined(results)
     problems += [*count_problems(promised.claims, whole), *claim_problems(promised.claims, whole, promised)]
     problems += _mean_problems(promised)
-    return Verified(problems, whole)
+    return TableFindings(problems, whole)
 
 
 def _mean_problems(promised: Certificate) -> list[str]:

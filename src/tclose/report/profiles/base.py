@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tclose.policy import Policy
-from tclose.report.profiles.evidence import Evidence, Said
+from tclose.report.profiles.evidence import Evidence, PolicyEvidence
 from tclose.types import Answer, Claim, together
 from tclose.words import counted
 
@@ -22,7 +22,7 @@ JUDGE_SENTENCE = "a person who judges whether this sentence is true and enough: 
 
 
 @dataclass(frozen=True)
-class Requirement:
+class ProfileRequirement:
     """One requirement: who fills it, with what, and the claim that tclose makes about it."""
 
     name: str  # in JSON
@@ -48,27 +48,27 @@ class Requirement:
         return said | ({"clause": self.clause} if self.clause else {})
 
 
-Step = Callable[[Evidence], Iterable[Requirement]]
+Step = Callable[[Evidence], Iterable[ProfileRequirement]]
 
 
 @dataclass(frozen=True)
 class Sentence:
     """A step that the policy alone fills, so that what is missing is known before anything is published."""
 
-    fill: Callable[[Said], Requirement | None]
+    fill: Callable[[PolicyEvidence], ProfileRequirement | None]
 
-    def __call__(self, evidence: Evidence) -> Iterator[Requirement]:
+    def __call__(self, evidence: Evidence) -> Iterator[ProfileRequirement]:
         """Yield the requirement, if the release needs it."""
         yield from self.of(evidence.said)
 
-    def of(self, said: Said) -> Iterator[Requirement]:
+    def of(self, said: PolicyEvidence) -> Iterator[ProfileRequirement]:
         """Yield the requirement of a policy, before there is a release."""
         if (requirement := self.fill(said)) is not None:
             yield requirement
 
 
 @dataclass(frozen=True)
-class Profile:
+class ReportProfile:
     """A text that officers know, as a list of requirements, and which text was read for it."""
 
     name: str
@@ -77,7 +77,7 @@ class Profile:
     steps: Sequence[Step]
     lead: Callable[[Evidence], str] | None = None  # a sentence that depends on the release
 
-    def require(self, evidence: Evidence) -> Iterator[Requirement]:
+    def require(self, evidence: Evidence) -> Iterator[ProfileRequirement]:
         """Yield every requirement, filled."""
         for step in self.steps:
             yield from step(evidence)
@@ -87,12 +87,12 @@ class Profile:
         lead = "" if self.lead is None else self.lead(evidence)
         return FilledProfile(self, tuple(self.require(evidence)), evidence, lead)
 
-    def missing_before(self, said: Said) -> tuple[str, ...]:
+    def missing_before(self, said: PolicyEvidence) -> tuple[str, ...]:
         """Return what the policy still has to say, as far as it is known before the release is made."""
         sentences = (step for step in self.steps if isinstance(step, Sentence))
-        return asked(requirement for each in sentences for requirement in each.of(said))
+        return missing_keys(requirement for each in sentences for requirement in each.of(said))
 
-    def warning_before(self, said: Said) -> str | None:
+    def warning_before(self, said: PolicyEvidence) -> str | None:
         """Return what to tell the steward before publishing."""
         asks = self.missing_before(said)
         return incomplete(self.name, asks)
@@ -102,18 +102,18 @@ class Profile:
 class FilledProfile:
     """A profile of one release: its requirements with figures and sentences, and whether some are still empty."""
 
-    profile: Profile
-    requirements: tuple[Requirement, ...]
+    profile: ReportProfile
+    requirements: tuple[ProfileRequirement, ...]
     evidence: Evidence
     lead: str
 
     @property
-    def missing(self) -> tuple[Requirement, ...]:
+    def missing(self) -> tuple[ProfileRequirement, ...]:
         """The requirements without which the page is incomplete."""
         return tuple(each for each in self.requirements if each.missing)
 
     @property
-    def failed(self) -> tuple[Requirement, ...]:
+    def failed(self) -> tuple[ProfileRequirement, ...]:
         """The requirements that are needed and not met."""
         return tuple(each for each in self.requirements if each.needed and each.verdict == "not met")
 
@@ -148,7 +148,7 @@ class FilledProfile:
     @property
     def warning(self) -> str | None:
         """What to tell the steward where requirements are empty."""
-        return incomplete(self.profile.name, asked(self.missing))
+        return incomplete(self.profile.name, missing_keys(self.missing))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
@@ -157,20 +157,20 @@ class FilledProfile:
         return {**of_all, "requirements": requirements}
 
 
-def asked(requirements: Iterable[Requirement]) -> tuple[str, ...]:
+def missing_keys(requirements: Iterable[ProfileRequirement]) -> tuple[str, ...]:
     """Return what empty requirements ask for, each key once."""
     return tuple(dict.fromkeys(ask for each in requirements if each.missing for ask in each.asks))
 
 
 def incomplete(name: str, asks: Sequence[str]) -> str | None:
     """Say what a profile asks for, if it asks for something."""
-    return f"the profile {name} is incomplete. Add to the policy: {spelled(asks)}" if asks else None
+    return f"the profile {name} is incomplete. Add to the policy: {spelled_keys(asks)}" if asks else None
 
 
-def spelled(asks: Iterable[str]) -> str:
+def spelled_keys(asks: Iterable[str]) -> str:
     """Spell keys of a policy, table by table.
 
-    >>> spelled(["[context] purpose", "[context.roles] age", "[context] recipient"])
+    >>> spelled_keys(["[context] purpose", "[context.roles] age", "[context] recipient"])
     '[context] purpose, recipient; [context.roles] age'
     """
     by_table: dict[str, list[str]] = {}
@@ -179,34 +179,36 @@ def spelled(asks: Iterable[str]) -> str:
     return "; ".join(f"{table} {', '.join(keys)}" for table, keys in by_table.items())
 
 
-def stated(name: str, part: str, title: str, text: str, *, ask: str, **more: Any) -> Requirement:
+def stated_requirement(name: str, part: str, title: str, text: str, *, ask: str, **more: Any) -> ProfileRequirement:
     """Return a requirement that the steward's words fill, or that asks for them."""
     if text:
-        return Requirement(name, part, title, "stated", _undecided(text, JUDGE_SENTENCE), **more)
-    return Requirement(name, part, title, "empty", _undecided("", f"the steward's words: {ask}"), (ask,), **more)
+        return ProfileRequirement(name, part, title, "stated", _undecided(text, JUDGE_SENTENCE), **more)
+    return ProfileRequirement(name, part, title, "empty", _undecided("", f"the steward's words: {ask}"), (ask,), **more)
 
 
-def sentence(
+def sentence_step(
     key: str, title: str, *, part: str, clause: str = "", needed: Callable[[Policy], bool] = lambda policy: True
 ) -> Sentence:
     """Return the step that a sentence of `[context]` fills."""
 
-    def fill(said: Said) -> Requirement:
-        text, more = str(getattr(said.context, key)), {"clause": clause, "needed": needed(said.policy)}
-        return stated(key, part, title, text, ask=f"[context] {key}", **more)
+    def fill(said: PolicyEvidence) -> ProfileRequirement:
+        text, is_needed = str(getattr(said.context, key)), needed(said.policy)
+        return stated_requirement(key, part, title, text, ask=f"[context] {key}", clause=clause, needed=is_needed)
 
     return Sentence(fill)
 
 
-def judged(name: str, part: str, title: str, answer: Answer, says: str, *, needs: str = "", **more: Any) -> Requirement:
+def judged_requirement(
+    name: str, part: str, title: str, answer: Answer, says: str, *, needs: str = "", **more: Any
+) -> ProfileRequirement:
     """Return a requirement that figures of the release decide, or leave undecided."""
     claim = Claim(answer=answer, says=says, needs=needs if answer == "undecided" else "")
-    return Requirement(name, part, title, VERDICTS[answer], claim, **more)
+    return ProfileRequirement(name, part, title, VERDICTS[answer], claim, **more)
 
 
-def reported(name: str, part: str, title: str, says: str, **more: Any) -> Requirement:
+def reported_requirement(name: str, part: str, title: str, says: str, **more: Any) -> ProfileRequirement:
     """Return a requirement that a figure fills; whether it is good enough is for people to say."""
-    return Requirement(name, part, title, "figure", _undecided(says, JUDGE_FIGURE), **more)
+    return ProfileRequirement(name, part, title, "figure", _undecided(says, JUDGE_FIGURE), **more)
 
 
 def _undecided(says: str, needs: str) -> Claim:

@@ -1,9 +1,14 @@
-"""The figures that profiles are filled with: of the published tables, and of the original where that is at hand."""
+"""The figures that profiles are filled with: of the published tables, and of the original where that is at hand.
+
+Published rows tell by themselves which of them are alone, and which values the other columns give away. Every published
+column counts, sensitive and kept ones as well: a reader may know any of them. Numbers are codes: equal numbers are
+equal cells.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -12,25 +17,105 @@ import numpy as np
 
 from tclose.errors import InputError, did_you_mean
 from tclose.measure.attack import Attacks
-from tclose.measure.presence import PresenceCounts
+from tclose.measure.pair import Population
+from tclose.measure.presence import PresenceCounts, counts_of
 from tclose.policy import Context, Policy
-from tclose.recode.covering import worth_of
-from tclose.release.boxes import counts_of
+from tclose.recode.coverage import worth_of
 from tclose.release.certificate import Certificate
-from tclose.release.population import Population
 from tclose.release.release import WrittenRelease
-from tclose.report.profiles.cells import PublishedColumn
-from tclose.report.profiles.harbor import HarborFinding, safe_harbor
-from tclose.report.profiles.records import GivenAway, Records, crowds, fewest_of, given_away
+from tclose.report.profiles.columns import PublishedColumn
+from tclose.report.profiles.safe_harbor import HarborFinding, safe_harbor
 from tclose.table import CodedTable
 from tclose.table.classes import classes_of
 from tclose.table.values import values_of
-from tclose.types import Ints
+from tclose.types import Bools, Ints
 from tclose.words import counted
+
+# What published rows tell by themselves
+
+
+@dataclass(frozen=True)
+class GivenAway:
+    """What a sensitive or kept column tells about the rows of a class."""
+
+    name: str
+    by_class: int  # rows whose class shows this one value only
+    by_all: int  # rows whose class shows this one value only beside what the other columns say of the row
+    in_class: float  # the largest share that a value has in a class
+    in_table: float  # the share of the same value in the table
+
+
+@dataclass(frozen=True)
+class Records:
+    """The rows of a release, or of its tables, as a reader compares them."""
+
+    rows: int
+    alone: int  # rows that no other row, or no other person's row, equals in all published columns
+    fewest: int  # the fewest rows, or persons, that show the same in all published columns
+    columns: tuple[str, ...]
+    whole: bool  # one table shows all; several could be joined
+    given: tuple[GivenAway, ...] = ()
+
+
+def crowds(labels: Ints, persons: Ints | None) -> Ints:
+    """Return how many rows, or persons, share the label of each row.
+
+    >>> crowds(np.array([0, 0, 1]), None).tolist(), crowds(np.array([0, 0, 1]), np.array([4, 4, 7])).tolist()
+    ([2, 2, 1], [1, 1, 1])
+    """
+    if persons is None:
+        return np.bincount(labels)[labels].astype(np.int64)
+    pairs = np.unique(np.stack([labels, persons]), axis=1)
+    return np.bincount(pairs[0])[labels].astype(np.int64)
+
+
+def given_away(name: str, values: Ints, classes: Ints, others: Ints) -> GivenAway:
+    """Compare a column's values with the classes, and with all other published columns; `others` are their labels.
+
+    A row without an equal in the other columns tells only its own value: it stands alone already.
+    """
+    if len(np.unique(values)) < 2:  # the table itself tells the value of everyone
+        return GivenAway(name, 0, 0, 1.0, 1.0)
+    in_class, in_table = _shares(values, classes)
+    most = int(np.argmax(in_class - in_table))
+    beside = np.bincount(others)[others] > 1
+    return GivenAway(
+        name,
+        int(_single(values, classes).sum()),
+        int((_single(values, others) & beside).sum()),
+        float(in_class[most]),
+        float(in_table[most]),
+    )
+
+
+def _single(values: Ints, labels: Ints) -> Bools:
+    """Tell of each row whether all rows of its label show one value."""
+    order = np.lexsort((values, labels))
+    ordered = labels[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    low, high = np.minimum.reduceat(values[order], starts), np.maximum.reduceat(values[order], starts)
+    same: Bools = np.empty(len(values), dtype=np.bool_)
+    same[order] = np.repeat(low == high, np.diff(starts, append=len(values)))
+    return same
+
+
+def _shares(values: Ints, labels: Ints) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share of each row's value in its class, and in the table."""
+    width = int(values.max()) + 1
+    pairs = np.unique(labels * width + values, return_inverse=True)[1]
+    return np.bincount(pairs)[pairs] / np.bincount(labels)[labels], np.bincount(values)[values] / len(values)
+
+
+def fewest_of(found: Sequence[Ints]) -> int:
+    """Return the smallest crowd of several tables."""
+    return min((int(each.min()) for each in found if len(each)), default=0)
+
+
+# All evidence of a release
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class PolicyEvidence:
     """What is known before a release is made: the policy, and, once the rows are split, what will be published."""
 
     policy: Policy
@@ -64,11 +149,11 @@ class Evidence:
     register: PresenceCounts | None = None  # who of the policy's population fits each class
 
     @cached_property
-    def said(self) -> Said:
+    def said(self) -> PolicyEvidence:
         """What was known before."""
         created = self.certificate.created
-        year = {"year": int(created[:4])} if created and created[:4].isdigit() else {}
-        return Said(self.policy, self.columns, **year)
+        said = PolicyEvidence(self.policy, self.columns)
+        return replace(said, year=int(created[:4])) if created and created[:4].isdigit() else said
 
     @cached_property
     def harbor(self) -> tuple[HarborFinding, ...]:
@@ -148,7 +233,7 @@ def _sum_of_weights(original: CodedTable, name: str) -> float:
     return float(worth[values.codes].sum())
 
 
-def gathered(written: WrittenRelease, original: CodedTable, *, attacks: Attacks | None) -> Evidence:
+def evidence_of(written: WrittenRelease, original: CodedTable, *, attacks: Attacks | None) -> Evidence:
     """Gather the figures of a release beside its original.
 
     A release of groups publishes quasi-identifiers as they are: everyone hides among the same people as before.

@@ -1,30 +1,19 @@
-"""The screens, in the order in which a steward meets them: one file each, with its template of the same name."""
+"""The screens, in the order in which a steward meets them; each has its template of the same name."""
 
 from __future__ import annotations
 
-from tclose.studio.screens import (
-    attacking,
-    columns,
-    inside,
-    opening,
-    publishing,
-    quasi,
-    risk,
-    sensitive,
-    trying,
-    verifying,
-)
-from tclose.studio.screens.base import Screen
+from tclose.studio.pages import Screen
+from tclose.studio.screens import candidates, policy, projects, publication
 
 SCREENS: tuple[Screen, ...] = (
-    opening.SCREEN,
-    columns.SCREEN,
-    quasi.SCREEN,
-    sensitive.SCREEN,
-    risk.SCREEN,
-    trying.SCREEN,
-    inside.SCREEN,
-    attacking.SCREEN,
-    publishing.SCREEN,
-    verifying.SCREEN,
+    projects.OPEN,
+    policy.COLUMNS,
+    policy.QUASI,
+    policy.SENSITIVE,
+    policy.RISK,
+    candidates.TRY,
+    candidates.INSIDE,
+    candidates.ATTACK,
+    publication.PUBLISH,
+    publication.VERIFY,
 )

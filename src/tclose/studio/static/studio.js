@@ -172,7 +172,26 @@ function prepare(root) {
   root.querySelectorAll("form[data-auto]").forEach((form) => form.addEventListener("change", () => form.requestSubmit()));
 }
 
+// A link that is followed while a change is being saved waits for the answer: else the answer would bring the old page
+// back over the new one, and the new one might not show the change.
+function following() {
+  let [saving, wanted] = [0, null];
+  const saves = (event) => event.detail.requestConfig.verb === "post";
+  document.addEventListener("htmx:beforeRequest", (event) => { if (saves(event)) saving += 1; });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (!saves(event)) return;
+    saving -= 1;
+    if (!saving && wanted) window.location.assign(wanted);
+  });
+  document.addEventListener("htmx:confirm", (event) => {
+    if (!saving || event.target.tagName !== "A") return;
+    event.preventDefault();
+    wanted = event.target.href;
+  });
+}
+
 document.documentElement.classList.add("scripted");
+following();
 remember();
 dropping();
 htmx.onLoad(prepare);

@@ -11,14 +11,13 @@ from typing import Any
 import polars as pl
 
 from tclose.errors import InputError, SourceWarning
-from tclose.policy.paths import check_name, check_readable
+from tclose.policy.settings import check_name, check_readable
 from tclose.policy.source import PLAIN, SourceSettings, same_reading
-from tclose.table.sources import reading
 from tclose.table.sources.base import TableRead
+from tclose.table.sources.databases import Location, check_scheme
 from tclose.table.sources.door import parse_bytes, read_database_file, read_file
 from tclose.table.sources.folder import read_folder
-from tclose.table.sources.locations import Location, check_scheme
-from tclose.table.sources.reading import SOURCES, sentence_of, spelled
+from tclose.table.sources.formats import SOURCES
 
 __all__ = ["SOURCES", "checked", "is_folder", "parse", "read", "read_bytes", "read_plain", "read_table", "told"]
 
@@ -55,7 +54,7 @@ def checked(found: TableRead, said: SourceSettings | None) -> TableRead:
 
 def told(found: TableRead) -> TableRead:
     """Say in one line how a table was read beyond plain CSV."""
-    if (sentence := sentence_of(found)) is not None:
+    if (sentence := found.sentence) is not None:
         warnings.warn(sentence, SourceWarning, 4)
     return found
 
@@ -77,6 +76,7 @@ def read_table(
     check_scheme(path)
     location = Location.of(path)
     if location.scheme == "postgresql":
+        from tclose.table.sources.content import spelled
         from tclose.table.sources.databases import read_server
 
         found = spelled(read_server(location, source), source, missing, detect=detect)
@@ -101,7 +101,9 @@ def parse(
     that this process wrote itself are read here; all others go through the door.
     """
     if written_here:
-        return reading.parse(data, repeated=repeated, only=only, written_here=True)
+        from tclose.table.sources import content
+
+        return content.parse(data, repeated=repeated, only=only, written_here=True)
     return parse_bytes(data, repeated=repeated, only=only)
 
 

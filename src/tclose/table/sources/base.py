@@ -1,4 +1,8 @@
-"""What a source of tables declares: by which first bytes it is known, and how it is read."""
+"""What a source of tables declares: by which first bytes it is known, and how it is read.
+
+Files that are known by their first bytes and are no table tclose reads as such are refused by name; none is called bad
+UTF-8.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,56 @@ from typing import Any
 
 import polars as pl
 
-from tclose.errors import InputError
+from tclose.errors import InputError, MissingExtra
 from tclose.policy.source import SourceSettings
 from tclose.words import legible
+
+# First bytes of files
+
+
+LONGEST = 512  # bytes that tell what a file is
+GZIP, ZSTANDARD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", (b"PK\x03\x04", b"PK\x05\x06")
+SQLITE, DUCKDB = b"SQLite format 3\0", b"DUCK"  # the latter behind a checksum of eight bytes
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+_NAMED = (
+    (b"%PDF", "a PDF document: a table cannot be read from it; export it as CSV or Excel"),
+    ((b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf\x27\x1c", b"Rar!"), "an archive of another kind: unpack it first"),
+    ((b"RDX", b"RDA", b"X\n\0\0", b"A\n"), "a file of R: write the table as CSV or Parquet"),
+    ((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "a picture, not a table"),
+    (b"\x89HDF", "an HDF5 file: write the table as Parquet"),
+    (b"\x7fELF", "a program, not a table"),
+)
+_MARKUP = (b"<!doctype html", b"<html", b"<table")
+
+
+def refuse_named(beginning: bytes) -> None:
+    """Refuse a file that is known, but not as a table."""
+    for begins, what in _NAMED:
+        if beginning.startswith(begins):
+            raise InputError(f"this is {what}")
+    if beginning.startswith(SQLITE):
+        raise InputError("this is an SQLite database: name a table in it, as in sqlite:///FILE#TABLE")
+    if beginning[8:12] == DUCKDB:
+        raise InputError("this is a DuckDB database: name a table in it, as in duckdb:///FILE#TABLE")
+    text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if text.startswith(_MARKUP):
+        raise InputError("this is an HTML page, also where its name ends in .xls: export the table as CSV or Excel")
+    if text.startswith(b"<?xml"):
+        raise InputError("this is an XML file: save the table as CSV or as an Excel workbook (.xlsx)")
+    if text.startswith((b'[{"', b"[\n", b"[\r\n", b"[ {", b"[]")):
+        raise InputError("this is a JSON list: write one object per line (JSON lines, .jsonl)")
+    if text.startswith((b"{\n", b"{\r\n")):
+        raise InputError("this is JSON over several lines: write one object per line (JSON lines, .jsonl)")
+
+
+def missing_reader(what: str, extra: str) -> MissingExtra:
+    """Say which kind of file it is, and what installs its reader."""
+    return MissingExtra.of_file(what, extra)
+
+
+# Sources, and the tables that come from them
+
 
 NOTHING = SourceSettings()
 MOST_COLUMNS = 50_000
@@ -53,7 +104,7 @@ class Labels:
         return Labels(columns, values) if columns or values else None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableRead:
     """A table as it was read, how its file is written beyond plain CSV, and what could not be decided."""
 
@@ -62,6 +113,13 @@ class TableRead:
     remarks: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     labels: Labels = field(default_factory=Labels)
+
+    @property
+    def sentence(self) -> str | None:
+        """What was detected beyond plain CSV, and what the steward should know, in one line; None if nothing."""
+        words = self.found.words
+        said = [*([f"read as {words}"] if words else []), *self.remarks]
+        return "; ".join(said) or None
 
 
 def check_width(columns: int) -> None:

@@ -1,30 +1,95 @@
 """CSV bytes into a frame of text, checked strictly: every record has as many fields as the header.
 
 polars would fill a short record with nulls, rename a repeated column and drop stray quotes, so all of these are
-looked for first. Every cell stays the text that it was; what is a number is decided later, per column.
+looked for first. Every cell stays the text that it was; what is a number is decided later, per column. For files as
+people have them, encoding and separator are detected, or taken from the policy; then the text is read as strictly.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tclose.errors import InputError
-from tclose.table.sources.base import Source, check_width
-from tclose.types import Ints
+from tclose.policy.source import UTF_8, UTF_16_BE, UTF_16_LE, WINDOWS_1252, SourceSettings
+from tclose.table.sources.base import Source, TableRead, check_width
 from tclose.words import counted
+
+if TYPE_CHECKING:
+    from tclose.types import Ints
+
+# Which encoding text has, and the same text in UTF-8
+
+
+LOOKED_AT = 4096
+MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+HIGH = re.compile(rb"[\x80-\xff]")
+FOREIGN = re.compile(rb"[\xc0-\xff]{4}")  # no word of a western language has four such letters in a row
+UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # in Windows-1252
+SAY = 'say which, as in encoding = "windows-1250", in [source] of the policy'
+
+
+def wide_encoding(data: bytes) -> str | None:
+    """Return which UTF-16 the text is in, by its mark or by where its zero bytes lie; None for anything else."""
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        raise InputError("the table is UTF-32 text: save it as UTF-8")
+    if data.startswith(codecs.BOM_UTF16_LE):
+        return UTF_16_LE
+    if data.startswith(codecs.BOM_UTF16_BE):
+        return UTF_16_BE
+    beginning = data[:LOOKED_AT]
+    if b"\0" not in beginning:
+        return None
+    even, odd = beginning[::2].count(0), beginning[1::2].count(0)
+    half = len(beginning) / 2
+    if odd > 0.7 * half and even < 0.1 * half:
+        return UTF_16_LE
+    return UTF_16_BE if even > 0.7 * half and odd < 0.1 * half else None
+
+
+def narrow_encoding(data: bytes) -> str | None:
+    """Return Windows-1252 for text that is not UTF-8 and looks western; None for UTF-8 with damaged bytes.
+
+    Text in another alphabet could be read as Windows-1252 too, but only to nonsense, so it is refused.
+    """
+    proper = sum(len(found[0]) for found in MULTIBYTE.finditer(data))
+    if proper > len(HIGH.findall(data)) - proper:
+        return None
+    if FOREIGN.search(data) or UNDEFINED.search(data):
+        raise InputError(f"the table is neither UTF-8 nor western text (Windows-1252): {SAY}")
+    return WINDOWS_1252
+
+
+def to_utf_8(data: bytes, encoding: str) -> bytes:
+    """Return the same text in UTF-8."""
+    if encoding == UTF_8:
+        return data
+    try:
+        text = codecs.decode(data, encoding)
+    except (UnicodeDecodeError, ValueError) as error:
+        place = error.start if isinstance(error, UnicodeDecodeError) else len(data)
+        row = data.count(b"\n", 0, place)
+        raise InputError(
+            f"the table is not {encoding} text: the first bad byte is in {f'row {row:,}' if row else 'the header'}"
+        ) from None
+    try:
+        return str(text).removeprefix("\ufeff").encode()
+    except UnicodeEncodeError:
+        raise InputError(f"the table is not {encoding} text: it holds half a character") from None
+
+
+# CSV, read strictly
+
 
 SEPARATORS, BAR = (",", ";", "\t"), "|"
 CHUNK = 1 << 21
-QUOTE, NEWLINE, RETURN = b'"\n\r'
-
-Bytes = NDArray[np.uint8]
+SMALL = 1 << 20  # bytes of a table whose lines are counted one by one
 
 
 @dataclass(frozen=True)
@@ -159,8 +224,7 @@ def _header(line: str, separator: str) -> list[str]:
 
 def _check_records(data: bytes, separator: str, width: int, before: int) -> int:
     """Count the records; refuse the table when one has more or fewer fields than the header."""
-    fields = _fields_per_record(data, separator, before)
-    ragged = np.flatnonzero(fields != width)
+    fields, ragged = _fields_of(data, separator, width, before)
     if len(ragged):
         row, width_found = before + int(ragged[0]), int(fields[ragged[0]])
         more = f" ({len(ragged):,} rows are like that)" if len(ragged) > 1 else ""
@@ -168,65 +232,55 @@ def _check_records(data: bytes, separator: str, width: int, before: int) -> int:
     return len(fields)
 
 
-def _fields_per_record(data: bytes, separator: str, records: int) -> Ints:
-    whole = np.frombuffer(data, dtype=np.uint8)
-    whole = whole[: len(whole) - data.endswith(b"\n") - data.endswith(b"\r\n")]
-    quoted, carried = False, 0
-    widths: list[Ints] = []
-    for start in range(0, len(whole), CHUNK):
-        chunk = whole[start : start + CHUNK]
-        outside = outside_quotes(chunk, quoted)
-        ends = np.flatnonzero((chunk == NEWLINE) & outside)
-        _check_quotes(whole, start, quoted, ord(separator), ends, records)
-        commas = np.flatnonzero((chunk == ord(separator)) & outside)
-        _check_returns(whole, commas + start, ends + start, records)
-        before = np.searchsorted(commas, ends)
-        widths.append(np.diff(before, prepend=0) + 1)
-        if len(ends):
-            widths[-1][0] += carried
-            carried = 0
-        carried += len(commas) - (int(before[-1]) if len(ends) else 0)
-        quoted, records = not outside[-1], records + len(ends)
-    if quoted:
-        raise InputError("the table is not valid CSV: a quoted field is never closed")
-    return np.append(np.concatenate(widths), carried + 1)
+def _fields_of(data: bytes, separator: str, width: int, before: int) -> tuple[Ints | list[int], Ints | list[int]]:
+    """Return how many fields each record has, and which records have more or fewer than the header."""
+    if len(data) <= SMALL and b'"' not in data and b"\r" not in data:
+        widths = _fields_per_line(data, separator)
+        return widths, [number for number, found in enumerate(widths) if found != width]
+    from tclose.table.sources import csv_records  # loads numpy, which takes longer than to read a small table
+
+    fields = csv_records.fields_per_record(data, separator, before)
+    return fields, csv_records.places_of_others(fields, width)
 
 
-def outside_quotes(chunk: Bytes, quoted: bool) -> NDArray[np.bool_]:
-    """Tell for each byte whether the quotes up to and including it pair up."""
-    quotes = chunk == QUOTE
-    if not quotes.any():
-        return np.full(len(chunk), not quoted)
-    return np.asarray(np.logical_xor.accumulate(quotes) == quoted)
-
-
-def _check_quotes(whole: Bytes, start: int, quoted: bool, separator: int, ends: Ints, records: int) -> None:
-    """Refuse a quote that neither opens nor closes a field; two in a row stand for one."""
-    places = np.flatnonzero(whole[start : start + CHUNK] == QUOTE) + start
-    opening, closing = (places[1::2], places[::2]) if quoted else (places[::2], places[1::2])
-    before = whole[np.maximum(opening - 1, 0)]
-    after = whole[np.minimum(closing + 1, len(whole) - 1)]
-    ends_line = (after != RETURN) | (whole[np.minimum(closing + 2, len(whole) - 1)] == NEWLINE)  # CR alone does not
-    stray = np.concatenate(
-        (
-            opening[(opening > 0) & ~np.isin(before, (separator, NEWLINE, QUOTE))],
-            closing[(closing < len(whole) - 1) & ~(np.isin(after, (separator, NEWLINE, RETURN, QUOTE)) & ends_line)],
-        )
-    )
-    if len(stray):
-        row = records + int(np.searchsorted(ends, stray.min() - start))
-        where = f"row {row:,}" if row else "the header"
-        raise InputError(
-            f"{where} has a quote in the middle of a field: put the whole field in quotes, and double those inside it"
-        )
-
-
-def _check_returns(whole: Bytes, separators: Ints, ends: Ints, records: int) -> None:
-    """Refuse CR alone at the end of a field without quotes: polars would drop it."""
-    returns = separators[(separators > 0) & (whole[separators - 1] == RETURN)]
-    if len(returns):
-        row = records + int(np.searchsorted(ends, returns[0]))
-        raise InputError(f"row {row:,} has CR alone at the end of a field: put the field in quotes, or remove the CR")
+def _fields_per_line(data: bytes, separator: str) -> list[int]:
+    """Return how many fields each line has, where every line is a record."""
+    mark = separator.encode()
+    return [line.count(mark) + 1 for line in data.removesuffix(b"\n").split(b"\n")]
 
 
 CSV = Source("CSV", b"", lambda data, repeated: parse(data, repeated=repeated), declared="csv", spelled=True)
+
+
+# CSV as people have it
+
+
+SEPARATOR_LINE = re.compile(
+    rb"^(?:\xef\xbb\xbf)?\"?sep=([,;\t|])\"?\r?\n", re.IGNORECASE
+)  # which Excel writes and obeys
+DECLARE = '; save it as UTF-8, or say which encoding it has in [source] of the policy, as in encoding = "windows-1252"'
+
+
+def read_delimited(data: bytes, said: SourceSettings, *, detect: bool) -> TableRead:
+    """Return the table that these bytes hold; without `detect`, what the policy does not say is plain."""
+    if said.encoding not in (None, UTF_8):
+        return _read(to_utf_8(data, str(said.encoding)), said, said.encoding)
+    wide = wide_encoding(data) if detect and said.encoding is None else None
+    if wide is not None:
+        return _read(to_utf_8(data, wide), said, wide)
+    try:
+        return _read(data, said, None)
+    except NotUtf8 as error:
+        narrow = narrow_encoding(data) if detect and said.encoding is None else None
+        if narrow is None:
+            raise InputError(str(error).partition(";")[0] + DECLARE) from None
+    return _read(to_utf_8(data, narrow), said, narrow)
+
+
+def _read(data: bytes, said: SourceSettings, encoding: str | None) -> TableRead:
+    separator = said.separator
+    if (line := SEPARATOR_LINE.match(data)) is not None:
+        separator, data = separator or line[1].decode(), data[line.end() :]
+    frame: pl.DataFrame = parse(data, separator=separator)
+    used = separator or separator_of(data)
+    return TableRead(frame, SourceSettings(encoding=encoding, separator=None if used == "," else used))

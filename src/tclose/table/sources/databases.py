@@ -1,23 +1,103 @@
-"""Tables of databases: SQLite by the standard library, DuckDB and PostgreSQL by their own clients (`tclose[database]`).
+"""Where a table lies, and tables of databases: SQLite, DuckDB and PostgreSQL.
 
-A whole table or view is read, and nothing is ever written. What a client says about an error could quote cells, or the
-URL with its password, so it is never repeated: it is only searched for what went wrong.
+A location is a file, a sheet of a workbook (`book.xlsx#Sheet`), or a table of a database (`sqlite:///…#t`). SQLite is
+read by the standard library, DuckDB and PostgreSQL by their own clients (`tclose[database]`). A whole table or view is
+read, and nothing is ever written. What a client says about an error could quote cells, or the URL with its password, so
+it is never repeated: it is only searched for what went wrong.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import polars as pl
 
 from tclose.errors import InputError, MissingExtra
 from tclose.policy.source import SourceSettings
 from tclose.table.sources.base import TableRead, check_names, column_of
-from tclose.table.sources.locations import Location
 from tclose.words import counted, legible
+
+# Locations: what a name of a table means
+
+
+SCHEMES = ("sqlite", "duckdb", "postgresql", "postgres")
+URL = re.compile(rf"^({'|'.join(SCHEMES)}):/{{1,3}}", re.IGNORECASE)  # a Path makes one slash of several
+
+
+@dataclass(frozen=True)
+class Location:
+    """What a name of a table means; a URL may hold a password, so it stands in no `repr`."""
+
+    path: Path | None  # of the file, also of a database in a file
+    part: str | None = None  # the sheet or the table in it
+    scheme: str | None = None
+    url: str = field(default="", repr=False)  # without the table
+
+    @classmethod
+    def of(cls, given: str | Path) -> Location:
+        """Read the name of a table; a file whose own name has a # comes first.
+
+        >>> location = Location.of("sqlite:///data/ward.db#visits")
+        >>> location.scheme, location.part
+        ('sqlite', 'visits')
+        """
+        text = str(given)
+        if found := URL.match(text):
+            return _database(text, found[1].lower())
+        name, mark, part = text.rpartition("#")
+        if not mark or not name or _exists(text):
+            return cls(Path(given))
+        return cls(Path(name), part or None) if _exists(name) else cls(Path(given))
+
+
+def check_scheme(given: str | Path) -> None:
+    """Refuse a URL of another kind, without repeating it: it may hold a password."""
+    if (
+        (found := re.match(r"^([A-Za-z][\w+.-]+):/", str(given)))
+        and not URL.match(str(given))
+        and not _exists(str(given))
+    ):
+        raise InputError(f"tables are read from files, sqlite:///, duckdb:/// and postgresql://, not from {found[1]}:")
+
+
+def _database(text: str, scheme: str) -> Location:
+    url, mark, part = text.rpartition("#")
+    url, part = (url, unquote(part)) if mark else (text, "")
+    if scheme in ("postgres", "postgresql"):
+        return Location(None, part or None, "postgresql", url)
+    name = Path(unquote(re.sub(r"^\w+:/*", "", url)))
+    absolute = url.lower().startswith(f"{scheme}:////") or (not _exists(str(name)) and _exists(f"/{name}"))
+    return Location(Path("/") / name if absolute else name, part or None, scheme)
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def files_of(given: str | Path) -> list[Path]:
+    """Return the file that a table is read from, if it is read from one."""
+    path = Location.of(given).path
+    return [] if path is None else [path]
+
+
+def name_of(given: str | Path) -> str | Path:
+    """Return what a table may be called in a certificate: its file, or its own name in a database, never a URL."""
+    location = Location.of(given)
+    if location.scheme is not None:
+        return (location.part or "").rpartition(".")[2] or location.scheme
+    return location.path or ""
+
+
+# Tables of databases
+
 
 MOST_NAMED = 20
 NAME = re.compile(r"[^@/\\:]+")  # or it is a part of a URL, with a password perhaps, in which # was not written as %23

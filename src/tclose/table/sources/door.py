@@ -24,12 +24,12 @@ from typing import Any, BinaryIO, Self
 
 import polars as pl
 
-from tclose.errors import InputError, MissingExtra, PolicyError, TcloseError
-from tclose.policy.paths import check_readable
+from tclose.errors import InputError, MissingExtra, NotInBatches, PolicyError, TcloseError
+from tclose.policy.settings import check_readable
 from tclose.policy.source import SourceSettings
 from tclose.table.sources.base import Labels, TableRead
+from tclose.table.sources.databases import Location
 from tclose.table.sources.isolation import NO_MEMORY, most_memory
-from tclose.table.sources.locations import Location
 from tclose.table.sources.reader import FRAME, LENGTH, TAKEN, TEXT, WHOLE_FRAME
 
 PACKAGE = Path(__file__).parents[2]
@@ -232,7 +232,7 @@ def _refusal(message: dict[str, Any]) -> TcloseError:
         missing = MissingExtra("", "", "")
         missing.args = (says,)
         return missing
-    kinds = {"PolicyError": PolicyError}
+    kinds: dict[str, type[TcloseError]] = {"PolicyError": PolicyError, "NotInBatches": NotInBatches}
     return kinds.get(str(message["refused"]), InputError)(says, detail=detail)
 
 
@@ -292,9 +292,18 @@ def read_file(
     detect: bool = False,
 ) -> TableRead:
     """Read a table of the steward from a file, from `-`, or from bytes."""
-    asked = {"source": _spelled(said), "only": list(only), "missing": list(missing), "part": part, "detect": detect}
     with opened(given) as (file, size), a_reader() as reader:
-        return _table_read(reader.ask("table", file, size=size, **asked))
+        answer = reader.ask(
+            "table",
+            file,
+            size=size,
+            source=_spelled(said),
+            only=list(only),
+            missing=list(missing),
+            part=part,
+            detect=detect,
+        )
+        return _table_read(answer)
 
 
 def parse_bytes(data: bytes, *, repeated: Collection[str] = (), only: Collection[str] = ()) -> pl.DataFrame:
@@ -322,11 +331,19 @@ def read_database_file(
     check_readable(path)
     whole = path.resolve()
     beside = [whole.with_name(whole.name + ending) for ending in ("-wal", "-journal", ".wal")]
-    asked: dict[str, Any] = {"scheme": location.scheme, "path": str(whole), "table": location.part}
-    asked |= {"source": _spelled(said), "missing": list(missing), "detect": detect}
     shared = [whole.with_name(whole.name + "-shm")]  # which readers of SQLite lock
     with Reader(readable=[whole, *beside], writable=shared, seconds=OF_DATABASES) as reader:
-        return _table_read(reader.ask("database", size=whole.stat().st_size, **asked))
+        answer = reader.ask(
+            "database",
+            size=whole.stat().st_size,
+            scheme=location.scheme,
+            path=str(whole),
+            table=location.part,
+            source=_spelled(said),
+            missing=list(missing),
+            detect=detect,
+        )
+        return _table_read(answer)
 
 
 def sheet_names(path: Path) -> list[str]:
@@ -391,7 +408,7 @@ def _table_read(answer: Iterator[Any]) -> TableRead:
     values = {name: {code: text for code, text in texts} for name, texts in labels["values"].items()}  # noqa: C416
     return TableRead(
         frame=_put_together(frames),
-        found=SourceSettings(**{**found, "dates": tuple(found["dates"])}),
+        found=SourceSettings.from_dict(found),
         remarks=tuple(about["remarks"]),
         questions=tuple(about["questions"]),
         labels=Labels(labels["columns"], values),

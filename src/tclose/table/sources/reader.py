@@ -9,6 +9,7 @@ door says what that means. Nothing is read before the limits hold.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import socket
@@ -29,6 +30,7 @@ LENGTH = 8  # bytes of a length
 TEXT, FRAME, WHOLE_FRAME = b"t", b"f", b"w"  # kinds of messages: JSON; a frame in the hatch, or one that comes itself
 TAKEN = b"."  # what the door says when it has a frame
 IN_CELL = 12  # bytes of text that polars keeps in the cell
+OBJECTS_OF_LIBRARIES = 100_000  # more than are made while polars is loaded, in which there is no garbage to look for
 COLUMNS_AT_ONCE = 4 << 20  # bytes of columns that lie in the hatch, so that few are in memory twice
 Content = dict[str, Any]
 Answer = Iterator["Content | pl.DataFrame"]
@@ -37,6 +39,7 @@ Answer = Iterator["Content | pl.DataFrame"]
 def main() -> None:
     """Answer requests until the other side closes the socket; skip the clean-up of libraries, which takes time."""
     isolation.end_with_parent()
+    gc.set_threshold(OBJECTS_OF_LIBRARIES)
     channel = socket.socket(fileno=0)
     asked, place = received(channel)
     assert place is not None
@@ -161,16 +164,20 @@ def _table(asked: Content, file: BinaryIO | None) -> Answer:
         yield from _parquet(data, asked["only"])
         return
 
-    from tclose.table.sources.reading import read_data, said_of
+    from tclose.table.sources.content import read_data, said_of
 
-    said, options = said_of(asked["source"]), {name: asked[name] for name in ("only", "missing", "part", "detect")}
-    answer = _read(read_data(data, said, **options))
+    said = said_of(asked["source"])
+    found = read_data(
+        data, said, only=asked["only"], missing=asked["missing"], part=asked["part"], detect=asked["detect"]
+    )
+    answer = _read(found)
+    del found
     del data
     yield from answer
 
 
 def _is_parquet(data: bytes) -> bool:
-    from tclose.table.sources.columnar import PARQUET
+    from tclose.table.sources.formats import PARQUET
 
     return PARQUET.fits(data)
 
@@ -180,7 +187,7 @@ def _parquet(data: bytes, only: list[str]) -> Answer:
     import polars as pl
 
     from tclose.table.sources.base import TableRead
-    from tclose.table.sources.columnar import parquet_groups
+    from tclose.table.sources.formats import parquet_groups
 
     yield from _read(TableRead(pl.DataFrame()))
     yield from parquet_groups(data, only=only)
@@ -188,8 +195,8 @@ def _parquet(data: bytes, only: list[str]) -> Answer:
 
 def _database(asked: Content, file: BinaryIO | None) -> Answer:
     """Read a table of a database that is a file."""
+    from tclose.table.sources.content import said_of, spelled
     from tclose.table.sources.databases import read_database_file
-    from tclose.table.sources.reading import said_of, spelled
 
     said = said_of(asked["source"])
     found = read_database_file(asked["scheme"], asked["path"], asked["table"], said)
@@ -213,21 +220,21 @@ def _read(found: TableRead) -> Answer:
 
 def _parse(asked: Content, file: BinaryIO | None) -> Answer:
     """Read a table as tclose itself writes tables."""
-    from tclose.table.sources.columnar import parquet_groups
+    from tclose.table.sources.formats import parquet_groups
 
-    data, options = _bytes(file), {name: asked[name] for name in ("repeated", "only")}
+    data, repeated, only = _bytes(file), asked["repeated"], asked["only"]
     if _is_parquet(data):
-        yield from parquet_groups(data, **options)
+        yield from parquet_groups(data, repeated=repeated, only=only)
         return
 
-    from tclose.table.sources.reading import parse
+    from tclose.table.sources.content import parse
 
-    yield from _handed_over(parse(data, **options).get_columns())
+    yield from _handed_over(parse(data, repeated=repeated, only=only).get_columns())
 
 
 def _sheets(asked: Content, file: BinaryIO | None) -> Answer:
     """Name the sheets of a workbook."""
-    from tclose.table.sources.excel import sheets_in
+    from tclose.table.sources.formats import sheets_in
 
     yield {"sheets": sheets_in(_bytes(file))}
 
@@ -237,7 +244,7 @@ _open: list[Any] = []  # the file that is read in batches, and how
 
 def _opened(asked: Content, file: BinaryIO | None) -> Answer:
     """Begin to read a file in batches: say which columns it has, and of Parquet, how many rows."""
-    from tclose.table.sources.batch_reading import READERS
+    from tclose.table.sources.folder import READERS
 
     for reader in _open:
         reader.file.close()

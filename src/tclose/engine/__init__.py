@@ -1,1 +1,0 @@
-"""Where the steps run. No algorithm lives here."""

@@ -1,0 +1,346 @@
+"""What a policy asks for beside single columns, and what does not go with it: `[[joint]]`, `[pseudonym]` and others.
+
+- `[[joint]]`: closeness of sensitive attributes together. Li, Li & Venkatasubramanian (2007, section 8) name the joint
+  distribution as the other way to treat several sensitive attributes; Bagai, Weber & Gowda (2023, section 2.4) describe
+  it with pairs in lexicographic order.
+- `[pseudonym]`: identifiers that are published as keyed pseudonyms.
+- `[context]`: the steward's sentences for a report profile. No figure can tell who receives a release, what for and
+  under which controls. These sentences stand on the page that `--profile` asks for, and nowhere else.
+- `both`: columns that are quasi-identifier and sensitive.
+- `[presence]`: δ-presence does not go with settings by which a release tells of members, or moves them between its
+  boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from tclose.errors import Mistakes, PolicyError, did_you_mean
+from tclose.policy import settings
+from tclose.policy.settings import above_up_to, between, join, kind_of, one_of
+
+# [[joint]]: sensitive attributes together
+
+
+JointDistance = Literal["product", "lexicographic"]
+JOINT_DISTANCES: tuple[JointDistance, ...] = get_args(JointDistance)
+_JOINT = settings.table(
+    {"attributes": settings.names, "t": between(0, 1), "distance": one_of(*JOINT_DISTANCES)},
+)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """How close the tuples of several sensitive attributes must be, and how tuples are compared."""
+
+    attributes: tuple[str, ...]
+    t: Fraction
+    distance: JointDistance = "product"
+
+    @property
+    def name(self) -> str:
+        """What the tuples are called beside the attributes themselves."""
+        return " + ".join(self.attributes)
+
+
+def joints(value: object, place: str) -> tuple[Joint, ...]:
+    """Read all `[[joint]]` tables; every mistake in them is reported."""
+    if isinstance(value, Mapping | str) or not isinstance(value, Sequence):
+        raise PolicyError(f"expected [[joint]] tables, not {kind_of(value)}", place=place)
+    read, mistakes = [], Mistakes()
+    for number, given in enumerate(value, start=1):
+        with mistakes.collected():
+            read.append(_joint(vars(given) if isinstance(given, Joint) else given, join(place, str(number))))
+    mistakes.report()
+    return tuple(read)
+
+
+def _joint(given: object, place: str) -> Joint:
+    read = _JOINT(given, place)
+    if len(read.get("attributes", ())) < 2:
+        raise PolicyError(
+            'expected at least two sensitive attributes, as in ["ldl", "hdl"]', place=f"{place}.attributes"
+        )
+    if "t" not in read:
+        raise PolicyError("expected a number between 0 and 1: say t as well", place=f"{place}.t")
+    return Joint(**read)
+
+
+def joint_contradictions(joint: Sequence[Joint], roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each `[[joint]]` table that does not fit the sensitive attributes, or repeats another one."""
+    sensitive, both = roles.get("sensitive", ()), roles.get("both", ())
+    taken = dict.fromkeys(sensitive, "a sensitive attribute")
+    for number, each in enumerate(joint, start=1):
+        place = join("joint", str(number))
+        for name in each.attributes:
+            if name not in sensitive:
+                hint = did_you_mean(name, sensitive) or ": give it a [sensitive.COLUMN] table"
+                yield f"{place}.attributes", f"'{name}' is no sensitive attribute of the policy{hint}"
+            elif name in both:
+                unlinked = f"the values of '{name}', which is both, are published apart from the rows"
+                yield f"{place}.attributes", f"{unlinked}, so nobody could judge them together with others"
+        if each.name in taken:
+            yield f"{place}.attributes", f"'{each.name}' is the name of {taken[each.name]} already"
+        taken.setdefault(each.name, "another joint table")
+
+
+# [pseudonym]: identifiers as keyed pseudonyms
+
+
+PLACE = "pseudonym"
+
+
+@dataclass(frozen=True)
+class Pseudonym:
+    """How one identifier is published; `key` is the file of the secret key."""
+
+    key: Path
+
+
+def pseudonyms(value: object, place: str) -> dict[str, Pseudonym]:
+    """Read one `[pseudonym.COLUMN]` table per identifier."""
+    if not isinstance(value, Mapping):
+        raise PolicyError(f"expected one [{place}.COLUMN] table per identifier, not {kind_of(value)}", place=place)
+    read, mistakes = {}, Mistakes()
+    for name, spec in value.items():
+        with mistakes.collected():
+            read[str(name)] = _pseudonym(spec, join(place, str(name)))
+    mistakes.report()
+    return read
+
+
+def _pseudonym(value: object, place: str) -> Pseudonym:
+    if isinstance(value, Pseudonym):
+        return value
+    read = settings.table({"key": settings.path})(value, place)
+    if "key" not in read:
+        raise PolicyError('say where the secret key is: key = "FILE"', place=place)
+    return Pseudonym(read["key"])
+
+
+def located(given: Mapping[str, Pseudonym], folder: Path) -> dict[str, Pseudonym]:
+    """Return the same settings with paths that start at `folder`."""
+    return {name: Pseudonym(folder / spec.key) for name, spec in given.items()}
+
+
+def mistakes_of_pseudonyms(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong about pseudonyms; `roles` holds the settings that can be read."""
+    named = roles.get("pseudonym") or {}
+    for name in named:
+        if name not in roles.get("identifiers", ()):
+            yield join(PLACE, name), f"only an identifier can get a pseudonym: list '{name}' in identifiers"
+    if len(named) > 1:
+        yield PLACE, "only one identifier can get a pseudonym: two would need one class for all rows that either links"
+    elif named and roles.get("person") not in (None, *named):
+        yield PLACE, "rows with the same pseudonym are rows of one person: name the same column as person, or none"
+    if named:
+        yield from _not_beside(roles)
+
+
+def _not_beside(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each setting that does not go with pseudonyms."""
+    moves = "moves single rows between classes, but all rows of a pseudonym must stay in one class"
+    reasons = {
+        "temper": moves,
+        "both": "publishes values apart from rows, but a pseudonym links the rows of a person",
+        "presence": "counts rows against people, but rows of a pseudonym are one person's",
+    }
+    for name, why in reasons.items():
+        if roles.get(name):
+            yield name, f"{name} {why}: leave one of the two out"
+    given = roles.get("sensitive")
+    for column, spec in given.items() if isinstance(given, Mapping) else ():
+        for name in ("n", "average_t"):
+            if getattr(spec, name) is not None:
+                why = "looks at several classes at once, which the search for classes of whole persons does not"
+                yield join(join("sensitive", column), name), f"{name} {why}: leave {name} or the pseudonym out"
+
+
+# [context]: the steward's sentences for a report profile
+
+
+ProfileName = Literal["iso27559", "wp216", "hipaa", "ema0070"]
+PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)  # of report/profiles
+LONGEST = 5000  # letters of a sentence; a whole document is rather named in it
+
+
+@dataclass(frozen=True)
+class SignOff:
+    """Who takes the responsibility for a release, and since when."""
+
+    name: str
+    date: date
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a steward says about a release; everything is optional, and a sentence may have several lines."""
+
+    recipient: str = ""  # who gets the release
+    purpose: str = ""  # what the recipient does with it
+    controls: str = ""  # contracts, access, training: what keeps the recipient from identifying people
+    threat_model: str = ""  # who may try to identify people, why, and what they know
+    data_subjects: str = ""  # whom the table is about
+    harm: str = ""  # what identification would mean for them
+    transparency: str = ""  # what they and the public are told
+    other_releases: str = ""  # of the same people
+    utility: str = ""  # which detail the purpose needs
+    evaluation: str = ""  # of the criteria of WP216 that are not met or not decided
+    threshold: str = ""  # why this level of risk is acceptable
+    knowledge: str = ""  # that nobody in the house knows how to identify people in the release
+    expert: str = ""  # who determined the risk, with which experience
+    incidents: str = ""  # what happens if somebody is identified
+    roles: Mapping[str, str] = field(default_factory=dict)  # why a column has its role
+    safe_harbor: Mapping[str, str] = field(default_factory=dict)  # why a column is none of the 18 identifiers
+    sign_off: SignOff | None = None
+    review_date: date | None = None
+    sampling_fraction: Fraction | None = None  # rows of the table / people of the population
+    sampling_weight: str | None = None  # a column: how many people of the population each row stands for
+
+
+def context(value: object, place: str) -> Context:
+    """Read a `[context]` table; every mistake in it is reported."""
+    if isinstance(value, Context):
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    read = _CONTEXT(value, place)
+    if "sampling_fraction" in read and "sampling_weight" in read:
+        raise PolicyError("say either sampling_fraction or sampling_weight, not both", place=place)
+    return Context(**read)
+
+
+def context_contradictions(
+    given: Context | None, roles: Mapping[str, Any], columns: set[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield each column that the context speaks of and that the policy does not name; it may name all or some."""
+    if given is None or roles.get("others") == "drop":
+        return
+    for table, sentences in (("roles", given.roles), ("safe_harbor", given.safe_harbor)):
+        for name in sentences:
+            if name not in columns:
+                hint = did_you_mean(name, columns)
+                yield join(f"context.{table}", name), f"the policy names no column '{name}'{hint}"
+
+
+def _sentence(value: object, place: str) -> str:
+    """Read a sentence, or several; blanks around it do not count."""
+    text = settings.text(value, place).strip()
+    if len(text) > LONGEST:
+        raise PolicyError(
+            f"expected at most {LONGEST:,} letters, not {len(text):,}: name the document that has the rest",
+            place=place,
+        )
+    return text
+
+
+def _sentences(value: object, place: str) -> dict[str, str]:
+    """Read one sentence for each of some columns."""
+    if not isinstance(value, Mapping):
+        raise PolicyError(f'expected COLUMN = "a sentence", not {kind_of(value)}', place=place)
+    read, mistakes = {}, Mistakes()
+    for name, text in value.items():
+        with mistakes.collected():
+            read[str(name)] = _sentence(text, join(place, str(name)))
+    mistakes.report()
+    return read
+
+
+def _day(value: object, place: str) -> date:
+    """Read a day, as TOML has it or as text."""
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        raise PolicyError("expected a day such as 2027-01-31", place=place) from None
+
+
+def _sign_off(value: object, place: str) -> SignOff:
+    if isinstance(value, SignOff):
+        value = vars(value)
+    read = settings.table({"name": _sentence, "date": _day})(value, place)
+    if not read.get("name") or "date" not in read:
+        raise PolicyError('expected both, as in { name = "A. Steward", date = 2026-11-16 }', place=place)
+    return SignOff(**read)
+
+
+SENTENCES = tuple(each.name for each in fields(Context) if each.default == "")
+_CONTEXT = settings.table(
+    {
+        **dict.fromkeys(SENTENCES, _sentence),
+        "roles": _sentences,
+        "safe_harbor": _sentences,
+        "sign_off": _sign_off,
+        "review_date": _day,
+        "sampling_fraction": above_up_to(0, 1),
+        "sampling_weight": settings.text,
+    }
+)
+
+
+# both: columns that are quasi-identifier and sensitive
+
+
+CODED = ("step", "top", "bottom", "below")  # settings that make a published number less exact
+
+
+def second_role(column: str, first: str, second: str, both: tuple[str, ...]) -> str | None:
+    """Say what is wrong about a second role of a column, given the places of both; None where it may have two."""
+    may_be_both = (first, second) == (join("quasi", column), join("sensitive", column))
+    if may_be_both and column in both:
+        return None
+    alternative = ", or list it in both" if may_be_both else ""
+    return f"column '{column}' has a role already, in {first}: name it once{alternative}"
+
+
+def mistakes_of_both(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong about the columns that are both; `roles` holds the settings that can be read."""
+    both = roles.get("both", ())
+    for column in both:
+        absent = [f"[{join(role, column)}]" for role in ("quasi", "sensitive") if column not in roles.get(role, ())]
+        if absent:
+            yield "both", f"column '{column}' is both quasi-identifier and sensitive: add {' and '.join(absent)}"
+        else:
+            yield from _coded_in_vain(column, roles)
+    if both and roles.get("person") is not None:
+        yield "both", "which value belongs to which person is not published, so both does not go with person"
+
+
+def _coded_in_vain(column: str, roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Refuse steps and tails of a column whose exact values are published as counts."""
+    if not all(isinstance(roles[role], Mapping) for role in ("quasi", "sensitive")):  # it has mistakes of its own
+        return
+    quasi, sensitive = roles["quasi"][column], roles["sensitive"][column]
+    given = [name for name in CODED if getattr(quasi, name) is not None]
+    if given and sensitive.publish != "bin":
+        yield (
+            join("quasi", column),
+            f"exact values of '{column}' are published as counts, so {' and '.join(given)} would hide nothing: "
+            f'leave it out, or say bins and publish = "bin" in [{join("sensitive", column)}]',
+        )
+
+
+# [presence]: what does not go with it
+
+
+def mistakes_of_presence(read: Mapping[str, Any], averaged: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what the settings contradict, if they ask for presence; `averaged` are the attributes with average_t."""
+    if not read.get("presence"):
+        return
+    if read.get("person") is not None:
+        yield "presence", "no reader can count the persons of a box, so presence does not go with person"
+    if read.get("both"):
+        yield "presence", "counts of exact values tell who fits a class, so presence does not go with both"
+    if read.get("temper") is not None:
+        yield "presence", "random swaps would move rows between boxes of the population: drop temper or presence"
+    if averaged:
+        yield "presence", f"boxes are judged one by one, but average_t of '{averaged[0]}' is about all: say t instead"
+    means = [name for name, spec in read.get("quasi", {}).items() if spec.publish == "mean"]
+    if means:
+        yield "presence", f"a class mean tells who is a member: publish ranges of '{means[0]}' instead of means"
