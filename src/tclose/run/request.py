@@ -27,6 +27,7 @@ from tclose.release.claims import check_keys
 from tclose.release.continuation import check_room
 from tclose.release.description_formats import FORMATS
 from tclose.release.files import ENDINGS
+from tclose.release.formats import ENDINGS_IN_WORDS
 from tclose.release.layouts import check_both
 from tclose.release.output import NOTHING_ADDED, Endorsement, Output, check_release_targets, sources_of, table_name
 from tclose.release.record import Record, RecordedSeed, file_digest, load_record, policy_digest, written_down
@@ -44,9 +45,7 @@ class Request:
 
     table: Any = field(repr=False)  # a frame would show its cells
     policy: PolicyLike = knob(POLICY)
-    out: str | Path = knob(
-        Knob("The release to write: .csv, .parquet, .arrow, .xlsx, .dta or .sav.", "file", recorded=False)
-    )
+    out: str | Path = knob(Knob(f"The release to write: {ENDINGS_IN_WORDS}.", "file", recorded=False))
     method: str | None = knob(
         Knob("How rows are split; see `tclose methods`. Without it, weave; mondrian for [presence].", recorded=True),
         None,

@@ -21,7 +21,7 @@ from tclose.errors import TcloseError
 from tclose.policy.toml import as_toml, toml_value
 from tclose.studio.jobs import Job
 from tclose.studio.project import Project
-from tclose.studio.settings import mark
+from tclose.studio.settings import KEYS, mark
 from tclose.words import legible
 
 if TYPE_CHECKING:
@@ -293,9 +293,11 @@ FIRST = "en"
 
 @cache
 def catalogue(language: str) -> dict[str, str]:
-    """Return the texts of a language by their names, such as `columns.title`."""
+    """Return the texts of a language by their names, such as `columns.title`; those of policy keys are declared."""
     text = files("tclose.studio").joinpath("texts", f"{language}.toml").read_text(encoding="utf-8")
-    return {f"{part}.{name}": value for part, texts in tomllib.loads(text).items() for name, value in texts.items()}
+    labels = {name: key.label for keys in KEYS.values() for name, key in keys.items() if key.label}
+    parts = {**tomllib.loads(text), **({"keys": labels} if language == FIRST else {})}
+    return {f"{part}.{name}": value for part, texts in parts.items() for name, value in texts.items()}
 
 
 class Texts:
