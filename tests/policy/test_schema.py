@@ -18,10 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from tests.policy_keys import differences
 
 from tclose.errors import TcloseError
 from tclose.policy import Context, Joint, Policy, Presence, Pseudonym, Quasi, Sensitive, SourceSettings
-from tclose.policy.settings import AS_TEXT, Setting, declared
+from tclose.policy.settings import AS_TEXT, Setting, declared, table_of
 from tclose.policy.toml import OF_COLUMNS, as_toml, schema
 
 ROOT = Path(__file__).parents[2]
@@ -249,28 +250,8 @@ TABLES = {  # the page and the heading under which the keys of a class stand in 
 }
 
 
-def rows(page: str, heading: str) -> dict[str, str]:
-    """Return the keys of the table that follows a heading, each with what the page says of it."""
-    section = page.split(f"\n{heading}\n" if not page.startswith(heading) else f"{heading}\n", 1)[1]
-    tables = re.findall(
-        r"^\| key \|.*\n\|[-|]+\n((?:\|.*\n)+)", re.split(r"^#{2,3} ", section, flags=re.MULTILINE)[0], re.MULTILINE
-    )
-    found = {}
-    for row in "".join(tables).splitlines():
-        _, key, *said, _ = re.split(r"(?<!\\)\|", row)
-        (name,) = re.fullmatch(r"\s*`(?:\[{0,2}(?:context\.)?)(\w+)\b.*`\s*", key).groups()  # type: ignore[union-attr]
-        found[name] = "|".join(said)
-    return found
-
-
-def plain_text(said: str) -> str:
-    return re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", said).replace("`", "").replace("\\", "").casefold()
-
-
 @pytest.mark.parametrize("kind", TABLES, ids=lambda kind: kind.__name__)
 def test_the_guide_has_every_key_with_what_it_means_and_no_other(kind: Any) -> None:
     page, heading = TABLES[kind]
-    found = rows((ROOT / "docs" / page).read_text(encoding="utf-8"), heading)
-    assert found.keys() == declared(kind).keys()
-    for name, setting in declared(kind).items():
-        assert plain_text(setting.help).rstrip(".") in plain_text(found[name]), name
+    keys = table_of(kind).schema["properties"]
+    assert differences((ROOT / "docs" / page).read_text(encoding="utf-8"), heading, keys) == []
