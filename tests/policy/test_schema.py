@@ -197,7 +197,9 @@ def test_a_key_takes_what_its_schema_takes(kind: Any, name: str) -> None:
     def compare(value: Any) -> None:
         is_read, is_taken = reads(reader, value, name), takes(reader.schema, value)
         assert is_taken or not is_read
-        if not has_more_rules(reader.schema) and kind is not Policy:  # whose tables have rules between their keys
+        is_text_in_json = as_json(value) != value  # a day of TOML, which a reader of text refuses
+        rules_between_keys = kind is Policy
+        if not (has_more_rules(reader.schema) or is_text_in_json or rules_between_keys):
             assert is_read or not takes(without_numbers_as_text(reader.schema), value)
 
     compare()

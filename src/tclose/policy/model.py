@@ -181,7 +181,7 @@ class Sensitive:
         Setting(
             above(0),
             "As beta, and by less for values with a large share in the table.",
-            "The same, with a limit for rare values, at most (enhanced β)",
+            "The same, with a smaller limit for common values, at most (enhanced β)",
             model=True,
         ),
     ] = None

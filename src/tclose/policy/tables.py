@@ -39,7 +39,15 @@ from tclose.policy.settings import (
 
 JointDistance = Literal["product", "lexicographic"]
 JOINT_DISTANCES: tuple[JointDistance, ...] = get_args(JointDistance)
-_several = takes({**settings.names.schema, "minItems": 2})(settings.names)
+TWO_AT_LEAST = 'expected at least two sensitive attributes, as in ["ldl", "hdl"]'
+
+
+@takes({**settings.names.schema, "minItems": 2})
+def _several(value: object, place: str) -> tuple[str, ...]:
+    names = settings.names(value, place)
+    if len(names) < 2:
+        raise PolicyError(TWO_AT_LEAST, place=place)
+    return names
 
 
 @dataclass(frozen=True)
@@ -73,10 +81,8 @@ def joints(value: object, place: str) -> tuple[Joint, ...]:
 
 def _joint(given: object, place: str) -> Joint:
     read = table_of(Joint)(given, place)
-    if len(read.get("attributes", ())) < 2:
-        raise PolicyError(
-            'expected at least two sensitive attributes, as in ["ldl", "hdl"]', place=f"{place}.attributes"
-        )
+    if "attributes" not in read:
+        raise PolicyError(TWO_AT_LEAST, place=f"{place}.attributes")
     if "t" not in read:
         raise PolicyError("expected a number between 0 and 1: say t as well", place=f"{place}.t")
     return Joint(**read)
