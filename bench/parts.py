@@ -3,8 +3,8 @@
     python bench/parts.py [TABLE …] [seeds=6] [part_rows=60000] [sampled=4000] [effort=balanced]
 
 Tables are sal500k, sal1M and sal5M (census_sal500k, repeated) and hospital1M. For every seed, weave splits the table in
-one piece and in parts, without the classes of other methods, and two restart passes follow. The figures of every seed
-are printed at once, since a table takes minutes.
+one piece and in parts, without the classes of other methods. The figures of every seed are printed at once, since a
+table takes minutes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import polars as pl
 import cases
 from measure import at_most, machine, table
 from tclose.partition import Problem
-from tclose.partition.parts import GROUPS, cut_into_parts, partition_in_parts, restarted, sample_of, share_of, whole_of
+from tclose.partition.parts import cut_into_parts, sample_of, share_of, whole_of
 from tclose.partition.shared.loss import loss_table, total_loss
 from tclose.partition.split import problem_of
 from tclose.partition.weave import partition
@@ -30,7 +30,7 @@ from tclose.policy import Policy
 from tclose.table import encode_quietly
 from tclose.types import Ints
 
-MEAN, WORST, RESTARTED, CUT = 1.03, 1.06, 0.95, 1.0  # times one piece, three times; CPU s per million rows
+MEAN, WORST, CUT = 1.03, 1.06, 1.0  # times one piece, three times; CPU s per million rows
 SETTINGS = {"seeds": "6", "part_rows": "60000", "sampled": "4000", "effort": "balanced"}
 
 
@@ -54,7 +54,6 @@ class Figures:
 
     one: float
     parts: float
-    after: list[float]  # each restart pass
     seconds: dict[str, float]
     sizes: list[int]
 
@@ -84,20 +83,20 @@ def figures(problem: Problem, seed: int, asked: dict[str, str]) -> Figures:
 
     clock = Clock()
     sample = sample_of(problem, part_rows=rows, sampled=sampled, seed=seed)
-    share = share_of(effort, whole_of(sample, effort, problem.rows))
+    whole = whole_of(sample, effort, problem.rows)
+    share = share_of(effort, whole)
     clock.lap("share")
-    sizes = cut_into_parts(problem, part_rows=rows, sampled=sampled, share=share, seed=seed).sizes
+    parts = cut_into_parts(problem, part_rows=rows, sampled=sampled, share=share, seed=seed)
     clock.lap("cut")
-    labels = partition_in_parts(problem, part_rows=rows, sampled=sampled, effort=effort, seed=seed)
+    labels, classes = np.empty(problem.rows, dtype=np.int64), 0
+    for number in range(len(parts)):
+        members = parts.members(number)
+        labels[members] = classes + partition(problem.part(members), effort=effort, seed=seed + number, whole=whole)
+        classes = int(labels[members].max()) + 1
     clock.lap("parts")
-    after, again = [], labels
-    for number, group in enumerate(GROUPS):
-        again = restarted(problem, again, (group,), effort=effort, seed=seed + number)
-        after.append(gcp(again))
-        clock.lap(f"restart {group}")
     one = partition(problem, effort=effort, seed=seed)
     clock.lap("one piece")
-    return Figures(gcp(one), gcp(labels), after, clock.seconds, sizes.tolist())
+    return Figures(gcp(one), gcp(labels), clock.seconds, parts.sizes.tolist())
 
 
 def main() -> None:
@@ -115,12 +114,10 @@ def main() -> None:
             found.append(figures(problem, seed, asked))
             print(name, seed, found[-1], flush=True)
         ratios = [each.parts / each.one for each in found]
-        restarts = [each.after[-1] / each.one for each in found]
         seconds = [each.seconds["cut"] * 1e6 / problem.rows for each in found]
         told += [
             at_most(f"{name}: parts / one piece, mean of {len(found)} seeds", statistics.mean(ratios), MEAN),
             at_most(f"{name}: parts / one piece, at worst", max(ratios), WORST),
-            at_most(f"{name}: after two restart passes / one piece, mean", statistics.mean(restarts), RESTARTED),
             at_most(f"{name}: CPU s of the cut per 1 M rows, mean", statistics.mean(seconds), CUT),
         ]
     print(f"\n{machine()}, {asked}\n\n{table(told)}")

@@ -56,10 +56,10 @@ EDGES = {  # the folders and modules that each may import at the top of a file, 
 }
 IN_FUNCTIONS = {  # further edges, taken only when somebody asks
     "release": {"report"},
-    "run": {"report", "spark", "comparison", "papers", "examples"},
+    "run": {"report", "spark", "comparison", "examples"},
     "comparison": {"report"},
     "papers": {"report"},
-    "steps": {"comparison", "measure", "papers", "partition", "policy", "privacy", "release", "run", "sql"},
+    "steps": {*NUMERICS, "comparison", "examples", "measure", "papers", "partition", "release", "run", "sql"},
     "cli": {"studio"},
     "integrations": {"measure", "release"},
 }
@@ -211,11 +211,18 @@ def test_what_only_names_things_loads_no_frames(tmp_path: Path, code: str) -> No
     assert not {"numpy", *FRAMES} & loaded_after(code, tmp_path)
 
 
+def is_of_tclose(node: ast.AST) -> bool:
+    """Tell whether a node imports names of commands."""
+    return isinstance(node, ast.ImportFrom) and str(node.module).startswith("tclose.") and node.col_offset > 0
+
+
 def test_every_public_name_has_its_home() -> None:
+    assert sorted([*tclose._HOMES, "__version__"]) == sorted(tclose.__all__)
+    tree = ast.parse(Path(str(steps.__file__)).read_text(encoding="utf-8"))
+    typed = {node.module: sorted(each.name for each in node.names) for node in ast.walk(tree) if is_of_tclose(node)}
+    assert typed == {home: sorted(own for own in steps._HOMES if steps._HOMES[own] == home) for home in typed}
     for package in (tclose, steps):
-        homes = package._HOMES
-        assert sorted([*homes, *({"__version__"} & set(package.__all__))]) == sorted(package.__all__)
-        assert all(getattr(package, name) is not None for name in package.__all__)
+        assert all(getattr(package, name) is not None for name in package._HOMES)
     with pytest.raises(AttributeError, match="has no attribute 'anonymise'"):
         tclose.anonymise  # noqa: B018
 

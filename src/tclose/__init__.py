@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tclose.lazy_imports import attribute, when_imported
+from tclose.lazy_imports import attribute, homes, when_imported
 
 TYPE_CHECKING = False  # `typing` is loaded later as well
 if TYPE_CHECKING:
@@ -85,47 +85,32 @@ __all__ = [
     "verify",
 ]
 
-_HOMES = {  # the module that has each name, which is loaded when the name is asked for
-    "Attacks": "tclose.measure.attack",
-    "AttributeFinding": "tclose.privacy.results",
-    "Cancelled": "tclose.errors",
-    "Certificate": "tclose.release.certificate",
-    "CheckResult": "tclose.privacy.results",
-    "Comparison": "tclose.comparison.comparison",
-    "DetailKept": "tclose.measure.detail_kept",
-    "Estimate": "tclose.analysis.estimates",
-    "Explanation": "tclose.privacy.results",
-    "Infeasible": "tclose.errors",
-    "InputError": "tclose.errors",
-    "InternalError": "tclose.errors",
-    "LeakWarning": "tclose.errors",
-    "LoadedRelease": "tclose.analysis.loaded_release",
-    "LowerBound": "tclose.release.lower_bound",
-    "MissingExtra": "tclose.errors",
-    "ModelFinding": "tclose.privacy.results",
-    "NotebookProgress": "tclose.integrations.namespace",
-    "Policy": "tclose.policy",
-    "PolicyError": "tclose.errors",
-    "Progress": "tclose.types",
-    "Quasi": "tclose.policy",
-    "Regression": "tclose.analysis.regression",
-    "Release": "tclose.release.release",
-    "Sensitive": "tclose.policy",
-    "TcloseError": "tclose.errors",
-    "Unsuited": "tclose.errors",
-    "Verification": "tclose.release.verification",
-    "anonymize": "tclose.run.anonymization",
-    "attack": "tclose.run.anonymization",
-    "bound": "tclose.run.anonymization",
-    "check": "tclose.run.study",
-    "compare": "tclose.comparison.comparison",
-    "detail": "tclose.run.evaluation",
-    "explain": "tclose.run.study",
-    "load": "tclose.analysis.loaded_release",
-    "read": "tclose.table",
-    "sql_check": "tclose.sql",
-    "verify": "tclose.release.verify",
-}
+_HOMES = homes(  # the names of each module, which is loaded when one of them is asked for
+    {
+        "tclose.analysis.estimates": "Estimate",
+        "tclose.analysis.loaded_release": "LoadedRelease load",
+        "tclose.analysis.regression": "Regression",
+        "tclose.comparison.comparison": "Comparison compare",
+        "tclose.errors": "Cancelled Infeasible InputError InternalError LeakWarning MissingExtra PolicyError "
+        "TcloseError Unsuited",
+        "tclose.integrations.namespace": "NotebookProgress",
+        "tclose.measure.attack": "Attacks",
+        "tclose.measure.detail_kept": "DetailKept",
+        "tclose.policy": "Policy Quasi Sensitive",
+        "tclose.privacy.results": "AttributeFinding CheckResult Explanation ModelFinding",
+        "tclose.release.certificate": "Certificate",
+        "tclose.release.lower_bound": "LowerBound",
+        "tclose.release.release": "Release",
+        "tclose.release.verification": "Verification",
+        "tclose.release.verify": "verify",
+        "tclose.run.anonymization": "anonymize attack bound",
+        "tclose.run.evaluation": "detail",
+        "tclose.run.study": "check explain",
+        "tclose.sql": "sql_check",
+        "tclose.table": "read",
+        "tclose.types": "Progress",
+    }
+)
 
 
 def __dir__() -> list[str]:

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def attribute(package: str, homes: Mapping[str, str], name: str) -> Any:
-    """Return a name of a package from its home, which is loaded now; the package keeps it.
+def homes(names: Mapping[str, str]) -> dict[str, str]:
+    """Return the module of each name, given the names of each module, with spaces between them."""
+    return {name: module for module, own in names.items() for name in own.split()}
 
-    A home is a module, or `module:name` where it has the name under another one.
-    """
+
+def attribute(package: str, homes: Mapping[str, str], name: str) -> Any:
+    """Return a name of a package from its module, which is loaded now; the package keeps it."""
     if name not in homes:
         raise AttributeError(f"module '{package}' has no attribute '{name}'")
-    module, _, own = homes[name].partition(":")
-    found = getattr(_imported(module), own or name)
+    found = getattr(_imported(homes[name]), name)
     setattr(sys.modules[package], name, found)
     return found
 

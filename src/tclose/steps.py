@@ -9,37 +9,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tclose.lazy_imports import attribute
+from tclose.lazy_imports import attribute, homes
 
 if TYPE_CHECKING:
-    from tclose.comparison.comparison import Comparison, Tradeoff
+    from tclose.comparison.comparison import Comparison
     from tclose.comparison.trial import Trial
+    from tclose.examples import write_example
     from tclose.measure.attack import RELEASE, Attacks, Finding
-    from tclose.measure.attack.scenes import ANONYMIZER
-    from tclose.measure.detail_kept import DETAIL_MEASURES, DetailKept
-    from tclose.measure.information_loss import MEASURES, Measure
-    from tclose.papers.reproduction import Reproduction
+    from tclose.measure.detail_kept import DETAIL_MEASURES
+    from tclose.measure.information_loss import MEASURES
+    from tclose.papers.reproduction import Reproduction, reproduce
     from tclose.partition import DEFAULT_METHOD, METHODS, Method
     from tclose.partition.registry import ALL_DISTANCES
-    from tclose.policy.draft import Draft, Guess
+    from tclose.policy.draft import Draft
     from tclose.policy.toml import schema
     from tclose.privacy.allowance import Allowance
     from tclose.privacy.results import CheckResult, Explanation, ModelFinding
-    from tclose.release.certificate import RELEASE_FORMATS, ReleaseFormat
-    from tclose.release.description_formats import FORMATS as DESCRIPTIONS
     from tclose.release.files import anything_published, discard_unfinished
-    from tclose.release.formats import FORMATS as OUTPUT_FORMATS
-    from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound
+    from tclose.release.formats import OUTPUT_FORMATS
+    from tclose.release.lower_bound import PROOF_STAYS, LowerBound
     from tclose.release.output import Endorsement, check_clock
     from tclose.release.record import file_digest
-    from tclose.release.release import Demonstration, Publication
+    from tclose.release.release import Publication
+    from tclose.release.signatures import KEY_FORMATS, envelope_path
     from tclose.release.verification import NO_IDENTITY, Verification
     from tclose.release.verify import Demands
     from tclose.run.apply import Applied, ApplyRequest, apply
     from tclose.run.check import check, explain
     from tclose.run.commands import (
-        KEY_FORMATS,
-        Passphrase,
         anonymize,
         bound,
         demands,
@@ -47,34 +44,28 @@ if TYPE_CHECKING:
         endorsement,
         keygen,
         pseudonym_key,
-        publish,
         sign,
-        signature_file,
-        sql,
         verify,
         verify_bound,
     )
-    from tclose.run.engines import CAPABILITIES, ENGINES, PUBLISHING_ENGINES, Capability, Engine, PublishingEngine
+    from tclose.run.engines import CAPABILITIES, ENGINES, Capability, Engine
     from tclose.run.evaluation import (
         AttackRequest,
         CompareRequest,
-        CostCurve,
         attack,
         compare,
         cost_curve,
         detail,
-        reproduce,
         trial_figures,
     )
-    from tclose.run.installation import Health
+    from tclose.run.installation import doctor
     from tclose.run.knob import Knob, changed, knobs
+    from tclose.run.pipeline import publish
     from tclose.run.preparation import (
         WorstClass,
         allowed_by,
         column_values,
-        doctor,
         files_kept,
-        forget_files,
         hierarchy_rows,
         hierarchy_text,
         init,
@@ -83,235 +74,56 @@ if TYPE_CHECKING:
         method_options,
         methods,
         preview_classes,
-        sheets_of,
         warm,
         worst_allowed,
-        write_example,
     )
     from tclose.run.release_pair import class_limits, class_list, class_reasons, column_changes, query_error
     from tclose.run.request import Request, command_line, remade
-    from tclose.run.study import missing_in_profile
-    from tclose.sql import DIALECTS
+    from tclose.run.study import forget_files, missing_in_profile
+    from tclose.sql import DIALECTS, sql_check
+    from tclose.table.sources.door import sheet_names
 
-__all__ = [
-    "ALL_DISTANCES",
-    "ANONYMIZER",
-    "CAPABILITIES",
-    "DEFAULT_METHOD",
-    "DESCRIPTIONS",
-    "DETAIL_MEASURES",
-    "DIALECTS",
-    "ENGINES",
-    "KEY_FORMATS",
-    "MEASURES",
-    "METHODS",
-    "NO_IDENTITY",
-    "OUTPUT_FORMATS",
-    "PROOF_STAYS",
-    "PUBLISHING_ENGINES",
-    "RELEASE",
-    "RELEASE_FORMATS",
-    "Allowance",
-    "Applied",
-    "ApplyRequest",
-    "AttackRequest",
-    "Attacks",
-    "BoundVerification",
-    "Capability",
-    "CheckResult",
-    "CompareRequest",
-    "Comparison",
-    "CostCurve",
-    "Demands",
-    "Demonstration",
-    "DetailKept",
-    "Draft",
-    "Endorsement",
-    "Engine",
-    "Explanation",
-    "Finding",
-    "Guess",
-    "Health",
-    "Knob",
-    "LowerBound",
-    "Measure",
-    "Method",
-    "ModelFinding",
-    "Passphrase",
-    "Publication",
-    "PublishingEngine",
-    "ReleaseFormat",
-    "Reproduction",
-    "Request",
-    "Tradeoff",
-    "Trial",
-    "Verification",
-    "WorstClass",
-    "allowed_by",
-    "anonymize",
-    "anything_published",
-    "apply",
-    "attack",
-    "bound",
-    "changed",
-    "check",
-    "check_clock",
-    "class_limits",
-    "class_list",
-    "class_reasons",
-    "column_changes",
-    "column_values",
-    "command_line",
-    "compare",
-    "cost_curve",
-    "demands",
-    "demo",
-    "detail",
-    "discard_unfinished",
-    "doctor",
-    "endorsement",
-    "explain",
-    "file_digest",
-    "files_kept",
-    "forget_files",
-    "hierarchy_rows",
-    "hierarchy_text",
-    "init",
-    "keygen",
-    "knobs",
-    "look",
-    "look_inside",
-    "method_options",
-    "methods",
-    "missing_in_profile",
-    "preview_classes",
-    "pseudonym_key",
-    "publish",
-    "query_error",
-    "remade",
-    "reproduce",
-    "schema",
-    "sheets_of",
-    "sign",
-    "signature_file",
-    "sql",
-    "trial_figures",
-    "verify",
-    "verify_bound",
-    "warm",
-    "worst_allowed",
-    "write_example",
-]
-
-_HOMES = {  # the module that has each name, which is loaded when the name is asked for
-    "ALL_DISTANCES": "tclose.partition.registry",
-    "ANONYMIZER": "tclose.measure.attack.scenes",
-    "Allowance": "tclose.privacy.allowance",
-    "Applied": "tclose.run.apply",
-    "ApplyRequest": "tclose.run.apply",
-    "AttackRequest": "tclose.run.evaluation",
-    "Attacks": "tclose.measure.attack",
-    "BoundVerification": "tclose.release.lower_bound",
-    "CAPABILITIES": "tclose.run.engines",
-    "Capability": "tclose.run.engines",
-    "CheckResult": "tclose.privacy.results",
-    "CompareRequest": "tclose.run.evaluation",
-    "Comparison": "tclose.comparison.comparison",
-    "CostCurve": "tclose.run.evaluation",
-    "DEFAULT_METHOD": "tclose.partition",
-    "DESCRIPTIONS": "tclose.release.description_formats:FORMATS",
-    "DETAIL_MEASURES": "tclose.measure.detail_kept",
-    "DIALECTS": "tclose.sql",
-    "Demands": "tclose.release.verify",
-    "Demonstration": "tclose.release.release",
-    "DetailKept": "tclose.measure.detail_kept",
-    "Draft": "tclose.policy.draft",
-    "ENGINES": "tclose.run.engines",
-    "Endorsement": "tclose.release.output",
-    "Engine": "tclose.run.engines",
-    "Explanation": "tclose.privacy.results",
-    "Finding": "tclose.measure.attack",
-    "Guess": "tclose.policy.draft",
-    "Knob": "tclose.run.knob",
-    "Request": "tclose.run.request",
-    "changed": "tclose.run.knob",
-    "knobs": "tclose.run.knob",
-    "publish": "tclose.run.commands",
-    "Health": "tclose.run.installation",
-    "KEY_FORMATS": "tclose.run.commands",
-    "LowerBound": "tclose.release.lower_bound",
-    "MEASURES": "tclose.measure.information_loss",
-    "METHODS": "tclose.partition",
-    "Measure": "tclose.measure.information_loss",
-    "Method": "tclose.partition",
-    "ModelFinding": "tclose.privacy.results",
-    "NO_IDENTITY": "tclose.release.verification",
-    "OUTPUT_FORMATS": "tclose.release.formats:FORMATS",
-    "PROOF_STAYS": "tclose.release.lower_bound",
-    "PUBLISHING_ENGINES": "tclose.run.engines",
-    "Passphrase": "tclose.run.commands",
-    "Publication": "tclose.release.release",
-    "PublishingEngine": "tclose.run.engines",
-    "RELEASE": "tclose.measure.attack",
-    "RELEASE_FORMATS": "tclose.release.certificate",
-    "ReleaseFormat": "tclose.release.certificate",
-    "Reproduction": "tclose.papers.reproduction",
-    "Tradeoff": "tclose.comparison.comparison",
-    "Trial": "tclose.comparison.trial",
-    "Verification": "tclose.release.verification",
-    "WorstClass": "tclose.run.preparation",
-    "allowed_by": "tclose.run.preparation",
-    "anonymize": "tclose.run.commands",
-    "anything_published": "tclose.release.files",
-    "apply": "tclose.run.apply",
-    "attack": "tclose.run.evaluation",
-    "bound": "tclose.run.commands",
-    "check": "tclose.run.check",
-    "check_clock": "tclose.release.output",
-    "class_limits": "tclose.run.release_pair",
-    "class_list": "tclose.run.release_pair",
-    "class_reasons": "tclose.run.release_pair",
-    "column_changes": "tclose.run.release_pair",
-    "column_values": "tclose.run.preparation",
-    "command_line": "tclose.run.request",
-    "compare": "tclose.run.evaluation",
-    "cost_curve": "tclose.run.evaluation",
-    "demands": "tclose.run.commands",
-    "demo": "tclose.run.commands",
-    "detail": "tclose.run.evaluation",
-    "discard_unfinished": "tclose.release.files",
-    "doctor": "tclose.run.preparation",
-    "endorsement": "tclose.run.commands",
-    "explain": "tclose.run.check",
-    "file_digest": "tclose.release.record",
-    "hierarchy_rows": "tclose.run.preparation",
-    "hierarchy_text": "tclose.run.preparation",
-    "init": "tclose.run.preparation",
-    "keygen": "tclose.run.commands",
-    "look": "tclose.run.preparation",
-    "look_inside": "tclose.run.preparation",
-    "method_options": "tclose.run.preparation",
-    "methods": "tclose.run.preparation",
-    "missing_in_profile": "tclose.run.study",
-    "preview_classes": "tclose.run.preparation",
-    "pseudonym_key": "tclose.run.commands",
-    "query_error": "tclose.run.release_pair",
-    "files_kept": "tclose.run.preparation",
-    "forget_files": "tclose.run.preparation",
-    "remade": "tclose.run.request",
-    "reproduce": "tclose.run.evaluation",
-    "schema": "tclose.policy.toml",
-    "sheets_of": "tclose.run.preparation",
-    "sign": "tclose.run.commands",
-    "signature_file": "tclose.run.commands",
-    "sql": "tclose.run.commands",
-    "trial_figures": "tclose.run.evaluation",
-    "verify": "tclose.run.commands",
-    "verify_bound": "tclose.run.commands",
-    "warm": "tclose.run.preparation",
-    "worst_allowed": "tclose.run.preparation",
-    "write_example": "tclose.run.preparation",
-}
+_HOMES = homes(  # the names of each module, which is loaded when one of them is asked for
+    {
+        "tclose.comparison.comparison": "Comparison",
+        "tclose.comparison.trial": "Trial",
+        "tclose.examples": "write_example",
+        "tclose.measure.attack": "Attacks Finding RELEASE",
+        "tclose.measure.detail_kept": "DETAIL_MEASURES",
+        "tclose.measure.information_loss": "MEASURES",
+        "tclose.papers.reproduction": "Reproduction reproduce",
+        "tclose.partition": "DEFAULT_METHOD METHODS Method",
+        "tclose.partition.registry": "ALL_DISTANCES",
+        "tclose.policy.draft": "Draft",
+        "tclose.policy.toml": "schema",
+        "tclose.privacy.allowance": "Allowance",
+        "tclose.privacy.results": "CheckResult Explanation ModelFinding",
+        "tclose.release.files": "anything_published discard_unfinished",
+        "tclose.release.formats": "OUTPUT_FORMATS",
+        "tclose.release.lower_bound": "LowerBound PROOF_STAYS",
+        "tclose.release.output": "Endorsement check_clock",
+        "tclose.release.record": "file_digest",
+        "tclose.release.release": "Publication",
+        "tclose.release.signatures": "KEY_FORMATS envelope_path",
+        "tclose.release.verification": "NO_IDENTITY Verification",
+        "tclose.release.verify": "Demands",
+        "tclose.run.apply": "Applied ApplyRequest apply",
+        "tclose.run.check": "check explain",
+        "tclose.run.commands": "anonymize bound demands demo endorsement keygen pseudonym_key sign verify verify_bound",
+        "tclose.run.engines": "CAPABILITIES Capability ENGINES Engine",
+        "tclose.run.evaluation": "AttackRequest CompareRequest attack compare cost_curve detail trial_figures",
+        "tclose.run.installation": "doctor",
+        "tclose.run.knob": "Knob changed knobs",
+        "tclose.run.pipeline": "publish",
+        "tclose.run.preparation": "WorstClass allowed_by column_values files_kept hierarchy_rows hierarchy_text init "
+        "look look_inside method_options methods preview_classes warm worst_allowed",
+        "tclose.run.release_pair": "class_limits class_list class_reasons column_changes query_error",
+        "tclose.run.request": "Request command_line remade",
+        "tclose.run.study": "forget_files missing_in_profile",
+        "tclose.sql": "DIALECTS sql_check",
+        "tclose.table.sources.door": "sheet_names",
+    }
+)
 
 
 if not TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 import tclose
 from tclose import InputError, LeakWarning, Release
 from tclose.release.certificate import ReleaseFormat, digest_of
-from tclose.release.formats import FORMATS, OutputFormat
+from tclose.release.formats import OUTPUT_FORMATS, OutputFormat
 
 ROWS = 80
 CELLS: tuple[ReleaseFormat, ...] = ("text", "columns")
@@ -68,7 +68,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory, release: Release) -> list
     return answers(tclose.load(first))
 
 
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", OUTPUT_FORMATS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("cells", CELLS)
 def test_every_format_gives_the_same_answers(
     tmp_path: Path, release: Release, expected: list[Any], kind: OutputFormat, cells: ReleaseFormat

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from tclose.policy.source import PLAIN
-from tclose.release.formats import FORMATS, write_table
+from tclose.release.formats import OUTPUT_FORMATS, write_table
 from tclose.table.sources import read_table
 from tclose.table.sources.base import Labels
 
@@ -68,7 +68,7 @@ def delimited(encoding: str) -> bytes:
 
 
 def stored(suffix: str) -> bytes:
-    (kind,) = (each for each in FORMATS if suffix in each.suffixes)
+    (kind,) = (each for each in OUTPUT_FORMATS if suffix in each.suffixes)
     for package in kind.packages:
         pytest.importorskip(package, reason=f"pip install 'tclose[{kind.extra}]'")
     buffer = io.BytesIO()
@@ -165,7 +165,7 @@ def test_a_changed_workbook_does_not_verify(tclose: Run, folder: Path, policy: s
     )
     frame = read_table("r.xlsx").frame
     with Path("r.xlsx").open("wb") as file:
-        write_table(frame.with_columns(age=pl.lit("[0, 1]")), FORMATS[3], file)
+        write_table(frame.with_columns(age=pl.lit("[0, 1]")), OUTPUT_FORMATS[3], file)
     assert tclose("verify", "r.xlsx", "--certificate", "c.json").status == 1
 
 
@@ -174,7 +174,7 @@ def test_labels_go_through_a_release(tclose: Run, folder: Path, suffix: str) -> 
     pytest.importorskip("pyreadstat", reason="pip install 'tclose[stata]'")
     smoking = ["never", "daily", "never", "weekly", "daily", "never"]
     frame = pl.DataFrame({"id": list("abcdef"), "age": [30, 31, 40, 41, 50, 51], "smoking": smoking})
-    (kind,) = (each for each in FORMATS if suffix in each.suffixes)
+    (kind,) = (each for each in OUTPUT_FORMATS if suffix in each.suffixes)
     codes = {1: "never", 2: "daily", 3: "weekly", 9: "refused"}
     labels = Labels({"id": "S3CR3T", "smoking": "Smoking today"}, {"smoking": codes})
     with Path(f"t{suffix}").open("wb") as file:

@@ -19,7 +19,7 @@ from tclose.papers.reproduction import (
     ExperimentPart,
     check_files,
     experiments,
-    reproduced,
+    reproduce,
 )
 from tclose.report.comparison_pages import MOST_LINES
 from tclose.types import silent
@@ -100,13 +100,13 @@ class Listener:
 @pytest.mark.usefixtures("brief")
 def test_progress_rises_and_can_cancel(tmp_path: Path) -> None:
     whole = Listener(10_000)
-    outcome = reproduced("liang-yuan", data=tmp_path, progress=whole).outcomes[0]
+    outcome = reproduce("liang-yuan", data=tmp_path, progress=whole).outcomes[0]
     assert whole.shares == sorted(whole.shares)
     assert whole.shares[-1] == 1
     assert len(outcome.parts) == 3
     for patience in (0, 5):
         with pytest.raises(Cancelled):
-            reproduced("liang-yuan", data=tmp_path, progress=Listener(patience))
+            reproduce("liang-yuan", data=tmp_path, progress=Listener(patience))
 
 
 # The figures
@@ -114,7 +114,7 @@ def test_progress_rises_and_can_cancel(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("brief")
 def test_liang_and_yuan(tmp_path: Path) -> None:
-    tables, reductions, algorithms = reproduced("liang-yuan", data=tmp_path).outcomes[0].parts
+    tables, reductions, algorithms = reproduce("liang-yuan", data=tmp_path).outcomes[0].parts
     printed = {what: figures for what, figures in found(tables).items() if figures[0] != NOT_GIVEN}
     assert len(printed) == 4
     assert all(paper == ours for paper, ours in printed.values())

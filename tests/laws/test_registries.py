@@ -27,7 +27,7 @@ from tclose.partition.options import checked_options
 from tclose.policy import PROFILES, Policy, Sensitive
 from tclose.privacy import KAnonymity, Model, Rule, models_of
 from tclose.privacy.registry import MODELS
-from tclose.release.formats import FORMATS, OutputFormat, format_of
+from tclose.release.formats import OUTPUT_FORMATS, OutputFormat, format_of
 from tclose.release.layouts import LAYOUTS, layout_of
 from tclose.report.profiles import BY_NAME
 from tclose.table.sources import SOURCES, parse
@@ -316,7 +316,7 @@ def test_a_method_has_a_caveat_where_its_layout_publishes_exact_quasi_identifier
     assert exact == {name for name, method in METHODS.items() if method.caveat}
 
 
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", OUTPUT_FORMATS, ids=lambda kind: kind.name)
 def test_what_a_format_writes_can_be_read_back(kind: OutputFormat) -> None:
     table, file = pl.DataFrame({"age": ["[20, 30]", "x, y"], "pay": ["1.10", ""]}), io.BytesIO()
     kind.write(table, file)

@@ -3,6 +3,7 @@
 import os
 from fractions import Fraction
 from itertools import combinations
+from math import gcd, lcm
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from tclose.distance import Counts, DomainFacts, Equal, Hierarchical, Matrix, Or
 from tclose.errors import Infeasible
 from tclose.partition.fragmentation import partition, plan, spread
 from tclose.partition.fragmentation.printed import STRATEGIES, BoxSearch
-from tclose.partition.fragmentation.relaxed import relaxed_bound
 from tclose.partition.fragmentation.spread import LineSpread, spread_attributes
 from tclose.partition.problem import Attribute, Problem
 
@@ -89,6 +89,32 @@ def spiteful_rows(problem, fragments, taken, data):
 def assert_within(problem, rows, bounds):
     for one, bound in zip(problem.sensitive, bounds, strict=True):
         assert one.emd_of(one.codes[rows], one.reference) <= bound
+
+
+def relaxed_bound(attribute, fragments, taken):
+    """Return the theorem's bound for a class that takes `taken[f]` rows of each fragment f."""
+    whole = attribute.sensitive.reference
+    return attribute.sensitive.distance.emd(reweighted(attribute, fragments, taken), whole)[0] + inside(
+        attribute, fragments, taken
+    )
+
+
+def reweighted(attribute, fragments, taken):
+    """Return M^w as one class of integer counts: each row of fragment f counts taken[f]/N_f times a common multiple."""
+    sizes = np.bincount(fragments, minlength=len(taken))
+    multiple = lcm(*(int(n) // gcd(int(n), int(e)) for n, e in zip(sizes, taken, strict=True)))
+    weights = np.array([int(e) * multiple // int(n) for n, e in zip(sizes, taken, strict=True)], dtype=np.int64)
+    counts = np.zeros(len(attribute.row_counts), dtype=np.int64)
+    np.add.at(counts, attribute.codes, weights[fragments])
+    return Counts.from_dense(counts)
+
+
+def inside(attribute, fragments, taken):
+    """Return Σ_f w_f·Δ(f)/p_f: what the choice of rows within the fragments can add."""
+    worst = attribute.spread.worst(fragments, attribute.codes)
+    sizes = np.bincount(fragments)
+    per_fragment = (Fraction(int(e) * int(w), int(n)) for e, w, n in zip(taken, worst, sizes, strict=True))
+    return sum(per_fragment, Fraction(0)) / (int(taken.sum()) * attribute.unit)
 
 
 def bounds_of(problem, fragments, taken):

@@ -21,11 +21,11 @@ from tclose.partition.incognito import (
     Frequencies,
     Intervals,
     Ladder,
+    _ladders,
     labels_at,
     minimal_solutions,
     numbered,
     partition,
-    tops,
 )
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.axes import LabelAxis, NumberAxis, SetAxis
@@ -59,7 +59,7 @@ def specialisations(node: Node) -> list[Node]:
 
 def by_brute_force(problem: Problem, intervals: Intervals) -> set[Node]:
     """Judge every node of the lattice by its rows."""
-    nodes = product(*(range(top + 1) for top in tops(problem, intervals)))
+    nodes = product(*(range(top + 1) for top in [ladder.top for ladder in _ladders(problem, intervals)]))
     passing = {node for node in nodes if problem.admitted(labels_at(problem, node, intervals)).all()}
     return {node for node in passing if not passing.intersection(specialisations(node))}
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.conftest import examples
 
 from tclose.distance import Distance, DomainFacts, Equal, Ordered
-from tclose.errors import Cancelled, Infeasible, InternalError
+from tclose.errors import Cancelled, InternalError
 from tclose.partition import parts as parts_module
 from tclose.partition import weave
 from tclose.partition.parts import (
@@ -23,10 +23,8 @@ from tclose.partition.parts import (
     PartCounts,
     cut_into_parts,
     learn_cut,
-    partition_in_parts,
     random_of_rows,
     repaired,
-    restarted,
     sample_size,
 )
 from tclose.partition.parts.cut import HIGHEST, LOWEST, MARGIN, _limits, halves_of, sensitive_codes, separators
@@ -37,8 +35,8 @@ from tclose.partition.weave.bisection import DEPTH
 from tclose.partition.weave.limits import limits_of
 from tclose.partition.weave.table import WeaveTable
 from tclose.policy import ByGroup
-from tclose.privacy import DeltaDisclosure, DistinctL, TClosenessByGroup
-from tclose.types import Ints, silent
+from tclose.privacy import DistinctL, TClosenessByGroup
+from tclose.types import Ints
 
 LEVELS = (np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.int64))
 VALUES = 8
@@ -242,30 +240,25 @@ def test_a_cut_travels(problem: Problem) -> None:
         assert other.to_dict() == cut.to_dict() == learned(problem).to_dict()
 
 
+def parted(problem: Problem, *, effort: Any, seed: int = 0) -> Ints:
+    """Return weave's classes of each part, as every place makes them (`run/parts/plan.py`)."""
+    whole = parts_module.whole_of(parts_module.sample_of(problem, part_rows=40, sampled=10), effort, problem.rows)
+    parts = cut_into_parts(problem, part_rows=40, sampled=10, share=parts_module.share_of(effort, whole), seed=seed)
+    labels, classes = np.empty(problem.rows, dtype=np.int64), 0
+    for number in range(len(parts)):
+        made = weave.partition(problem.part(parts.members(number)), effort=effort, seed=seed + number, whole=whole)
+        labels[parts.members(number)] = classes + made
+        classes += int(made.max()) + 1
+    return labels
+
+
 @settings(max_examples=10)
-@given(tables, st.sampled_from(["fast", "balanced"]), st.sampled_from([(), (80, 30)]))
-def test_every_class_is_admitted_and_lies_in_one_part(problem: Problem, effort: Any, restarts: tuple[int, ...]) -> None:
-    asked = {"part_rows": 40, "sampled": 10, "seed": 5}
-    labels = partition_in_parts(problem, effort=effort, restarts=restarts, **asked)
+@given(tables, st.sampled_from(["fast", "balanced"]))
+def test_every_class_of_a_part_is_admitted(problem: Problem, effort: Any) -> None:
+    labels = parted(problem, effort=effort, seed=5)
     assert set(labels.tolist()) == set(range(int(labels.max()) + 1))
     assert problem.admitted(labels).all()
-    assert labels.tolist() == partition_in_parts(problem, effort=effort, restarts=restarts, **asked).tolist()
-    if not restarts:
-        parts = cut_into_parts(
-            problem, share=parts_module.share_of(effort, WholeTable(problem.rows)), **asked
-        ).labels_by_row()
-        assert len(np.unique(np.stack([labels, parts]), axis=1).T) == labels.max() + 1
-
-
-def test_progress_rises_through_all_steps() -> None:
-    told: list[tuple[float, str]] = []
-    problem = table_of(6, 300, Fraction(1, 3))
-    asked = {"part_rows": 40, "sampled": 10, "effort": "fast", "restarts": (60,)}
-    partition_in_parts(problem, **asked, progress=lambda share, phase="": told.append((share, phase)))
-    shares = [share for share, _ in told]
-    assert shares == sorted(shares)
-    assert (shares[0], shares[-1]) == (0.0, 1.0)
-    assert {"cutting the table", "forming cells", "restarting"} <= {phase for _, phase in told}
+    assert labels.tolist() == parted(problem, effort=effort, seed=5).tolist()
 
 
 def test_every_part_has_k_persons() -> None:
@@ -279,27 +272,6 @@ def test_every_part_has_k_persons() -> None:
     assert problem.admitted(by_persons).all()
 
 
-@settings(max_examples=15)
-@given(tables, st.integers(0, 2**32), st.booleans())
-def test_a_restart_never_loses_more(problem: Problem, seed: int, strict: bool) -> None:
-    """Not even where a union of admitted classes need not be admitted."""
-    if strict:
-        models = (DeltaDisclosure(Fraction(3, 2)),)
-        problem = replace(problem, sensitive=tuple(replace(each, models=models) for each in problem.sensitive))
-    labels = weave.partition(problem, effort="fast")
-    new = restarted(problem, labels, (150, 60), seed=seed)
-    table = WeaveTable.of(problem, silent)
-    assert table.loss(new) <= table.loss(labels) * (1 + 1e-12)
-    assert problem.admitted(new).all()
-    assert new.tolist() == restarted(problem, labels, (150, 60), seed=seed).tolist()
-
-
-def test_a_restart_improves_classes_that_are_far_too_large() -> None:
-    problem = table_of(4, 400, Fraction(1, 5))
-    table, one = WeaveTable.of(problem, silent), np.zeros(400, dtype=np.int64)
-    assert table.loss(restarted(problem, one, (200,))) < 0.8 * table.loss(one)
-
-
 def test_a_part_gets_the_effort_of_the_whole_table(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, effort_for = [], limits.effort_for
 
@@ -309,7 +281,7 @@ def test_a_part_gets_the_effort_of_the_whole_table(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(limits, "effort_for", noted)
     problem = table_of(6, 300, Fraction(1, 3))
-    partition_in_parts(problem, part_rows=40, sampled=10, effort="balanced")
+    parted(problem, effort="balanced")
     assert len(asked) >= 4
     assert set(asked) == {300}
     alone = weave.partition(problem, effort="fast")
@@ -346,13 +318,11 @@ def test_a_sample_is_large_enough_for_every_part() -> None:
 def test_further_models_are_kept() -> None:
     problem = table_of(3, 300, Fraction(1, 4), k=4)
     problem = replace(problem, sensitive=(replace(problem.sensitive[0], models=(DistinctL(3),)),))
-    assert problem.admitted(partition_in_parts(problem, part_rows=30, sampled=10, restarts=(60,))).all()
+    assert problem.admitted(parted(problem, effort="balanced")).all()
 
 
 def test_what_cannot_be_cut_is_refused() -> None:
     problem = table_of(1, 60, Fraction(1, 4))
-    with pytest.raises(Infeasible, match="k = 61"):
-        partition_in_parts(replace(problem, k=61))
     with pytest.raises(InternalError, match="quasi-identifiers"):
         learned(replace(problem, axes=()))
     cut, (axes, sensitive) = learned(problem), codes_of(problem)
@@ -362,15 +332,13 @@ def test_what_cannot_be_cut_is_refused() -> None:
         cut.parts_of(axes, sensitive[:, :0], random_of_rows(1, 0, 60))
 
 
-def test_cancelling_stops_the_learning_and_the_restart() -> None:
+def test_cancelling_stops_the_learning() -> None:
     def cancel(share: float, phase: str = "") -> None:
         raise Cancelled
 
     problem = table_of(1, 400, Fraction(1, 4))
     with pytest.raises(Cancelled):
         learn_cut(problem, total_rows=400, part_rows=20, share=0.9, sampled=10, progress=cancel)
-    with pytest.raises(Cancelled):
-        restarted(problem, np.zeros(400, dtype=np.int64), (100,), progress=cancel)
 
 
 def test_the_share_of_a_large_table_is_chosen_once_for_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,6 +352,6 @@ def test_the_share_of_a_large_table_is_chosen_once_for_all_parts(monkeypatch: py
     monkeypatch.setattr(parts_module, "chosen_share", noted)
     monkeypatch.setattr(search, "chosen_share", None)  # no part may choose its own
     problem = table_of(6, 300, Fraction(1, 3))
-    labels = partition_in_parts(problem, part_rows=40, sampled=10, effort="fast")
+    labels = parted(problem, effort="fast")
     assert chosen == [75]  # rows of the sample
     assert problem.admitted(labels).all()

@@ -229,7 +229,7 @@ def test_new_rows_with_cells_below_a_limit_do_not_join(role: str, tmp_path: Path
 
 def test_a_query_refuses_cells_below_a_limit() -> None:
     with pytest.raises(PolicyError, match="a query cannot place cells below a limit"):
-        steps.sql(Policy(quasi={"crp": {"below": "half"}}, k=2), table="t", dialect="duckdb")
+        steps.sql_check(Policy(quasi={"crp": {"below": "half"}}, k=2), table="t", dialect="duckdb")
 
 
 @pytest.mark.parametrize(

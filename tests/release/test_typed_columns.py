@@ -20,7 +20,7 @@ from tclose.recode import typed_table
 from tclose.release import tables
 from tclose.release.certificate import digest_of
 from tclose.release.files import sha256
-from tclose.release.formats import FORMATS, OutputFormat
+from tclose.release.formats import OUTPUT_FORMATS, OutputFormat
 from tclose.release.verify import verify
 from tclose.table.sources import read_plain
 
@@ -70,7 +70,7 @@ def made(folder: Path, **more: Any) -> Release:
         return tclose.anonymize(table(), policy(folder, **more), method="mondrian", seed=1)
 
 
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", OUTPUT_FORMATS, ids=lambda kind: kind.name)
 def test_every_format_is_written_and_verified(tmp_path: Path, kind: OutputFormat) -> None:
     guard = not kind.lists  # the table has a cell that a spreadsheet would run
     release, out, certificate = made(tmp_path), tmp_path / f"r{kind.suffixes[0]}", tmp_path / "c.json"
@@ -224,7 +224,7 @@ def test_r_reads_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", OUTPUT_FORMATS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("bins", [{"edges": [0, 20, 100, 200]}, {"quantiles": 3}, {"count": 3}, {"width": "0.7"}])
 def test_bins_have_ends_and_a_midpoint(tmp_path: Path, kind: OutputFormat, bins: dict[str, Any]) -> None:
     """Also bins with ends that no float holds, such as thirds, and values that are missing."""

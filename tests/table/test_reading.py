@@ -23,7 +23,7 @@ import tclose
 from tclose import InputError, MissingExtra
 from tclose.errors import SourceWarning
 from tclose.policy.source import PLAIN, SourceSettings
-from tclose.release.formats import FORMATS, OutputFormat, write_table
+from tclose.release.formats import OUTPUT_FORMATS, OutputFormat, write_table
 from tclose.table.sources import content, parse, read_table
 from tclose.table.sources.base import MOST_COLUMNS, Labels
 from tclose.table.sources.content import read_data
@@ -313,7 +313,7 @@ def labelled(kind: OutputFormat, frame: pl.DataFrame, labels: Labels) -> bytes:
     return buffer.getvalue()
 
 
-STATISTICAL = [kind for kind in FORMATS if kind.extra == "stata"]
+STATISTICAL = [kind for kind in OUTPUT_FORMATS if kind.extra == "stata"]
 
 
 @pytest.mark.parametrize("kind", STATISTICAL, ids=lambda kind: kind.name)
@@ -381,7 +381,7 @@ def frames(draw: st.DrawFn) -> pl.DataFrame:
     )
 
 
-@pytest.mark.parametrize("kind", [FORMATS[0], *FORMATS[3:]], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [OUTPUT_FORMATS[0], *OUTPUT_FORMATS[3:]], ids=lambda kind: kind.name)
 @settings(deadline=None, max_examples=examples(20))
 @given(frames())
 def test_what_was_written_comes_back(kind: OutputFormat, frame: pl.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ from tclose import steps
 from tclose.cli import show
 from tclose.cli.options import as_json, engine, policy_of, policy_options
 from tclose.cli.process import FAILS, HOLDS
-from tclose.cli.terminal import ProgressBar, echo_json
+from tclose.cli.terminal import ProgressBar, echo_answer
 
 
 @click.command()
@@ -28,10 +29,7 @@ def check(table: str, engine: steps.Engine, as_json: bool, **given: Any) -> int:
     policy, ignore_others = policy_of(**given)
     with ProgressBar() as bar:
         result = steps.check(table, policy, engine=engine, ignore_others=ignore_others, progress=bar)
-    if as_json:
-        echo_json(result.to_dict())
-    else:
-        show.show_check(result)
+    echo_answer(result, show.show_check, as_json=as_json)
     return HOLDS if result.satisfied else FAILS
 
 
@@ -50,8 +48,5 @@ def explain(table: str, attribute: str, class_number: int, every_move: bool, as_
     policy, _ = policy_of(**given)
     with ProgressBar() as bar:
         explanation = steps.explain(table, policy, attribute=attribute, class_number=class_number, progress=bar)
-    if as_json:
-        echo_json(explanation.to_dict())
-    else:
-        show.show_explanation(explanation, every_move=every_move)
+    echo_answer(explanation, partial(show.show_explanation, every_move=every_move), as_json=as_json)
     return HOLDS

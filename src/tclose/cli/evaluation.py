@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from tclose import steps
 from tclose.cli import show
 from tclose.cli.options import FILE, as_json, force, request_options, show_values
 from tclose.cli.process import HOLDS
-from tclose.cli.terminal import Console, ProgressBar, ProgressBars, Table, Text, echo_json
+from tclose.cli.terminal import Console, ProgressBar, ProgressBars, Table, Text, echo_answer, echo_json
 from tclose.words import kept_classes, legible, nt_closeness, number, plain
 
 if TYPE_CHECKING:
@@ -166,13 +167,9 @@ def attack(release: str, second: str | None, as_json: bool, **said: Any) -> int:
 
     With a SECOND release of the same table, also measure what both reveal together.
     """
-    said.pop("show_values")  # which the whole command line knows
     with ProgressBar() as bar:
         attacks = steps.attack(release, second=second, progress=bar, **said)
-    if as_json:
-        echo_json(attacks.to_dict())
-    else:
-        show.show_attacks(attacks)
+    echo_answer(attacks, show.show_attacks, as_json=as_json)
     return HOLDS
 
 
@@ -188,7 +185,6 @@ def compare(table: str, as_json: bool, **said: Any) -> int:
     With --out, the methods that gave a release are tried again with other thresholds, for the page. With --bound, a
     lower bound is then searched for with each of them.
     """
-    said.pop("show_values")  # which the whole command line knows
     if said["bound_seconds"] is not None and not said["bound"]:
         raise click.UsageError("--bound-seconds is about the bound that --bound searches for")
     if said["out"] is None and said["levels"] is not None:
@@ -234,10 +230,7 @@ def reproduce(name: str, data: Path, out: Path | None, force: bool, as_json: boo
     """
     with ProgressBar() as bar:
         found = steps.reproduce(name, data=data, out=out, force=force, progress=bar)
-    if as_json:
-        echo_json(found.to_dict())
-    else:
-        _show_reproduction(found, out)
+    echo_answer(found, partial(_show_reproduction, out=out), as_json=as_json)
     return HOLDS
 
 

@@ -14,7 +14,7 @@ from tclose import steps
 from tclose.cli import show
 from tclose.cli.options import FILE, as_json, force, method_options, request_options, show_values
 from tclose.cli.process import HOLDS
-from tclose.cli.terminal import Console, ProgressBar, Text, echo, echo_json, echo_lines
+from tclose.cli.terminal import Console, ProgressBar, Text, echo, echo_answer, echo_json, echo_lines
 from tclose.cli.verification import ENDORSED, endorsement_of, endorsement_options
 from tclose.errors import InputError
 from tclose.policy.settings import without_password
@@ -42,7 +42,6 @@ def anonymize(
     The rows are split into classes, and each class publishes one common value per quasi-identifier. The files appear
     once the release is proved; if anything goes wrong, none appears.
     """
-    said.pop("show_values")  # which the whole command line knows
     endorsed = {name: said.pop(name) for name in ENDORSED}
     request = steps.Request(table=table, **said)
     if request.public and request.report is None:
@@ -159,13 +158,9 @@ def apply(record: Path, table: str, as_json: bool, **said: Any) -> int:
     Published rows stay as they are. New rows join classes whose cells cover them, or form new classes, in groups that
     hold what the policy asks for by themselves, so that subtracting two releases reveals no more. The others wait.
     """
-    said.pop("show_values")  # which the whole command line knows
     with ProgressBar() as bar:
         applied = steps.apply(record, table, progress=bar, **said)
-    if as_json:
-        echo_json(applied.to_dict())
-    else:
-        _show_applied(applied)
+    echo_answer(applied, _show_applied, as_json=as_json)
     return HOLDS
 
 

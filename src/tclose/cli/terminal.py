@@ -19,7 +19,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from types import TracebackType
@@ -42,6 +42,7 @@ __all__ = [
     "Table",
     "Text",
     "echo",
+    "echo_answer",
     "echo_error",
     "echo_json",
     "echo_lines",
@@ -116,6 +117,14 @@ def echo_error(line: str) -> None:
 def echo_json(answer: Mapping[str, Any]) -> None:
     """Print one JSON object on a line, in ASCII: right whatever encoding stdout has, and harmless to a terminal."""
     _write(sys.stdout, json.dumps(answer).replace("\x7f", r"\u007f"))  # which JSON allows
+
+
+def echo_answer(answer: Any, show: Callable[[Any], None], *, as_json: bool) -> None:
+    """Print an answer: as JSON, or as `show` prints it for people."""
+    if as_json:
+        echo_json(answer.to_dict())
+    else:
+        show(answer)
 
 
 def _write(stream: TextIO, text: str) -> None:

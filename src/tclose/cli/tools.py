@@ -84,7 +84,7 @@ def sql(policy_file: Path, table: str, dialect: str, as_json: bool) -> int:
     The policy may ask for k, l and t, with any distance but a matrix. Every line of the query's answer is one
     requirement; the table meets its policy if all lines say holds.
     """
-    query = steps.sql(policy_file, table=table, dialect=dialect)
+    query = steps.sql_check(policy_file, table=table, dialect=dialect)
     if as_json:
         echo_json({"dialect": dialect, "query": query})
     else:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from tclose import steps
 from tclose.cli import show
 from tclose.cli.options import FILE, as_json, engine, force, policy_file, show_values
 from tclose.cli.process import FAILS, HOLDS
-from tclose.cli.terminal import Console, ProgressBar, Text, echo, echo_json
+from tclose.cli.terminal import Console, ProgressBar, Text, echo, echo_answer, echo_json
 from tclose.errors import InputError
 from tclose.words import counted, number, plain
 
@@ -184,7 +185,6 @@ def verify(
     digest: str | None,
     population: str | None,
     engine: steps.Engine,
-    show_values: bool,
     as_json: bool,
     **demanded: Any,
 ) -> int:
@@ -198,10 +198,7 @@ def verify(
         verification = steps.verify(
             release, certificate, digest=digest, population=population, demands=demands, engine=engine, progress=bar
         )
-    if as_json:
-        echo_json(verification.to_dict())
-    else:
-        show.show_verification(verification)
+    echo_answer(verification, show.show_verification, as_json=as_json)
     return HOLDS if verification.holds else FAILS
 
 
@@ -226,7 +223,6 @@ def bound(
     certificate: Path | None,
     proof: Path | None,
     force: bool,
-    show_values: bool,
     as_json: bool,
 ) -> int:
     """Prove how much detail every release of TABLE must lose under the policy, whichever method makes it.
@@ -240,10 +236,7 @@ def bound(
         return _verify_proof(table, policy_file, proof, as_json=as_json)
     with ProgressBar() as bar:
         found = steps.bound(table, policy_file, seconds=seconds, certificate=certificate, force=force, progress=bar)
-    if as_json:
-        echo_json(found.to_dict())
-    else:
-        _show_search(found, certificate)
+    echo_answer(found, partial(_show_search, certificate=certificate), as_json=as_json)
     return HOLDS
 
 

@@ -2,8 +2,8 @@
 
 from tclose.distance.base import Distance, Geometry, Line, LineWithLeaf, Metric, Move, Tree, TupleMetric
 from tclose.distance.counts import Counts, Ratios
-from tclose.distance.ground import Equal, Hierarchical, Ordered, Value, WithMissing
-from tclose.distance.registry import DISTANCES, DistanceEntry, DomainFacts
+from tclose.distance.ground import Equal, Hierarchical, Ordered, Value
+from tclose.distance.registry import DISTANCES, DomainFacts
 from tclose.distance.transport import JOINT_NEAR, Matrix, Product
 
 __all__ = [
@@ -11,7 +11,6 @@ __all__ = [
     "JOINT_NEAR",
     "Counts",
     "Distance",
-    "DistanceEntry",
     "DomainFacts",
     "Equal",
     "Geometry",
@@ -27,5 +26,4 @@ __all__ = [
     "Tree",
     "TupleMetric",
     "Value",
-    "WithMissing",
 ]

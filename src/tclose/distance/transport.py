@@ -61,6 +61,7 @@ class Bracket:
         """Potentials u and v with u_i + v_j at most the cost from i to j, in fractions of a unit."""
         fine = self.costs * self._scale
         rough = np.floor(self._smoothed() * max(int(fine.max()), 1)).astype(np.int64)
+        # minima make them a proof, however rough the floats were: `low` is a bound in any case
         targets = (fine - rough[:, None]).min(axis=0)
         return (fine - targets).min(axis=1), targets
 
@@ -114,34 +115,15 @@ class Bracket:
         given[tuple(np.array([arc[:2] for arc in self._filled]).T)] = True
         few = min(ARCS, len(self.supply))
         given[np.argpartition(self._reduced, few - 1, axis=0)[:few], np.arange(len(self.demand))] = True
+        # an arc with a negative reduced cost could make the flow cheaper; without one, no arc is missing
         for _ in range(SOLVED):
-            flow, reduced = self._solved(given)
+            flow, reduced = _solved(self.costs, self.supply, self.demand, given)
             lacking = (reduced < -NEAR) & ~given
             if not lacking.any():
                 break
             targets = np.flatnonzero(lacking.any(axis=0))
             given[np.where(lacking, reduced, 1.0).argmin(axis=0)[targets], targets] = True
         return flow
-
-    def _solved(self, given: Bools) -> tuple[Floats, Floats]:
-        """Return the cheapest flow on some arcs, and the reduced costs of all arcs."""
-        from scipy.optimize import linprog
-        from scipy.sparse import coo_array
-
-        (rows, _), (sources, targets) = self.costs.shape, np.nonzero(given)
-        arcs, whole, largest = np.arange(len(sources)), float(sum(self.supply)), max(int(self.costs.max()), 1)
-        ends = np.concatenate((sources, rows + targets))
-        balance = coo_array((np.ones(2 * len(arcs)), (ends, np.tile(arcs, 2)))).tocsr()
-        amounts = [amount / whole for amount in self.supply + self.demand]
-        amounts[-1] = sum(amounts[:rows]) - sum(amounts[rows:-1])  # level in floats, too
-        costs = self.costs / largest
-        answer = linprog(costs[sources, targets], A_eq=balance, b_eq=amounts, method="highs")
-        flow = np.zeros(self.costs.shape)
-        if answer.x is None:
-            return flow, flow  # no proposal: cancelling alone will find the optimum, only later
-        flow[sources, targets] = answer.x * whole
-        duals = answer.eqlin.marginals
-        return flow, np.asarray(costs - duals[:rows, None] - duals[rows:])
 
 
 def _times(amount: int, potential: int) -> int:
@@ -165,30 +147,38 @@ def cheapest_flow(costs: Ints, extra: list[int], propose: Proposer | None = None
     demand = [-extra[j] for j in targets]
     between = costs[np.ix_(sources, targets)]
     flow = _complete((propose or _propose)(between, supply, demand), supply, demand)
+    # the flow stays level and in integers, and every cycle makes it cheaper by 1 at least: so it ends, at the optimum
     while cycle := _negative_cycle(between, flow):
         _cancel(flow, cycle)
     return [(sources[a], targets[b], int(flow[a, b])) for a, b in zip(*np.nonzero(flow), strict=True)]
 
 
-def _propose(costs: Ints, supply: list[int], demand: list[int]) -> NDArray[np.float64]:
+def _propose(costs: Ints, supply: list[int], demand: list[int]) -> Floats:
     """Return a flow that is optimal up to floating point."""
+    return _solved(costs, supply, demand, np.ones(costs.shape, dtype=bool))[0]
+
+
+def _solved(costs: Ints, supply: list[int], demand: list[int], given: Bools) -> tuple[Floats, Floats]:
+    """Return the cheapest flow on some arcs, up to floating point, and the reduced costs of all arcs."""
     try:
         from scipy.optimize import linprog
         from scipy.sparse import coo_array
     except ImportError as missing:
         raise MissingExtra("scipy", "solve", 'distance = "matrix"') from missing
-    rows, columns = costs.shape
-    arcs = np.arange(rows * columns)
-    ends = np.concatenate((arcs // columns, rows + arcs % columns))
+    rows, (sources, targets) = len(costs), np.nonzero(given)
+    arcs, whole = np.arange(len(sources)), float(sum(supply))
+    ends = np.concatenate((sources, rows + targets))
     balance = coo_array((np.ones(2 * len(arcs)), (ends, np.tile(arcs, 2)))).tocsr()
-    whole = float(sum(supply))
     amounts = [amount / whole for amount in supply + demand]
     amounts[-1] = sum(amounts[:rows]) - sum(amounts[rows:-1])  # level in floats, too
-    scaled = costs.ravel() / max(int(costs.max()), 1)  # the solver may go on for ever on costs such as 2⁵⁶
-    answer = linprog(scaled, A_eq=balance, b_eq=amounts, method="highs")
+    scaled = costs / max(int(costs.max()), 1)  # the solver may go on for ever on costs such as 2⁵⁶
+    answer = linprog(scaled[sources, targets], A_eq=balance, b_eq=amounts, method="highs")
+    flow = np.zeros(costs.shape)
     if answer.x is None:
-        return np.zeros(costs.shape)  # no proposal: cancelling alone will find the optimum, only later
-    return answer.x.reshape(costs.shape) * whole  # type: ignore[no-any-return]
+        return flow, flow  # no proposal: cancelling alone will find the optimum, only later
+    flow[sources, targets] = answer.x * whole
+    duals = answer.eqlin.marginals
+    return flow, np.asarray(scaled - duals[:rows, None] - duals[rows:])
 
 
 def _complete(proposal: NDArray[np.float64], supply: list[int], demand: list[int]) -> Objects:
@@ -251,6 +241,7 @@ def _trace(source: int, source_from: NDArray[np.intp], target_from: NDArray[np.i
 
 def _cancel(flow: Objects, cycle: list[tuple[int, int]]) -> None:
     less, more = cycle[0::2], cycle[1::2]
+    # as much as the smallest of these arcs has: none becomes negative
     amount = min(flow[arc] for arc in less)
     for arc in less:
         flow[arc] -= amount

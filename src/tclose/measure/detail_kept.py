@@ -139,15 +139,6 @@ SECONDS_PER_CELL = 1e-8  # of a dense block that is filled and summed
 SECONDS_PER_FIT = 1e-8  # of one column of one person, compared with one class
 
 
-def mutual_information(shares: Floats) -> float:
-    """Return Σ p·ln(p / (row · column)) of a table of shares, in nats.
-
-    >>> round(mutual_information(np.array([[0.5, 0.0], [0.0, 0.5]])), 4), mutual_information(np.full((2, 2), 0.25))
-    (0.6931, 0.0)
-    """
-    return max(_information(shares, shares.sum(axis=1), shares.sum(axis=0)), 0.0)
-
-
 def _information(shares: Floats, rows: Floats, columns: Floats) -> float:
     """Return the part of the sum that some columns of a table of shares contribute."""
     present = shares > 0

@@ -186,7 +186,7 @@ def check_files(chosen: Sequence[Experiment], data: Path) -> DataFolder:
     return folder
 
 
-def reproduced(
+def reproduce(
     name: str, *, data: Path, out: str | Path | None = None, force: bool = False, progress: Progress = silent
 ) -> Reproduction:
     """Run one experiment, or all, on the tables of a folder; no release is written.

@@ -182,7 +182,7 @@ def _of_keys(keys: Ints, counts: Ints, domain_size: int) -> Counts:
 # The search
 
 
-__all__ = ["labels_at", "minimal_solutions", "partition", "tops"]
+__all__ = ["labels_at", "minimal_solutions", "partition"]
 
 Heights = tuple[int, ...]
 
@@ -230,11 +230,6 @@ def minimal_solutions(
     if not minimal.any():
         raise Infeasible("no full-domain generalisation satisfies the policy, not even the coarsest one")
     return [tuple(heights) for heights in np.argwhere(minimal).tolist()]
-
-
-def tops(problem: Problem, intervals: Intervals = "width") -> Heights:
-    """Return the greatest height of each quasi-identifier, at which it tells nothing."""
-    return tuple(ladder.top for ladder in _ladders(problem, intervals))
 
 
 def labels_at(problem: Problem, heights: Heights, intervals: Intervals = "width") -> Ints:

@@ -15,7 +15,7 @@ import numpy as np
 from tclose.errors import Infeasible
 from tclose.partition.problem import Split
 from tclose.partition.shared.merge import merged, merged_with_care
-from tclose.partition.split import split
+from tclose.partition.split import points_of, split
 from tclose.partition.starts import ONE_CLASS
 from tclose.policy import MODELS, Policy
 from tclose.privacy.feasibility import NoPartition, Publishable, publishable
@@ -49,7 +49,7 @@ def split_by_person(
             refusals.append(refusal)
     if not made:
         raise refusals[0]
-    return min(made, key=lambda split: _extent(split.labels, _points(table)))
+    return min(made, key=lambda split: _extent(split.labels, points_of(table)))
 
 
 def _ways(policy: Policy) -> tuple[bool, ...]:
@@ -81,7 +81,7 @@ def _of_persons(table: CodedTable, method: str, seed: int, progress: Progress, o
 def _admitted_classes(labels: Ints, rows: Publishable, policy: Policy, progress: Progress) -> Ints:
     """Merge classes within groups of kept values until every model admits them with all rows of their persons."""
     table, groups = rows.table, rows.table.groups
-    points = _points(table)
+    points = points_of(table)
 
     def failing(labels: Ints) -> Bools:
         return ~_admitted(Classes.from_labels(labels), table, policy)
@@ -112,9 +112,3 @@ def _each_admitted(members: Ints, table: CodedTable, policy: Policy, classes: li
 def _admitted(classes: Classes, table: CodedTable, policy: Policy) -> Bools:
     judged = verdicts(table, classes, policy)
     return np.asarray(np.all([verdict.judgement.admitted for verdict in judged], axis=0))
-
-
-def _points(table: CodedTable) -> Floats:
-    if not table.quasi:
-        return np.zeros((len(table), 1))
-    return np.stack([column.points() for column in table.quasi.values()], axis=1)

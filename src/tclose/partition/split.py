@@ -96,6 +96,7 @@ def _split(
         group_thresholds_of(table, policy),
     )
     classes = done = 0
+    # a class lies within one group of kept values, so groups are split one after the other, and numbered on
     for group in range(len(groups)):
         members = groups.members(group)
         share = stretch(progress, done / problem.rows, (done + len(members)) / problem.rows, "splitting")
@@ -201,6 +202,7 @@ def _division(
 
     rival_problem, first = problem_of(table, policy).part(members), [Start(EQUALITY, own.labels, fast=True)]
     make = replace(splitter, rival_problem=rival_problem, finish=mended, first=first).split
+    # the table's own classes come last: they are the finest, so most of them would have to be merged
     for candidate in (_parts(problem, make, progress), own):
         if (labels := mended(candidate.labels)) is not None:
             return replace(candidate, labels=labels)
@@ -219,7 +221,7 @@ def _joined_within(members: Ints, table: CodedTable, policy: Policy, labels: Int
         classes = Classes.from_labels(labels)
         return _failing(Classes(members[classes.rows], classes.sizes), table, policy)
 
-    return merged(labels, np.zeros_like(labels), _points(table)[members], failing)
+    return merged(labels, np.zeros_like(labels), points_of(table)[members], failing)
 
 
 def join_failing(labels: Ints, rows: Publishable, policy: Policy) -> Ints:
@@ -227,7 +229,7 @@ def join_failing(labels: Ints, rows: Publishable, policy: Policy) -> Ints:
     table, undecided = rows.table, rows.undecided_groups
     if not undecided.any():
         return _joined(labels, table, policy)
-    joined, classes, points = np.empty_like(labels), 0, _points(table)
+    joined, classes, points = np.empty_like(labels), 0, points_of(table)
     for group in range(len(table.groups)):
         members = table.groups.members(group)
         parts = np.unique(labels[members], return_inverse=True)[1]
@@ -247,7 +249,7 @@ def _joined(labels: Ints, table: CodedTable, policy: Policy) -> Ints:
 
     if not failing(labels).any():
         return labels
-    return merged(labels, table.groups.labels_by_row(), _points(table), failing)
+    return merged(labels, table.groups.labels_by_row(), points_of(table), failing)
 
 
 def _admitted(
@@ -291,7 +293,7 @@ def problem_of(
     if method is not None and method_called(method).knows_groups:
         sensitive += tuple(_by_group(column, spec.t_by, table) for column, spec in specs if spec.t_by is not None)
     return Problem(
-        points=_points(table) if points is None else points,
+        points=points_of(table) if points is None else points,
         sensitive=sensitive,
         k=max([policy.k, *(map(_least_persons, sensitive) if by_persons else ())]),
         axes=axes_of(table, policy),
@@ -323,7 +325,8 @@ def _least_persons(attribute: Attribute) -> int:
     return max((model.required for model in attribute.models if isinstance(model, DistinctL)), default=1)
 
 
-def _points(table: CodedTable) -> Floats:
+def points_of(table: CodedTable) -> Floats:
+    """Return where each row lies on every quasi-identifier."""
     if not table.quasi:
         return np.zeros((len(table), 1))
     return np.stack([column.points() for column in table.quasi.values()], axis=1)

@@ -140,6 +140,7 @@ class _Work:
         part = stretch(self.progress, self.done / self.runs, (self.done + 1) / self.runs)
         self.done += 1
         labels, classes = np.empty(self.problem.rows, dtype=np.int64), 0
+        # only the rows of the zone are with named groups, so only they obey the smallest t
         for rows in (np.flatnonzero(zone), np.flatnonzero(~zone)):
             if not len(rows):
                 continue
@@ -225,6 +226,7 @@ def split_by_average(
         last = best is None and trial == TRIALS - 1
         factor = Fraction(0) if last else search.factor
         made = split({number: min(factor * limit, Fraction(1)) for number, limit in averages.items()}, part)
+        # the largest factor that holds wins: larger limits for single classes lose less
         strain = _strain(made.labels, averages, table)
         best = made if strain is not None and strain <= 1 else best
         search = search.after(strain)

@@ -5,7 +5,7 @@ from tclose.privacy.divergence import KLDivergence
 from tclose.privacy.kanonymity import Alpha, KAnonymity
 from tclose.privacy.ldiversity import DistinctL, EntropyL, RecursiveCL
 from tclose.privacy.likeness import BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
-from tclose.privacy.registry import Requirement, class_models_of, models_of, requirement
+from tclose.privacy.registry import class_models_of, models_of, requirement
 from tclose.privacy.tcloseness import AverageTCloseness, NTCloseness, TCloseness, TClosenessByGroup
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Model",
     "NTCloseness",
     "RecursiveCL",
-    "Requirement",
     "Rule",
     "Sign",
     "TCloseness",

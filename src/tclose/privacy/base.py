@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,6 +127,16 @@ class Judgement:
     def satisfied(self) -> bool:
         """Whether every class is admitted."""
         return bool(self.admitted.all())
+
+
+class OneLevel:
+    """A model that asks for one number: what can be asked for is what is reached, rounded to the safe side."""
+
+    sign: ClassVar[Sign]
+
+    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
+        """Say which level these classes can be asked for."""
+        return {"≥": at_least, "≤": at_most, "<": below}[self.sign](reached)
 
 
 class Model(Protocol):

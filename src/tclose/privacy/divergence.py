@@ -17,7 +17,7 @@ import numpy as np
 
 from tclose.distance import Counts
 from tclose.distance.counts import largest_of, widened
-from tclose.privacy.base import Judgement, Level, Rule, Sign, at_most
+from tclose.privacy.base import Judgement, OneLevel, Rule, Sign
 from tclose.types import Bools, Floats, Ints
 
 NOTHING = Fraction(0)
@@ -133,7 +133,7 @@ NEAR = 1e-9  # in nats: floats decide only beyond this
 
 
 @dataclass(frozen=True)
-class KLDivergence:
+class KLDivergence(OneLevel):
     """Σ p·ln(p/q) ≤ `required` in nats, p of a class and q of the whole table, decided exactly."""
 
     required: Fraction
@@ -158,10 +158,6 @@ class KLDivergence:
         within = bool(admitted.all())
         worst = int(np.where(admitted & (not within), -1.0, figures).argmax())
         return Judgement(admitted, not_above(self.required, float(figures[worst]), within=within), worst)
-
-    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
-        """Say which level these classes can be asked for."""
-        return at_most(reached)
 
     def _admitted(self, figures: Floats, counts: Counts, reference: Ints) -> Bools:
         line, total = float(self.required), int(reference.sum())

@@ -124,6 +124,7 @@ def check_withheld(withheld: int, whole: int, policy: Policy, refused: str) -> N
 
 def _publishable(table: CodedTable, policy: Policy, whole: int, refused: str = "") -> Publishable:
     """Withhold groups until the rest holds what merging cannot break; `refused` says why rows are withheld already."""
+    # the reference changes with every group that goes, so all groups are judged again until nothing decided fails
     while decided := _decided(failing := _failing(table, table.groups, policy), table, policy):
         refused = refused or infeasible(failing, Groups.of(table, table.groups), policy)
         hopeless = groups_to_withhold(decided, table.groups.sizes)
@@ -176,6 +177,7 @@ def groups_to_withhold(failing: Sequence[Verdict], sizes: Ints) -> Bools:
     smallest = np.argsort(np.where(bad, sizes, sizes.sum() + 1), kind="stable")
     chosen = np.zeros(len(sizes), dtype=bool)
     chosen[smallest[: np.count_nonzero(bad) // BATCH]] = True
+    # the group that sets a level always goes, so the rounds end
     for verdict in failing:
         chosen |= _worst(verdict, sizes)
     return chosen

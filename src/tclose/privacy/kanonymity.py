@@ -14,12 +14,12 @@ from typing import ClassVar
 import numpy as np
 
 from tclose.distance import Counts, Ratios
-from tclose.privacy.base import Judgement, Level, Rule, Sign, at_least, at_most
+from tclose.privacy.base import Judgement, OneLevel, Rule, Sign
 from tclose.types import Ints
 
 
 @dataclass(frozen=True)
-class KAnonymity:
+class KAnonymity(OneLevel):
     """Every class has at least `required` members."""
 
     required: int
@@ -41,16 +41,12 @@ class KAnonymity:
         worst = int(sizes.argmin())
         return Judgement(sizes >= self.required, int(sizes[worst]), worst)
 
-    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
-        """Say which level these classes can be asked for."""
-        return at_least(reached)
-
 
 # (α,k)-anonymity
 
 
 @dataclass(frozen=True)
-class Alpha:
+class Alpha(OneLevel):
     """The commonest value of a class makes up at most `required` of it."""
 
     required: Fraction
@@ -72,7 +68,3 @@ class Alpha:
         shares = Ratios(np.maximum.reduceat(counts.counts, counts.starts), counts.sizes, 1)
         reached, worst = shares.largest()
         return Judgement(shares.at_most(self.required), reached, worst)
-
-    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
-        """Say which level these classes can be asked for."""
-        return at_most(reached)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
-from tclose.privacy.base import NO_LEVEL, Judgement, Level, Rule, Sign, at_least, rounded_up
+from tclose.privacy.base import NO_LEVEL, Judgement, Level, OneLevel, Rule, Sign, rounded_up
 from tclose.privacy.divergence import beside, sign_of_log_sum
 from tclose.types import Ints
 
@@ -21,7 +21,7 @@ NEAR = 1e-9  # in nats per row: floats decide only beyond this
 
 
 @dataclass(frozen=True)
-class DistinctL:
+class DistinctL(OneLevel):
     """Every class shows at least `required` different values, from as many persons where rows name persons."""
 
     required: int
@@ -47,13 +47,9 @@ class DistinctL:
         worst = int(distinct.argmin())
         return Judgement(distinct >= self.required, int(distinct[worst]), worst)
 
-    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
-        """Say which level these classes can be asked for."""
-        return at_least(reached)
-
 
 @dataclass(frozen=True)
-class EntropyL:
+class EntropyL(OneLevel):
     """Every class's entropy is at least ln `required`: s^s ≥ l^s·Πc^c, decided exactly."""
 
     required: Fraction
@@ -83,10 +79,6 @@ class EntropyL:
         worst = int(np.where(admitted & ~admitted.all(), np.inf, entropy).argmin())
         reached = math.exp(max(float(entropy[worst]), 0.0))
         return Judgement(admitted, beside(self.required, reached, reaches=bool(admitted.all())), worst)
-
-    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
-        """Say which level these classes can be asked for."""
-        return at_least(reached)
 
     def _admitted(self, counts: Counts, entropy: NDArray[np.float64]) -> NDArray[np.bool_]:
         line = math.log(self.required)

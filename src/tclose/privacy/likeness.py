@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Counts, Ratios
 from tclose.distance.counts import largest_of, widened
-from tclose.privacy.base import FINE, Judgement, Level, Rule, Sign, at_most, below
+from tclose.privacy.base import FINE, Judgement, OneLevel, Rule, Sign
 from tclose.privacy.base import NEAR as TINY
 from tclose.privacy.divergence import beside, sign_of_log_minus
 from tclose.types import Ints
@@ -37,7 +37,7 @@ def relative_gains(counts: Counts, reference: Ints) -> Ratios:
 
 
 @dataclass(frozen=True)
-class BetaLikeness:
+class BetaLikeness(OneLevel):
     """(p − q)/q ≤ `required` for every value that gains."""
 
     required: Fraction
@@ -61,13 +61,9 @@ class BetaLikeness:
         admitted = np.logical_and.reduceat(gains.at_most(self.required), counts.starts)
         return Judgement(admitted, reached, class_of(entry, counts))
 
-    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
-        """Say which level these classes can be asked for."""
-        return at_most(reached)
-
 
 @dataclass(frozen=True)
-class EnhancedBetaLikeness:
+class EnhancedBetaLikeness(OneLevel):
     """(p − q)/q ≤ min(`required`, −ln q) for every value that gains."""
 
     required: Fraction
@@ -100,10 +96,6 @@ class EnhancedBetaLikeness:
         reached, entry = gains.largest()
         return Judgement(admitted, reached, class_of(entry, counts))
 
-    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
-        """Say which level these classes can be asked for."""
-        return at_most(reached)
-
 
 def class_of(entry: int, counts: Counts) -> int:
     """Return the class that an entry belongs to."""
@@ -124,7 +116,7 @@ def _within_information(gains: Ratios, counts: Counts, reference: Ints) -> NDArr
 
 
 @dataclass(frozen=True)
-class DeltaDisclosure:
+class DeltaDisclosure(OneLevel):
     """|ln(p/q)| < `required` (strictly); a value that a class lacks is infinitely far."""
 
     required: Fraction
@@ -157,10 +149,6 @@ class DeltaDisclosure:
         worst = int(np.where(below & ~below.all(), 0, figures).argmax())
         reached = beside(self.required, float(figures[worst]), reaches=not below.all())
         return Judgement(admitted, reached, class_of(worst, counts))
-
-    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
-        """Say which level these classes can be asked for."""
-        return below(reached)
 
     def _figures(self, counts: Counts, reference: Ints) -> NDArray[np.float64]:
         sizes = counts.per_entry(counts.sizes)

@@ -29,14 +29,14 @@ from numpy.typing import NDArray
 from tclose.distance import Counts, Distance
 from tclose.distance.counts import FAR, Ratios
 from tclose.policy import ByGroup
-from tclose.privacy.base import Judgement, Level, Sign, at_most, rounded_up
+from tclose.privacy.base import Judgement, Level, OneLevel, Sign, rounded_up
 from tclose.types import Ints
 
 # t-closeness
 
 
 @dataclass(frozen=True)
-class TCloseness:
+class TCloseness(OneLevel):
     """Every class is within `required` of the reference, by the earth mover's distance."""
 
     required: Fraction
@@ -58,10 +58,6 @@ class TCloseness:
         ratios = self.distance.emd(counts, reference)
         reached, worst = ratios.largest()
         return Judgement(ratios.at_most(self.required), reached, worst)
-
-    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
-        """Say which level these classes can be asked for."""
-        return at_most(reached)
 
 
 # (n,t)-closeness
@@ -148,7 +144,7 @@ class NTCloseness:
 
 
 @dataclass(frozen=True)
-class AverageTCloseness:
+class AverageTCloseness(OneLevel):
     """Σ size·distance / rows is within `required`; the classes must be those of the whole table."""
 
     required: Fraction
@@ -176,10 +172,6 @@ class AverageTCloseness:
         admitted = np.ones(len(counts), dtype=bool) if within else ratios.at_most(self.required)
         return Judgement(admitted, reached, farthest)
 
-    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
-        """Say which level these classes can be asked for."""
-        return at_most(reached)
-
 
 def average(ratios: Ratios) -> Fraction:
     """Return the mean of the classes' fractions, each as often as the class has rows."""
@@ -191,7 +183,7 @@ def average(ratios: Ratios) -> Fraction:
 
 
 @dataclass(frozen=True)
-class TClosenessByGroup:
+class TClosenessByGroup(OneLevel):
     """Every class with a member of a group is within the threshold of the group, by the earth mover's distance."""
 
     asked: ByGroup
@@ -233,10 +225,6 @@ class TClosenessByGroup:
                 reached, place = ratios.largest()
                 worst = max(worst, (reached - level, reached, -int(members[place])))
         return Judgement(admitted, worst[1], -worst[2])
-
-    def attainable(self, reached: Level, counts: Counts, reference: Ints) -> str:
-        """Say which level these classes can be asked for."""
-        return at_most(reached)
 
     def values_of(self, reference: Ints) -> Ints:
         """Return how often each value occurs, from counts by group."""

@@ -26,7 +26,7 @@ from tclose.release.certificate_format import (
 )
 from tclose.release.claims import BatchClaim, Claims, PseudonymClaims, Tempering, claims_json, read_claims
 from tclose.release.commitments import StewardClaims
-from tclose.release.files import check_targets, pending, put_in_place
+from tclose.release.files import check_targets, write_whole
 from tclose.release.lower_bound import BoundClaim
 from tclose.release.signatures import Envelope, unwrapped
 from tclose.table.sources import read_bytes
@@ -246,7 +246,7 @@ class Certificate:
             created=content.get("created"),
             table=content.get("table"),
             loss=_loss(content),
-            temper=Tempering.from_dict(content.get("temper")),
+            temper=None if content.get("temper") is None else Tempering.from_dict(content["temper"]),
             presence=presence_claim_from(content.get("presence")),
             pseudonyms=read_claims(content.get("pseudonyms")),
             bound=BoundClaim.from_dict(content),
@@ -277,9 +277,7 @@ class Certificate:
     def save(self, path: str | Path, *, force: bool = True) -> None:
         """Write the certificate; without `force`, an existing file is refused."""
         check_targets([Path(path)], force=force)
-        with pending({"certificate": Path(path)}, force=force) as files:
-            files["certificate"].write(lambda file: file.write(self.to_bytes()))
-            put_in_place(files.values())
+        write_whole(path, self.to_bytes(), force=force)
 
 
 @dataclass(frozen=True)

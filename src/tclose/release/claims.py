@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from tclose.measure.information_loss import rounded
 from tclose.partition import METHODS
 from tclose.policy import Policy
 from tclose.policy.model import HOTTEST
 from tclose.policy.settings import exact, spelled
-from tclose.privacy.results import AttributeFinding, CheckResult, ModelFinding
+from tclose.privacy.results import CheckResult
 from tclose.table import CodedTable
 from tclose.table.persons import BITS, LENGTH, SHOWN, PseudonymKey, are_pseudonyms, check_kept_by_person, persons_apart
 from tclose.words import counted, legible
@@ -24,8 +24,24 @@ from tclose.words import counted, legible
 Number = int | float | str  # as JSON has it; text where no JSON number is exact, such as "1/3"
 
 
+class ClaimEntry:
+    """An entry of a certificate: its fields are the keys that JSON has, in their order."""
+
+    __match_args__: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def from_dict(cls, said: Any) -> Self:
+        """Read an entry; what is not there is None."""
+        given = said if isinstance(said, Mapping) else {}
+        return cls(*(given.get(name) for name in cls.__match_args__))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as JSON has it."""
+        return dict(vars(self))
+
+
 @dataclass(frozen=True)
-class AttributeClaim:
+class AttributeClaim(ClaimEntry):
     """What a certificate says about one sensitive attribute."""
 
     distance: str | None
@@ -35,24 +51,9 @@ class AttributeClaim:
     satisfied: bool | None
     worst_class: int | None
 
-    @classmethod
-    def of(cls, finding: AttributeFinding) -> AttributeClaim:
-        """Claim what was found."""
-        return cls.from_dict(finding.to_dict())
-
-    @classmethod
-    def from_dict(cls, given: Any) -> AttributeClaim:
-        """Read a claim; what is not there is None."""
-        said = given if isinstance(given, Mapping) else {}
-        return cls(*(said.get(name) for name in cls.__match_args__))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the claim as JSON has it."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
-class ModelClaim:
+class ModelClaim(ClaimEntry):
     """What a certificate says about one model: the level that is required, and the one that is reached."""
 
     model: str | None
@@ -62,21 +63,12 @@ class ModelClaim:
     satisfied: bool | None
 
     @classmethod
-    def of(cls, finding: ModelFinding) -> ModelClaim:
-        """Claim what was found."""
-        return cls.from_dict(finding.to_dict())
-
-    @classmethod
     def from_dict(cls, given: Any) -> ModelClaim:
         """Read a claim; what is not there is None."""
         said = given if isinstance(given, Mapping) else {}
         if not all(isinstance(said.get(name), str | None) for name in ("model", "attribute")):
             raise ValueError("a name is not text")
-        return cls(*(said.get(name) for name in cls.__match_args__))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the claim as JSON has it."""
-        return dict(vars(self))
+        return super().from_dict(said)
 
 
 @dataclass(frozen=True)
@@ -118,9 +110,9 @@ class Claims:
             result.classes,
             result.smallest_class,
             result.satisfied,
-            {name: AttributeClaim.of(finding) for name, finding in result.sensitive.items()},
-            tuple(ModelClaim.of(finding) for finding in result.models),
-            {name: AttributeClaim.of(finding) for name, finding in result.joint.items()},
+            {name: AttributeClaim.from_dict(finding.to_dict()) for name, finding in result.sensitive.items()},
+            tuple(ModelClaim.from_dict(finding.to_dict()) for finding in result.models),
+            {name: AttributeClaim.from_dict(finding.to_dict()) for name, finding in result.joint.items()},
         )
 
     @classmethod
@@ -183,7 +175,7 @@ MITIGATION = "mitigation, not a guarantee"
 
 
 @dataclass(frozen=True)
-class Tempering:
+class Tempering(ClaimEntry):
     """The share that the policy's `temper` asked for, and the detail lost (GCP) before and after the random swaps."""
 
     share: Any  # of the mean loss of a class, as the policy spells it
@@ -197,17 +189,11 @@ class Tempering:
         return cls(spelled(share), rounded(gcp_before), rounded(gcp_after))
 
     @classmethod
-    def from_dict(cls, said: Any) -> Tempering | None:
-        """Read the entry of a certificate; None where it has none."""
-        if said is None:
-            return None
+    def from_dict(cls, said: Any) -> Tempering:
+        """Read the entry of a certificate."""
         if not isinstance(said, Mapping):
             raise ValueError("not an entry about temper")
-        return cls(*(said.get(name) for name in cls.__match_args__))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry as JSON has it."""
-        return dict(vars(self))
+        return super().from_dict(said)
 
     @property
     def words(self) -> str:
@@ -254,7 +240,7 @@ FINGERPRINT = re.compile(rf"[0-9a-f]{{{SHOWN}}}")
 
 
 @dataclass(frozen=True)
-class PseudonymClaim:
+class PseudonymClaim(ClaimEntry):
     """What a certificate says about one column of pseudonyms."""
 
     key: Any  # the fingerprint of the key: equal for releases that share it
@@ -268,11 +254,7 @@ class PseudonymClaim:
         """Read the entry of one column."""
         if not isinstance(said, Mapping):
             raise ValueError("not an entry about pseudonyms")
-        return cls(*(said.get(name) for name in cls.__match_args__))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry as JSON has it."""
-        return dict(vars(self))
+        return super().from_dict(said)
 
     @property
     def is_known(self) -> bool:

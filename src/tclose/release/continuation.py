@@ -20,10 +20,10 @@ from tclose.policy.variants import cell_forms
 from tclose.privacy.judge import JudgedTable, verdicts
 from tclose.privacy.results import CheckResult
 from tclose.recode.frame import GUARDS, NEWEST, ordered
-from tclose.release.certificate import Certificate
+from tclose.release.certificate import Certificate, CertifiedFile
 from tclose.release.claims import BatchClaim
 from tclose.release.files import sha256
-from tclose.release.layouts.base import LayoutFacts, WrittenFile
+from tclose.release.layouts.base import LayoutFacts
 from tclose.release.layouts.one_table import OneTable
 from tclose.release.output import created, tool
 from tclose.release.published_table import Judge, PublishedTable
@@ -114,7 +114,7 @@ class ContinuedTable(OneTable):
     batch: BatchClaim
 
     def certificate(
-        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[WrittenFile]
+        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[CertifiedFile]
     ) -> Certificate:
         """Say what was found, what was added, and what it was added to."""
         certificate = super().certificate(about, results, files)
@@ -176,7 +176,7 @@ def read_release(record: Record, path: Path) -> pl.DataFrame:
     return GUARDS[NEWEST].unguarded(frame) if record.guard_formulas else frame
 
 
-def prepared(
+def continued_release(
     record: Record, seed: int, version: str, before: pl.DataFrame, frame: pl.DataFrame, batches: Ints, batch: BatchClaim
 ) -> PreparedRelease:
     """Put the new release together; `batches` tells with which batch each row of `frame` came."""

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -84,6 +85,10 @@ class Pending:
         """Let `fill` write the file, readable by nobody else, and flush it."""
         write_flushed(self.path, fill)
 
+    def write_bytes(self, content: bytes) -> None:
+        """Write the file from bytes that are at hand."""
+        self.write(partial(put, content))
+
     def publish(self) -> None:
         """Give the file its name, in one step; without `force`, only a name that no other file has."""
         if not self.private:
@@ -123,6 +128,18 @@ def pending(
             _unfinished.discard(file)
 
 
+def put(content: bytes, file: BinaryIO) -> None:
+    """Fill a file with bytes that are at hand."""
+    file.write(content)
+
+
+def write_whole(path: str | Path, content: bytes, *, private: bool = False, force: bool = True) -> None:
+    """Write one file, whole or not at all; without `force`, an existing file is refused."""
+    with pending({"file": Path(path)}, private={"file"} if private else frozenset(), force=force) as files:
+        files["file"].write_bytes(content)
+        put_in_place(files.values())
+
+
 _unfinished: set[Pending] = set()
 
 
@@ -141,6 +158,7 @@ def put_in_place(files: Iterable[Pending]) -> None:
     with _signals_waiting():
         try:
             for file in files:
+                # before it gets its name: the message names the file that was in the way
                 begun.append(file)
                 file.publish()
         except BaseException as error:
@@ -170,6 +188,7 @@ def _name_new(path: Path, target: Path) -> None:
         path.rename(target)  # which replaces nothing there
         return
     try:
+        # fails where the name is taken, in one step: a look beforehand could be overtaken
         os.link(path, target)
     except FileExistsError:
         raise

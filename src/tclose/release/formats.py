@@ -387,7 +387,7 @@ def _statistical(name: str, suffix: str, media_type: str, package: Package) -> O
     return OutputFormat(name, (suffix,), media_type, plain, labelled, names, packages=packages, extra="stata")
 
 
-FORMATS = (
+OUTPUT_FORMATS = (
     OutputFormat("CSV", (".csv",), "text/csv", _write_csv, in_parts=True),
     OutputFormat(
         "Parquet",
@@ -416,15 +416,15 @@ FORMATS = (
     _statistical("Stata", ".dta", "application/x-stata-dta", STATA),
     _statistical("SPSS", ".sav", "application/x-spss-sav", SPSS),
 )
-CSV, PARQUET, ARROW = FORMATS[:3]
-*_BEFORE, _LAST = (each.suffixes[0] for each in FORMATS)
+CSV, PARQUET, ARROW = OUTPUT_FORMATS[:3]
+*_BEFORE, _LAST = (each.suffixes[0] for each in OUTPUT_FORMATS)
 ENDINGS_IN_WORDS = f"{', '.join(_BEFORE)} or {_LAST}"  # in the help of commands
-AT_ONCE = tuple(suffix for each in FORMATS if not each.in_parts for suffix in each.suffixes)
+AT_ONCE = tuple(suffix for each in OUTPUT_FORMATS if not each.in_parts for suffix in each.suffixes)
 
 
 def format_of(path: Path) -> OutputFormat:
     """Return the format that a release's name asks for."""
-    known = {suffix: each for each in FORMATS for suffix in each.suffixes}
+    known = {suffix: each for each in OUTPUT_FORMATS for suffix in each.suffixes}
     if path.suffix.lower() not in known:
         raise InputError(f"a release is written as {', '.join(known)}, not as '{path.suffix}'")
     return known[path.suffix.lower()]

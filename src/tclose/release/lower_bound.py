@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import InputError, InternalError
-from tclose.release.files import check_targets, pending, put_in_place, sha256
+from tclose.release.files import check_targets, sha256, write_whole
 from tclose.table.sources import read_bytes
 from tclose.words import html_table, number, percent
 
@@ -58,9 +58,7 @@ class LowerBound:
     def save(self, path: str | Path, *, force: bool = True) -> None:
         """Write the proof, readable by you alone: it reveals rows. Without `force`, an existing file is refused."""
         check_targets([Path(path)], force=force)
-        with pending({"proof": Path(path)}, private={"proof"}, force=force) as files:
-            files["proof"].write(lambda file: file.write(self.proof))
-            put_in_place(files.values())
+        write_whole(path, self.proof, private=True, force=force)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""

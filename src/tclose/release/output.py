@@ -67,7 +67,7 @@ class Endorsement:
             )
         if certificate is None or self.signing_key is None:
             return {}
-        return {"envelope": envelope_path(Path(certificate))}
+        return {"envelope": envelope_path(certificate)}
 
     def begun(self, table: Any, *, record: bool, created: str, beat: Beat = still) -> Endorsement:
         """Commit to the table before it is read, where a record keeps the keys, and check the day."""

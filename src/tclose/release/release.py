@@ -9,9 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -25,11 +25,11 @@ from tclose.policy import Policy, ProfileName
 from tclose.privacy.allowance import Allowance, warnings_of
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
-from tclose.release.certificate import Certificate, ReleaseFormat
+from tclose.release.certificate import Certificate, CertifiedFile, ReleaseFormat
 from tclose.release.description_formats import descriptions
 from tclose.release.files import Pending, PendingFolder, check_targets, give_back_memory, pending, put_in_place
 from tclose.release.formats import CSV, fingerprint
-from tclose.release.layouts import Layout, LayoutFacts, WrittenFile, sibling
+from tclose.release.layouts import Layout, LayoutFacts, sibling
 from tclose.release.layouts.groups import Anatomy, Permutation
 from tclose.release.layouts.projections import marks_of
 from tclose.release.lower_bound import LowerBound
@@ -130,7 +130,7 @@ class PreparedRelease:
             contents = self._contents(written, finished, output, files)
             contents |= {} if page is None else _page(page, written)
             for what in contents.keys() & files.keys() - {"report"}:
-                files[what].write(partial(_put, contents[what]))
+                files[what].write_bytes(contents[what])
             no_page = None if page is None else _page_problem(contents, files)
             put_in_place(file for what, file in files.items() if what != "report" or not (page is None or no_page))
         if no_page is not None:
@@ -277,7 +277,7 @@ class Release:
         several = len(self.layout.marks) > 1  # whose names say which table is which
         names = [sibling(UNNAMED, mark).name if several or mark else None for mark in self.layout.marks]
         files = [
-            WrittenFile(name, frame.height, fingerprint(frame, CSV))
+            CertifiedFile(name, frame.height, fingerprint(frame, CSV))
             for name, frame in zip(names, self.layout.frames, strict=True)
         ]
         return self.layout.certificate(self.prepared.about, self.results, files)
@@ -390,16 +390,12 @@ def _page_problem(contents: Mapping[str, bytes], files: Mapping[str, Pending]) -
         return "it does not fit into memory; leave out --report"
     file = files["report"]
     try:
-        file.write(partial(_put, contents["report"]))
+        file.write_bytes(contents["report"])
     except OSError as error:
         file.discard()
         old = f"; {file.target} is of an earlier release" if file.target.exists() else ""
         return f"{error.strerror or type(error).__name__}{old}"
     return None
-
-
-def _put(content: bytes, file: BinaryIO) -> None:
-    file.write(content)
 
 
 # A release that was written, as `anonymize` returns it

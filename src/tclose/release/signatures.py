@@ -279,15 +279,16 @@ MOST_SIGNATURES = 100
 SIGNATURE_BYTES = 64  # of Ed25519
 
 
-def envelope_path(certificate: Path) -> Path:
+def envelope_path(certificate: str | Path) -> Path:
     """Return where the signatures of a certificate lie.
 
-    >>> envelope_path(Path("out/release.json")).name, envelope_path(Path("proof")).name
+    >>> envelope_path("out/release.json").name, envelope_path(Path("proof")).name
     ('release.dsse.json', 'proof.dsse.json')
     """
-    if not certificate.name:
+    path = Path(certificate)
+    if not path.name:
         raise InputError("a certificate needs the name of a file")
-    return certificate.with_name(certificate.name.removesuffix(".json") + ENDING)
+    return path.with_name(path.name.removesuffix(".json") + ENDING)
 
 
 def forms_of(certificate: Path) -> tuple[Path, Path]:

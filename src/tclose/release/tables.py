@@ -26,10 +26,10 @@ from tclose.recode.cell import Form
 from tclose.recode.frame import GUARDS, NEWEST
 from tclose.recode.typed_table import check_kept, check_typed_names, text_table, typed_table
 from tclose.recode.typed_values import USE_TEXT
-from tclose.release.certificate import RELEASE_FORMATS, Certificate, ReleaseFormat
+from tclose.release.certificate import RELEASE_FORMATS, Certificate, CertifiedFile, ReleaseFormat
 from tclose.release.files import Pending, sha256
 from tclose.release.formats import OutputFormat
-from tclose.release.layouts import Layout, LayoutFacts, WrittenFile, layout_of, with_sizes
+from tclose.release.layouts import Layout, LayoutFacts, layout_of, with_sizes
 from tclose.release.layouts.one_table import ONE_TABLE_ENTRY, OneTable
 from tclose.release.output import FinishedFile, Output, TableFiles, file_name
 from tclose.release.record import Notes
@@ -225,11 +225,13 @@ class WholeTables:
             judged = self.layout.judge(frames, progress)
         except (InputError, PolicyError) as error:
             raise not_judged_as_written(error) from None
-        files = [WrittenFile(file_name(name), frame.height, digest) for table in read for name, digest, frame in table]
+        files = [
+            CertifiedFile(file_name(name), frame.height, digest) for table in read for name, digest, frame in table
+        ]
         return self._confirmed(judged, files, about, output)
 
     def _confirmed(
-        self, judged: tuple[JudgedTable, ...], files: Sequence[WrittenFile], about: LayoutFacts, output: Output
+        self, judged: tuple[JudgedTable, ...], files: Sequence[CertifiedFile], about: LayoutFacts, output: Output
     ) -> Confirmation:
         results = tuple(table.result for table in judged)
         certificate = self.layout.certificate(about, results, files)

@@ -231,7 +231,7 @@ def broken(models: Iterable[ModelClaim]) -> Iterator[str]:
 def _attribute_problems(
     name: str, finding: AttributeFinding, claimed: AttributeClaim | None, claims: Claims
 ) -> list[str]:
-    actual = AttributeClaim.of(finding)
+    actual = AttributeClaim.from_dict(finding.to_dict())
     if claimed is None or claimed.closeness_exact != actual.closeness_exact:
         return [
             f"'{name}' is {actual.closeness_exact}-close, which is not what the certificate says "

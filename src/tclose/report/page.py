@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 
 from tclose.release.certificate import Origin
-from tclose.release.files import check_targets, pending, put_in_place
+from tclose.release.files import check_targets, write_whole
 from tclose.report.charts import Html, Spec, data_block, drawing_library, element, joined, script_hash, table
 from tclose.words import NT_MEANING
 
@@ -128,9 +128,7 @@ def page_html(
 def save(page: str, path: str | Path, *, force: bool = True) -> None:
     """Write a page, whole or not at all; without `force`, an existing file is refused."""
     check_targets([Path(path)], force=force)
-    with pending({"report": Path(path)}, force=force) as written:
-        written["report"].write(lambda file: file.write(page.encode()))
-        put_in_place(written.values())
+    write_whole(path, page.encode(), force=force)
 
 
 # The glossary

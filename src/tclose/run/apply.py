@@ -15,7 +15,7 @@ from tclose.partition.options import checked_options
 from tclose.partition.registry import DEFAULT_METHOD
 from tclose.release.certificate import Certificate
 from tclose.release.claims import BatchClaim
-from tclose.release.continuation import check_continuable, prepared, read_release
+from tclose.release.continuation import check_continuable, continued_release, read_release
 from tclose.release.files import pending
 from tclose.release.files import put_in_place as name_files
 from tclose.release.formats import ARROW, ENDINGS_IN_WORDS, PARQUET, format_of, write_table
@@ -141,6 +141,7 @@ def apply(record: str | Path, table: Any, *, progress: Progress = silent, **aske
     rows = to_polars(as_frame(table, replace(known.policy, source=source)))
     added = _joined(released, rows, known, request.seed, told)
     certified = None
+    # the file of the waiting rows gets its name after the release: if that fails, neither is left
     with _kept(rows, added.waiting, request.waiting_file, force=request.force):
         if added.cells.height:
             certified = _published(known, released, added, request.output(known), told)
@@ -178,7 +179,7 @@ def _published(
     told(PUT_TOGETHER, "writing")
     frame, batches = continued(released, added)
     batch = BatchClaim(int(batches.max()), added.cells.height, added.joined, added.formed, added.classes_formed)
-    release = prepared(record, record.seed, version("tclose"), released.frame, frame, batches, batch)
+    release = continued_release(record, record.seed, version("tclose"), released.frame, frame, batches, batch)
     return release.write(output, progress=stretch(told, PUT_TOGETHER, 1.0)).certificate
 
 

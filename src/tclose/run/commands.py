@@ -6,9 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from tclose.errors import InputError
 from tclose.partition import DEFAULT_METHOD
@@ -16,12 +15,11 @@ from tclose.policy import Policy, PolicyLike
 from tclose.policy.settings import check_name
 from tclose.release.certificate import LoadedCertificate, Origin, load
 from tclose.release.certificate_format import NEWEST
-from tclose.release.files import check_new, check_targets, pending, put_in_place
+from tclose.release.files import check_new, check_targets, pending, put_in_place, write_whole
 from tclose.release.lower_bound import BoundVerification, LowerBound, ProofFile
 from tclose.release.output import Endorsement, sources_of
 from tclose.release.release import Demonstration, Publication
 from tclose.release.signatures import (
-    KEY_FORMATS,
     Envelope,
     KeyFormat,
     Passphrase,
@@ -38,14 +36,8 @@ from tclose.run.check import check
 from tclose.run.engines import Engine
 from tclose.run.request import Request
 from tclose.run.study import as_frame
-from tclose.sql import sql_check
 from tclose.table.persons import PseudonymKey, new_secret
 from tclose.types import Progress, silent, stretch
-
-
-def sql(policy: PolicyLike, *, table: str, dialect: str) -> str:
-    """Return the query that judges a table of a warehouse as `check` would."""
-    return sql_check(policy, table=table, dialect=dialect)
 
 
 def verify(
@@ -111,14 +103,9 @@ def verify_bound(
 
 def anonymize(table: Any, policy: PolicyLike, *, progress: Progress = silent, **asked: Any) -> Publication:
     """Publish a table so that it holds what a policy asks for; what may be `asked` are the fields of `Request`."""
+    from tclose.run.pipeline import publish
+
     return publish(Request(table=table, policy=policy, **asked), progress)
-
-
-def publish(request: Request, progress: Progress = silent) -> Publication:
-    """Publish what is asked for; the files appear once the release is proved."""
-    from tclose.run import pipeline
-
-    return pipeline.publish(request, progress)
 
 
 def demo(
@@ -143,12 +130,8 @@ def demo(
     table, policy = write_example(Path(folder), rows=rows, seed=seed)
     before = check(table, policy, progress=stretch(progress, 0.0, 0.2))
     rest = stretch(progress, 0.2, 1.0)
-    asked = Request(table=table, policy=policy, out=out, certificate=certificate, method=method, force=force)
-    publication = publish(asked, rest)
+    publication = anonymize(table, policy, out=out, certificate=certificate, method=method, force=force, progress=rest)
     return Demonstration(table, policy, before, publication, verify(out, certificate))
-
-
-__all__ = ["KEY_FORMATS", "Passphrase", "demands", "endorsement", "keygen", "sign", "signature_file"]
 
 
 @dataclass(frozen=True)
@@ -196,8 +179,8 @@ def keygen(
         raise InputError(f"{taken[0]} exists already, and a key is never overwritten: name another file")
     secret, key, shown = new_key_files(key_format, comment, passphrase)
     with pending({"private": private, "public": public}, private={"private"}, force=False) as files:
-        files["private"].write(partial(_put, secret))
-        files["public"].write(partial(_put, shown))
+        files["private"].write_bytes(secret)
+        files["public"].write_bytes(shown)
         put_in_place(files.values())
     return NewKey(private, public, key.fingerprint, bool(passphrase))
 
@@ -216,7 +199,7 @@ def sign(
     """
     loaded, beside = load(certificate), Path(certificate)
     if loaded.envelope is None:
-        beside = envelope_path(Path(certificate))
+        beside = envelope_path(certificate)
     target = beside if out is None else Path(out)
     own = target == beside and beside.exists()  # an envelope that gets one more signature
     read = [Path(certificate)] if target != beside else []
@@ -224,9 +207,7 @@ def sign(
     envelope = _envelope(loaded, Path(certificate), beside)
     signer = load_signing_key(key, passphrase)
     signed = envelope.signed_with(signer)
-    with pending({"envelope": target}, force=force or own) as files:
-        files["envelope"].write(partial(_put, signed.to_bytes()))
-        put_in_place(files.values())
+    write_whole(target, signed.to_bytes(), force=force or own)
     origin, digest = loaded.certificate.origin, loaded.digest
     added = len(signed.signatures) > len(envelope.signatures)
     return SignedCertificate(target, origin, digest, signer.public.fingerprint, len(signed.signatures), added)
@@ -275,11 +256,6 @@ def _digest(certificate: str | Path) -> str:
     return loaded.digest
 
 
-def signature_file(certificate: str | Path) -> Path:
-    """Return where the signatures of a certificate lie."""
-    return envelope_path(Path(certificate))
-
-
 def demands(
     *,
     signers: Sequence[str | Path] = (),
@@ -293,17 +269,11 @@ def demands(
     return Demands(keys, required, on, None if record is None else Path(record), original)
 
 
-def _put(content: bytes, file: BinaryIO) -> None:
-    file.write(content)
-
-
 def pseudonym_key(path: str | Path) -> str:
     """Write a new key, readable by its owner alone, and return its fingerprint; an existing file is refused."""
     target, secret = Path(path), new_secret()
     if os.path.lexists(target):
         raise InputError(f"{target} exists already, and a key that was used must not get lost: name another file")
     check_targets([target])
-    with pending({"key": target}, private={"key"}, force=False) as files:
-        files["key"].write(lambda file: file.write(secret))
-        put_in_place(files.values())
+    write_whole(target, secret, private=True, force=False)
     return PseudonymKey(secret).fingerprint

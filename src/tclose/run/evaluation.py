@@ -27,7 +27,6 @@ from tclose.types import Progress, silent, stretch
 if TYPE_CHECKING:
     from tclose.comparison.comparison import Comparison, Tradeoff
     from tclose.comparison.trial import TrialFigure
-    from tclose.papers.reproduction import Reproduction
 
 # The only list of the settings of `attack`
 
@@ -197,15 +196,6 @@ def trial_figures(comparison: Comparison) -> tuple[TrialFigure, ...]:
     from tclose.comparison.trial import figures_of
 
     return figures_of(comparison.released, comparison.policy)
-
-
-def reproduce(
-    name: str, *, data: str | Path, out: str | Path | None = None, force: bool = False, progress: Progress = silent
-) -> Reproduction:
-    """Run a paper's experiments again, or those of all papers; `out` is a page with the papers' figures beside ours."""
-    from tclose.papers.reproduction import reproduced
-
-    return reproduced(name, data=Path(data), out=out, force=force, progress=progress)
 
 
 # What protection costs: methods on a table, or on a part of it, under stricter and looser thresholds

@@ -67,7 +67,7 @@ class Health:
         return {**asdict(self), "healthy": self.healthy}
 
 
-def examine() -> Health:
+def doctor() -> Health:
     """Return what is installed, and what could be."""
     folder, state = state_of_folder()
     return Health(

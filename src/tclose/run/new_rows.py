@@ -323,6 +323,7 @@ class BatchJoin:
 
     def run(self) -> JoinedRows:
         """Choose rows, let them join, form classes, and keep the groups that hold together."""
+        # the distribution first: it decides about all rows together, classes and groups only about some
         rows = self._chosen() if len(self.new) else np.zeros(0, dtype=np.int64)
         groups: list[NewRowGroup] = []
         if len(rows):
@@ -331,6 +332,7 @@ class BatchJoin:
             taken = np.concatenate([np.zeros(0, dtype=np.int64), *(group.rows for group in groups)])
             groups += self._formed(rows, np.setdiff1d(rows, taken), judge)
         self.told(FORMED, "judging together")
+        # each group holds by itself; whether the whole release holds with them has to be tried
         kept = accepted(groups, self._together, TRIES)
         return self._result(kept)
 
@@ -370,6 +372,7 @@ class BatchJoin:
         self.told(CHOSEN, "joining classes")
         links, old = self.new.fits(self.released, self.classes, self.told.beat), len(self.released.frame)
         people, least = links.people, self.released.policy.k
+        # classes that few rows fit come first, or rows that fit many classes would be gone
         order = [number for number in np.argsort(people, kind="stable").tolist() if people[number] >= least]
 
         def fitting(number: int) -> Any:

@@ -31,7 +31,7 @@ from tclose.run import bound_search
 from tclose.run.compile_notice import method_compile_notice
 from tclose.run.request import Recipe, Request
 from tclose.run.rows import LearnedRows, PartInfeasible, Rows, Shares, requested_rows
-from tclose.run.study import Study
+from tclose.run.study import Study, check_report_libraries
 from tclose.table import CodedTable
 from tclose.table.classes import Classes
 from tclose.types import Progress, Repeating, silent, stretch
@@ -58,13 +58,6 @@ class Page:
         self.profile: FilledProfile | None = None
         if request.profile is not None and original is not None:
             weighted(original)  # finds mistakes in the sampling weights of [context] before the work begins
-
-    @staticmethod
-    def check_libraries() -> None:
-        """Say that an extra is missing before the work begins."""
-        from tclose.report.charts import libraries
-
-        libraries()
 
     def warn(self, prepared: PreparedRelease) -> None:
         """Say what the profile will lack, before the release is written."""
@@ -227,7 +220,7 @@ def publish(request: Request, progress: Progress = silent) -> Publication:
     endorsement = request.endorsement.begun(request.table, record=kept, created=created(), beat=told.beat)
     request = replace(request, endorsement=endorsement)
     if request.report is not None:
-        Page.check_libraries()
+        check_report_libraries()
     with requested_rows(request, told) as (rows, seed):
         parted = rows if rows.at_hand is None else None
         try:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from tclose.policy.draft import Draft, with_told
 from tclose.policy.draft.guesses import ASKED
 from tclose.policy.settings import exact
 from tclose.privacy.allowance import Allowance, allowance_of_domain
-from tclose.release.files import check_targets, pending, put_in_place
+from tclose.release.files import check_targets, write_whole
 from tclose.release.output import sources_of
 from tclose.run.study import as_drafted, as_frame, as_release
 from tclose.table import to_polars
@@ -38,9 +38,6 @@ from tclose.table.sensitive import SensitiveDomain
 from tclose.table.values import Tally, ValueDomain
 from tclose.types import Floats, Ints, Progress, silent, stretch
 from tclose.words import number, percent
-
-if TYPE_CHECKING:
-    from tclose.run.installation import Health
 
 # Preview: what a t allows in a column, in its own shares, below every t of a draft and beside a slider
 
@@ -131,13 +128,6 @@ def look(
     return look_at(to_polars(given.frame), given.source, given.questions, given.described)
 
 
-def sheets_of(table: str | Path) -> list[str]:
-    """Return the names of a workbook's sheets; none where the file is no workbook, or cannot be read."""
-    from tclose.table.sources.door import sheet_names
-
-    return sheet_names(Path(table))
-
-
 @contextmanager
 def files_kept() -> Iterator[None]:
     """Keep what is read, and the processes that read, for a process that works on one owner's files again and again."""
@@ -146,13 +136,6 @@ def files_kept() -> Iterator[None]:
 
     with kept_open(), tables_kept():
         yield
-
-
-def forget_files() -> None:
-    """Make room: drop what is kept of files."""
-    from tclose.run.study import forget_tables
-
-    forget_tables()
 
 
 def look_inside(release: Any, policy: PolicyLike, *, class_number: int = 1, progress: Progress = silent) -> ReleaseLook:
@@ -165,19 +148,10 @@ def look_inside(release: Any, policy: PolicyLike, *, class_number: int = 1, prog
     return look_into(frame, asked.visible, attributes, class_number)
 
 
-def write_example(folder: str | Path, *, rows: int, seed: int) -> tuple[Path, Path]:
-    """Write the invented hospital table and its policy into a folder; return their paths."""
-    from tclose.examples import write_example as write
-
-    return write(Path(folder), rows=rows, seed=seed)
-
-
 def _write(path: Path, text: str, *, force: bool) -> None:
     """Write a file whole or not at all."""
     try:
-        with pending({"draft": path}, force=force) as files:
-            files["draft"].write(lambda file: file.write(text.encode()))
-            put_in_place(files.values())
+        write_whole(path, text.encode(), force=force)
     except OSError as error:
         raise InputError(f"the draft cannot be written: {error.strerror or error}") from None
 
@@ -191,13 +165,6 @@ def method_options(method: str, texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of a method or variant, given as texts; what it does not have is refused."""
     name, preset = method_and_options(method)
     return {**preset, **options_from_texts(name, texts)}
-
-
-def doctor() -> Health:
-    """Return what this installation has and what could be added."""
-    from tclose.run.installation import examine
-
-    return examine()
 
 
 def warm(*, progress: Progress = silent) -> int:

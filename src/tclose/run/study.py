@@ -57,7 +57,7 @@ def tables_kept() -> Iterator[None]:
         _kept = before
 
 
-def forget_tables() -> None:
+def forget_files() -> None:
     """Make room: drop everything that is kept."""
     if _kept is not None:
         _kept.clear()

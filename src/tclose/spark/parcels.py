@@ -36,6 +36,7 @@ from tclose.run.parts.rows import BucketFinisher, PartSplitter
 from tclose.spark.cluster import Batches
 from tclose.table.disk_files import NoSpace
 from tclose.table.domains import LearnedTable, Spellings, counted_rows, without_categories
+from tclose.table.frames import from_stream
 from tclose.table.groups import (
     BUDGET,
     Extra,
@@ -333,7 +334,7 @@ def sample_below(batches: Batches, bound: np.uint64) -> Iterator[pa.RecordBatch]
     """Answer with the rows of a sample whose random numbers are small enough, and where they begin."""
     for (payload,) in _parcels(batches):
         first, rows, random = pickle.loads(payload)
-        yield answered((first, _read(rows)[np.flatnonzero(random < bound)]))
+        yield answered((first, from_stream(rows)[np.flatnonzero(random < bound)]))
 
 
 def cut_rows(batches: Batches, cutting: CutPlan, row: str) -> Iterator[pa.RecordBatch]:
@@ -386,7 +387,7 @@ def finished_buckets(batches: Batches, finishing: BucketFinisher, guard: int) ->
     parts: dict[int, list[tuple[int, SplitPart]]] = defaultdict(list)
     for bucket, part, payload in _parcels(batches, "place", "first"):
         classes, rows = pickle.loads(payload)
-        parts[bucket].append((part, SplitPart(_read(classes), _read(rows))))
+        parts[bucket].append((part, SplitPart(from_stream(classes), from_stream(rows))))
     for bucket in sorted(parts):
         found = [part for _, part in sorted(parts.pop(bucket), key=lambda each: each[0])]
         finished = finishing.finished(found)
@@ -405,7 +406,7 @@ def counted_buckets(batches: Batches, what: CountPlan, person: str | None, guard
         frame = pl.read_parquet(io.BytesIO(content))
         frame = GUARDS[guard].restored(frame) if guard else frame
         if person is not None and persons is not None:
-            frame = frame.with_columns(_read(persons).to_series().alias(person))
+            frame = frame.with_columns(from_stream(persons).to_series().alias(person))
         counting.add(frame, bucket << 33)
         yield from counting.parcels()
 
@@ -427,7 +428,7 @@ def files_of(payload: bytes) -> bytes:
 def bucket_of(payload: bytes, about: FinishedBucket) -> FinishedBucket:
     """Return a finished bucket with its rows."""
     content, persons = pickle.loads(payload)
-    own = None if persons is None else _read(persons).to_series()
+    own = None if persons is None else from_stream(persons).to_series()
     return replace(about, frame=pl.read_parquet(io.BytesIO(content)), persons=own)
 
 
@@ -445,10 +446,6 @@ def _parcels(batches: Batches, *names: str) -> Iterator[tuple[Any, ...]]:
             (payload.as_buffer() for payload in batch.column("payload")),
             strict=True,
         )
-
-
-def _read(data: bytes) -> pl.DataFrame:
-    return pl.read_ipc_stream(io.BytesIO(data))
 
 
 def _written(frame: pl.DataFrame) -> bytes:

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -31,7 +31,7 @@ from tclose.privacy.allowance import Allowance, allowances, rigid_attributes
 from tclose.privacy.class_counts import JudgedCounts, judge_counted
 from tclose.privacy.results import CheckResult
 from tclose.release.certificate import Certificate
-from tclose.release.files import Pending, PendingFolder, check_folder, part_names, sha256
+from tclose.release.files import Pending, PendingFolder, check_folder, part_names, put, sha256
 from tclose.release.formats import PARQUET, written
 from tclose.release.output import NOTHING_ADDED, Endorsement, FinishedFile, Output
 from tclose.release.release import PreparedRelease
@@ -269,7 +269,7 @@ class SparkRows(PartedRows):
         for row in each_row(self.files, self.beat):
             name = self.names[row.place]
             content = files_of(row.payload)
-            written(PARQUET, partial(folder.write_file, name, partial(_put, content)))
+            written(PARQUET, partial(folder.write_file, name, partial(put, content)))
             if sha256((folder.path / name).read_bytes()) != self.digests[name]:
                 raise InternalError("a file is not what was judged, so nothing was released")
             done += row.first
@@ -337,10 +337,6 @@ class FolderTarget:
 
     def __init__(self, folder: PendingFolder) -> None:
         self.targets: Mapping[str, Path | Pending] = {"release": folder}
-
-
-def _put(content: bytes, file: BinaryIO) -> None:
-    file.write(content)
 
 
 def _cells(learned: LearnedCounts) -> dict[str, Ints]:

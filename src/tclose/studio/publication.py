@@ -111,7 +111,7 @@ def files_of(request: steps.Request, *, signed: bool) -> dict[str, str]:
     """Return the names of the files that are written, by what they are."""
     beside = {what: path.name for what, path in request.output.beside.items()}
     certificate = beside.pop("certificate")
-    signature = {"signature": steps.signature_file(certificate).name} if signed else {}
+    signature = {"signature": steps.envelope_path(certificate).name} if signed else {}
     return {"release": Path(request.out).name, "certificate": certificate, **signature, **beside}
 
 

@@ -156,7 +156,7 @@ def digest_of(path: Path) -> str | None:
 def signer_of(certificate: Path, public: str | None = None) -> dict[str, Any] | None:
     """Return which key has signed a certificate that was made here; `public` is the file of its public half."""
     try:
-        signatures = json.loads(steps.signature_file(certificate).read_bytes())["signatures"]
+        signatures = json.loads(steps.envelope_path(certificate).read_bytes())["signatures"]
     except OSError:
         return None
     return {"file": public, "fingerprint": signatures[0]["keyid"]}

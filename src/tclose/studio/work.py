@@ -104,7 +104,7 @@ def look(folder: Path, progress: Progress, *, written: Mapping[str, Any] | None 
     project = Project(folder)
     said = project.settings.get("source") if written is None else written or None
     source = None if said is None else source_settings(said, "source")
-    project.keep("sheets", sheets := steps.sheets_of(project.table))
+    project.keep("sheets", sheets := steps.sheet_names(project.table))
     if len(sheets) > 1 and (source is None or source.sheet is None):
         raise InputError(f"the workbook has {len(sheets)} sheets: choose one of them below")
     state, before = project.table_state, project.result("look")

@@ -232,6 +232,7 @@ class GroupedRows(BucketedRows):
             self._pending[extra].append(some)
             self._waiting += some.height
             self._size += int(some.estimated_size())
+        # batches repeat each other, so adding up frees memory: only what is too large after it is spilled
         full = self.budget is not None and self._size > self.budget
         if full or (self._waiting > max(PENDING, self._added) and not self._spilled):
             self._add_up()
@@ -348,11 +349,13 @@ class GroupedRows(BucketedRows):
                 self._pending[extra] = [summed(pl.concat(frames), self.grouping.keys_of(extra))]
         self._waiting, self._added = 0, sum(frame.height for frames in self._pending.values() for frame in frames)
         self._size = sum(int(frame.estimated_size()) for frames in self._pending.values() for frame in frames)
+        # above half of it, the next batches would fill it again at once
         if self.budget is not None and self._size > self.budget // 2:
             self._spill()
 
     def _spill(self) -> None:
         """Write all groups to the temporary file, by bucket."""
+        # the visible cells choose the bucket for every extra, so a bucket has all rows of its classes
         for extra, frames in self._pending.items():
             for frame in frames:
                 by_bucket = frame.with_columns(self._bucket_of(frame)).partition_by(

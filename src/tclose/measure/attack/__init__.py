@@ -1,16 +1,7 @@
 """What an adversary learns from a table: one file per attack, each of which declares itself."""
 
 from tclose.measure.attack.base import Attack, ExposedClass, Finding, Scene, Secret
-from tclose.measure.attack.results import (
-    ATTACKS,
-    K_ANONYMOUS,
-    RAW,
-    RELEASE,
-    AttackResult,
-    Attacks,
-    TableSize,
-    attack_results,
-)
+from tclose.measure.attack.results import ATTACKS, K_ANONYMOUS, RAW, RELEASE, AttackResult, Attacks, attack_results
 
 __all__ = [
     "ATTACKS",
@@ -24,6 +15,5 @@ __all__ = [
     "Finding",
     "Scene",
     "Secret",
-    "TableSize",
     "attack_results",
 ]

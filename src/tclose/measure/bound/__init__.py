@@ -13,10 +13,10 @@ from typing import Any
 
 from tclose.measure.bound.problem import BoundProblem, bound_problem
 from tclose.measure.bound.search import BoundPart, Budget, Clock, best_parts, has_solver
-from tclose.measure.bound.verifier import FORMAT, BoundVerdict, verify_bound
+from tclose.measure.bound.verifier import FORMAT, verify_bound
 from tclose.types import Progress, silent
 
-__all__ = ["Bound", "BoundProblem", "BoundVerdict", "Part", "bound_problem", "lower_bound", "verify_bound"]
+__all__ = ["Bound", "BoundProblem", "Part", "bound_problem", "lower_bound", "verify_bound"]
 
 WITHOUT_SOLVER = (
     "scipy is not installed, so the search was simpler and the bound may be lower: pip install 'tclose[solve]'"

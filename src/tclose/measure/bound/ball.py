@@ -111,6 +111,7 @@ def loss_to_values(
     if not known or _work(parents, lengths, costs, counts, first, rising[known - 1], near) > allowed:
         return FAR
     low, high = -1, known - 1
+    # more loss lets more values in, so the work falls: bisection finds the least loss
     while high - low > 1:
         middle = (low + high) // 2
         if _work(parents, lengths, costs, counts, first, rising[middle], near) <= allowed:

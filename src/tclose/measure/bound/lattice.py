@@ -221,6 +221,7 @@ def sweep(
     """
     highest_price = prices.max()
     none = np.empty(0, dtype=np.int64)
+    # `delta` only rises, so a combination that cannot raise it now never can
     for z in order[first:last]:
         size = sizes[z]
         if _losses_of_boxes(losses, levels[z], boxes[z], delta, loss, limit[:size]) >= highest_price:
@@ -235,6 +236,7 @@ def sweep(
                 dearest[b, values[g], 0] = g
         bad = 0
         for b in range(size):
+            # a quick bound first; the exact value is computed of few boxes
             if not _may_exceed(dearest[b], prices, shares, whole, allowed, limit[b]):
                 continue
             value = _highest(dearest[b], prices, caps, shares, whole, allowed, base, excess, none, none)

@@ -241,6 +241,7 @@ def generate(
     weights = centre = basis.fitted(block, prices)
     best, promised, radius, misses = -np.inf, np.inf, RADIUS, 0
     history: list[float] = []
+    # the best prices are the centre; the region widens where a promise is kept, and narrows after two that are not
     while radius > NARROWEST and not (len(history) > MASTER_PATIENCE and best < (1 + gain) * history[-MASTER_PATIENCE]):
         evaluation, columns = block.with_columns(basis.prices(weights))
         yield evaluation.bound, evaluation.lowered

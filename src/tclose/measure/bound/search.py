@@ -238,6 +238,7 @@ def ball(problem: BoundProblem, budget: Budget, goes_on: GoesOn) -> BoundPart:
     """Return the ball bound of as many cells as time allows, those of most rows first."""
     table = BallTable(problem)
     radii, total = np.zeros(len(table.rows), dtype=np.int64), 0
+    # cells of many rows first: what is proven when time is up counts, the other cells add nothing
     for cell in np.argsort(-table.rows, kind="stable").tolist():
         if not goes_on():
             break
@@ -273,6 +274,7 @@ class SearchPlan:
         """Improve prices while there is time; most of it goes where the bound is highest."""
         while goes_on() and (open_blocks := self._open()):
             least = 0.3 * max(priced.bound for priced in open_blocks) + 1e-6
+            # seconds go where the bound is high, and some to every block: a low one may only lack time (decision 062)
             chosen = min(open_blocks, key=lambda priced: priced.spent / (priced.bound + least))
             before = budget.used
             chosen.step()
@@ -305,6 +307,7 @@ def best_parts(problem: BoundProblem, budget: Budget) -> tuple[str, list[BoundPa
             share = min(budget.used / budget.seconds + TRIAL, PROVEN) if budget.seconds else 0.0
             plan.improve(budget, axes, budget.until(share))
             plans.append(plan)
+    # each plan had its trial; the best one takes what is left of the time
     for plan in sorted(plans, key=lambda plan: -plan.bound):
         plan.improve(budget, axes, budget.until(PROVEN))
     best = max(plans, key=lambda plan: plan.bound, default=None)

@@ -45,6 +45,7 @@ def admitted_changes(rows: AttackedRows, classes: Ints, leaving: Ints, joining: 
         asked = np.flatnonzero(admitted & (out != into))
         domain = len(attribute.reference) + 1
         key = (classes[asked] * domain + out[asked] + 1) * domain + into[asked] + 1
+        # a class judges the same exchange of values once, however many pairs of rows ask for it
         questions, which = np.unique(key, return_inverse=True)
         answers = np.empty(len(questions), dtype=bool)
         for start in range(0, len(questions), QUESTIONS):
@@ -66,6 +67,7 @@ def _admits(attribute: Attribute, counts: Counts, classes: Ints, out: Ints, into
         given = codes != NONE
         key.append(number[given] * domain + codes[given])
         change.append(np.full(int(given.sum()), by))
+    # the counts of the class, less the value that leaves and with the one that joins, summed cell by cell
     cells, which = np.unique(np.concatenate(key), return_inverse=True)
     left = np.bincount(which, weights=np.concatenate(change)).astype(np.int64)
     cells, left = cells[left > 0], left[left > 0]

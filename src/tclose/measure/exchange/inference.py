@@ -231,6 +231,7 @@ def inference_of(rows: AttackedRows, *, seed: int = 0, beat: Beat = still) -> In
     shuffled = field.shuffled(random)
     control = RowPairs.of(field, shuffled, random)
     nothing, *found = (_tried(field, pairs, mind, control, shuffled) for mind in minds)
+    # the plain adversary counts unless another gains more than chance could
     return max([nothing, *(one for one in found if one.errors > LEAST_ERRORS)], key=lambda one: one.gain)
 
 

@@ -142,6 +142,7 @@ def sample_values(
                 change -= _energy(field, value, a, old, weights, c, alone)
                 change += _energy(field, value, b, old, weights, c, alone)
                 change -= _energy(field, value, b, new, weights, c, alone)
+                # Gibbs sampling of the pair: the swap has the chance 1 / (1 + e^change)
                 if uniform(generator) * (1.0 + np.exp(change)) < 1.0:
                     value[a] = new
                     value[b] = old
@@ -157,6 +158,7 @@ def match(begins: Ints, persons: Ints, group: Ints, slot_of: Ints, person_of: In
     """
     seen, via = np.full(len(slot_of), -1), np.empty(len(slot_of), dtype=np.int64)
     queue = np.empty(len(person_of) + 1, dtype=np.int64)
+    # all slots before this one keep a person: a path hands persons on, it takes none away
     for slot in range(len(person_of)):
         queue[0] = slot
         head, tail, found = 0, 1, -1

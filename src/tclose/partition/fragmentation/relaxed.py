@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, gcd, lcm
+from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -370,31 +370,3 @@ def _one_each(values: int) -> Counts:
     """Return one class per value that shows nothing else."""
     each = np.arange(values)
     return Counts(each, each, np.ones(values, dtype=np.int64), values)
-
-
-# The relaxed-conformance theorem
-
-
-def relaxed_bound(attribute: SpreadAttribute, fragments: Ints, taken: Ints) -> Fraction:
-    """Return the theorem's bound for a class that takes `taken[f]` rows of each fragment f."""
-    return attribute.sensitive.distance.emd(reweighted(attribute, fragments, taken), attribute.sensitive.reference)[
-        0
-    ] + _inside(attribute, fragments, taken)
-
-
-def reweighted(attribute: SpreadAttribute, fragments: Ints, taken: Ints) -> Counts:
-    """Return M^w as one class of integer counts: each row of fragment f counts taken[f]/N_f times a common multiple."""
-    sizes = np.bincount(fragments, minlength=len(taken))
-    multiple = lcm(*(int(n) // gcd(int(n), int(e)) for n, e in zip(sizes, taken, strict=True)))
-    weights = np.array([int(e) * multiple // int(n) for n, e in zip(sizes, taken, strict=True)], dtype=np.int64)
-    counts = np.zeros(len(attribute.row_counts), dtype=np.int64)
-    np.add.at(counts, attribute.codes, weights[fragments])
-    return Counts.from_dense(counts)
-
-
-def _inside(attribute: SpreadAttribute, fragments: Ints, taken: Ints) -> Fraction:
-    """Return Σ_f w_f·Δ(f)/p_f: what the choice of rows within the fragments can add."""
-    worst = attribute.spread.worst(fragments, attribute.codes)
-    sizes = np.bincount(fragments)
-    per_fragment = (Fraction(int(e) * int(w), int(n)) for e, w, n in zip(taken, worst, sizes, strict=True))
-    return sum(per_fragment, Fraction(0)) / (int(taken.sum()) * attribute.unit)

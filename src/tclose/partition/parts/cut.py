@@ -219,6 +219,7 @@ def _stratum(rules: CutRules, sensitive: SmallInts, row: int, number: int) -> in
     stratum, limits = 0, len(rules.limit_attribute)
     if limits == 0:
         return 0
+    # the halvings that weave made of the sample; the random number divides rows of the value at the border
     for level in range(DEPTH):
         limit, half = level % limits, (1 << level) - 1 + stratum
         place = rules.places[rules.limit_start[limit] + sensitive[row, rules.limit_attribute[limit]]]
@@ -316,6 +317,7 @@ class _Learner:
         cut, still = partial(self._cut_leaf, share, sides), stretch(progress, done, done)
         found = in_parallel(cut, leaves, still, self._table.stop)
         chosen = [(leaf, *how) for leaf, how in zip(leaves, found, strict=True) if how[0] >= 0]
+        # asked afterwards: a cut that had to keep its sides large would need more strata, and lose more (decision 094)
         chosen = [each for each in chosen if _smaller_side(each[0].orders, sides.chosen) >= least]
         first = len(self.cut.part)
         for leaf, bits, axis in chosen:
@@ -501,6 +503,7 @@ def repaired(
     cannot divide a part into cells that use up less of t than the part does, so it is the share of its cells. `also`
     tells, per node, what else is asked for.
     """
+    # floats would round a t that is at the line
     shared = Fraction(share).limit_denominator(FINEST)
     limited = [replace(each, t=None if each.t is None else each.t * shared) for each in sensitive]
     admitted = counts.within(cut.spans).admitted(limited, k)

@@ -34,6 +34,7 @@ BITS = 10  # per coordinate, along the curve that orders classes
 
 def merged(labels: Ints, groups: Ints, points: Floats, failing: Callable[[Ints], NDArray[np.bool_]]) -> Ints:
     """Merge classes within their groups until `failing(labels)` marks none; labels go from 0 up."""
+    # every round leaves fewer classes, so it ends, at the latest with one class for each group
     while (bad := failing(labels)).any():
         before, labels = labels.max(), _merge_once(labels, groups, points, bad)
         if labels.max() == before:
@@ -97,6 +98,7 @@ def merged_with_care(labels: Ints, points: Floats, admitted: Admitted, beat: Bea
     classes = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
     sums = np.stack([np.bincount(labels, weights=column) for column in points.T], axis=1)
     failing, alive = ~admitted(classes), np.ones(len(classes), dtype=bool)
+    # every round takes one class away; a union that holds is no longer looked at, unless another joins it
     while failing.any():
         beat()
         chosen = int(np.where(failing, sizes, len(labels) + 1).argmin())
@@ -139,6 +141,7 @@ def best_division(points: Floats, admitted: Admitted) -> Ints | None:
         for mask, (rows, holds) in enumerate(zip(subsets, admitted(subsets).tolist(), strict=True), start=1)
         if holds
     }
+    # dynamic programming over subsets: a smaller mask is done before every mask that holds it
     best: list[tuple[float, int]] = [(0.0, 0)]  # of the rows of each mask: the least loss, and its first class
     for mask in range(1, 1 << count):
         options = [(loss + best[mask ^ part][0], part) for part, loss in _parts(mask, losses)]
@@ -149,6 +152,7 @@ def best_division(points: Floats, admitted: Admitted) -> Ints | None:
 def _parts(mask: int, losses: dict[int, float]) -> Iterator[tuple[int, float]]:
     """Yield the admitted classes within a mask that hold its lowest row, with their losses."""
     lowest = mask & -mask
+    # its lowest row is in exactly one class, so each division is looked at once
     rest = part = mask ^ lowest
     while True:
         if (loss := losses.get(part | lowest)) is not None:

@@ -60,6 +60,7 @@ def strata_of(limits: Limits) -> SmallInts:
     if not attributes:
         return strata
     orders = [rows_by_label(column, int(column.max()) + 1) for column in limits.codes.T]
+    # the attributes take turns, so that none is halved twice before every other was halved once
     for level in range(DEPTH):
         sizes = np.bincount(strata, minlength=1 << level)
         _halve_strata(strata, orders[level % attributes], sizes, np.zeros(1 << level, dtype=np.int64))
@@ -139,6 +140,7 @@ class Bisection:
         def all_halves(batch: list[_Part]) -> list[list[_Part]]:
             return [halves(part) for part in batch]
 
+        # every part keeps to the limits; one that no cut can divide stays a cell, however large it is
         while parts:
             size = max(orders.shape[1] for orders, _ in parts)
             done = 1.0 - np.log2(max(size / largest, 1.0)) / max(np.log2(rows / largest), 1.0)
@@ -204,6 +206,7 @@ def cut(
     If no cut passes, there were -1 halvings.
     """
     least, best = np.inf, 0
+    # few strata first: more of them mix rows that are farther apart; a half needs at least as many as its parent
     for bits in range(depth, DEPTH + 1, STRATA_STEP):
         for q in range(len(orders)):
             if raised(stop):
@@ -233,6 +236,7 @@ def _send(table: LossTable, orders: SmallInts, q: int, strata: SmallInts, bits: 
         left[stratum] = 0
     for i in range(rows):
         left[strata[orders[q, i]] >> shift] += 1
+    # strata round down and up in turn, so that neither side gets all the odd rows
     odd = 0
     for stratum in range(1 << bits):
         if left[stratum] > 0:

@@ -79,6 +79,7 @@ def carve(
     """
     _begin(limits, order, count, room)
     classes, first, left = 0, 0, count
+    # the rows that are left are always a class themselves, so none is left over in the end
     while left >= 2 * k and not raised(stop):
         while room.carved[first]:
             first += 1
@@ -92,6 +93,7 @@ def carve(
                 break
             usual *= 2
             continue
+        # falls by half at most: one small class says little about the next
         usual = size if size > usual // 2 else usual // 2
         for i in range(left - size, left):
             row = room.rest[i]
@@ -139,6 +141,7 @@ def _grow(
     for e in range(counts.shape[1]):
         counts[CLASS, e] = 0
     alive, place = left, start
+    # rest[:alive] are the rows that are left, rest[alive:left] is the class; `counts` fit both in every round
     while True:
         row = rest[place]
         alive -= 1
@@ -202,6 +205,7 @@ def _cheapest(table: LossTable, limits: Limits, room: CarvingRoom, alive: int, n
         cost = 0.0
         for a in range(len(limits.attributes)):
             cost += room.prices[limits.attributes[a].value + limits.codes[row, a]]
+        # the prices of values are looked up, a loss is computed: most rows are ruled out by their prices
         if cost < least:
             cost += loss_growth(table, room.extents, 0, row, least - cost)
             if cost < least:
@@ -290,6 +294,7 @@ def recarve(
         if count < 2 * k:
             continue
         _arrange(room.rows, count, ranks, order, generator)
+        # any rate may be tried, since the new classes stay only if they lose less
         rate = LOWEST_RATE * (HIGHEST_RATE / LOWEST_RATE) ** uniform(generator)
         for i in range(count):
             room.labels[i] = 0

@@ -107,6 +107,7 @@ def _keep(
 ) -> None:
     """Decide how many of the equal rows stay in the class of their point; the `others` are in the rest already."""
     points = len(room.closed)
+    # every row is counted once, in the class of its point or in the rest: `_send` moves it between them
     for i in range(len(others)):
         count_row(limits, room.counts, points, others[i], weights[i])
         room.sizes[points] += weights[i]
@@ -129,6 +130,7 @@ def _limit_of_rest(limits: Limits, equal: EqualRows, share: float, room: PointRo
             count_row(limits, room.counts, points, equal.example[i], equal.kept[i])
             room.sizes[point] += equal.kept[i]
             room.sizes[points] += equal.kept[i]
+    # the rest has all rows for a moment, which tells what the table itself uses up
     used = _use(limits, room.counts, points, room.sizes[points])
     for point in range(points):
         for i in range(equal.starts[point], equal.starts[point + 1]):
@@ -211,6 +213,7 @@ def _balance(limits: Limits, equal: EqualRows, k: int, limit: float, room: Point
     At first only classes that stay far within their own limits give rows. If no class can, the smallest are given up.
     """
     points, use = len(room.closed), FIRST_USE
+    # a closed class has nothing to give at this use; when all are closed, they may come nearer to their limits
     while not _rest_holds(limits, k, limit, room):
         given = False
         for point in range(points):

@@ -161,6 +161,7 @@ def anneal(
         if step % TURN == 0:
             if raised(stop):
                 return step
+            # while it is hot, classes may pass beyond a limit cheaply; in the end hardly any may (decision 059)
             heat = plan.heat[0] * (plan.heat[1] / plan.heat[0]) ** (step / steps)
             price = plan.price[0] * (plan.price[1] / plan.price[0]) ** (step / steps)
         row = _random_row(state, plan.choices[1], generator)
@@ -322,6 +323,7 @@ def _try_step(
 ) -> None:
     """Move a row to class y, or swap it with one of its members, if the step does not cost too much."""
     x = int(state.label[row])
+    # the rule of Metropolis in one draw: taken if what it adds to loss and charges is at most −heat·ln(u)
     bound = -heat * np.log(uniform(generator))
     bound += _charge(limits, state, x, price, room) + _charge(limits, state, y, price, room)  # what both pay now
     if uniform(generator) < plan.moves[0]:
@@ -367,6 +369,7 @@ def _move(
     if size_x <= k or size_y >= state.members.shape[1]:
         return
     cost = (size_x - 1) * loss_change(table, state.extents, x, row, -1) - state.loss[x]
+    # refuse early what the other class cannot make up for: its loss and all limits need not be looked at
     if cost + table.rising[0] * state.loss[y] > bound:
         return
     cost += (size_y + 1) * loss_change(table, state.extents, y, -1, row) + state.loss[y]
@@ -399,6 +402,7 @@ def _swap(
     x, y = int(state.label[row]), int(state.label[other])
     size_x, size_y = state.size[x], state.size[y]
     cost = size_x * loss_change(table, state.extents, x, row, other)
+    # the other class gains its whole loss at most
     if cost - size_y * state.loss[y] > bound:
         return False
     cost += size_y * loss_change(table, state.extents, y, other, row)

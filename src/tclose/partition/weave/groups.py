@@ -93,6 +93,7 @@ def _bisect(centres: Floats, sizes: Ints, most: int, random: np.random.Generator
         if rows <= most or len(classes) < 2:
             groups.append(classes)
             continue
+        # the axis and the place vary from pass to pass, so that every class meets all its neighbours
         spread = centres[classes].std(axis=0) * random.uniform(0.3, 1, size=centres.shape[1])
         ordered = classes[np.argsort(centres[classes, int(spread.argmax())], kind="stable")]
         cut = int(np.searchsorted(np.cumsum(sizes[ordered]), rows * random.uniform(0.35, 0.65)))
@@ -213,6 +214,7 @@ class Recutting:
         found, after = np.empty(len(groups), dtype=np.int64), np.empty(len(groups))
         for first, results in enumerate(in_parallel(bisected, batches, progress, self.stop)):
             found[first::BATCHES], after[first::BATCHES] = zip(*results, strict=True)
+        # a union of cells keeps to their share of t, so its old cells can always stay (decision 101)
         better = after < before - 1e-9
         firsts = int(labels.max()) + 1 + np.cumsum(found) - found
         new = np.where(better[group_of], firsts[group_of] + cells, labels)
@@ -252,6 +254,7 @@ def _bisect_cells(
     views, found, loss = orders.shape[0], 0, 0.0
     room.rows[: orders.size] = orders.reshape(orders.size)
     waiting = _push(room.parts, 0, 0, orders.shape[1], 0)
+    # waiting parts lie in `room.rows` without overlapping and are divided in place: kernels allocate nothing
     while waiting > 0:
         waiting -= 1
         first, count, halvings = room.parts[waiting, 0], room.parts[waiting, 1], room.parts[waiting, 2]

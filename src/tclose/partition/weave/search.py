@@ -119,6 +119,7 @@ class Candidates:
 
     def _finished(self, labels: Ints) -> Ints | None:
         """Merge classes that a model does not admit, then those that publish the same text, until both are done."""
+        # either merge can undo the other: classes that show the same text may not be admitted as one
         while (finished := self.finish(labels)) is not None:
             labels = merged_alike(self.problem.all_axes, finished)
             if labels.max() == finished.max():
@@ -178,6 +179,7 @@ class OwnClasses:
         parts = [stretch(progress, start, end) for start, end in pairwise(ends.tolist())]
         for number, start in enumerate(starts):
             labels = improved(self.table, start, effort, [first], seed + number, parts[number])
+            # `balanced` takes all its steps only where a step for each row has paid (decision 101)
             self.gained = (1.0 - self.table.loss(labels) / max(self.table.loss(start), TINY)) / first.steps
             yield self._keep(labels)
         if effort.passes[1:] and self.best is not None:
@@ -213,6 +215,7 @@ def improved(
     """Return the best classes after some passes."""
     best, least, bounds = labels, table.loss(labels), np.linspace(0.0, 1.0, len(passes) + 1)
     for number, (plan, part) in enumerate(zip(passes, pairwise(bounds.tolist()), strict=True)):
+        # each pass goes on from the best so far, since a pass may end worse than it began
         labels = table.improve(best, effort, plan, _mixed(seed, number), stretch(progress, *part))
         if (loss := table.loss(labels)) < least:
             best, least = labels, loss

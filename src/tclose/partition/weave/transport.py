@@ -115,6 +115,7 @@ def _recursive_breach(limits: Limits, counts: SmallInts, c: int, size: int, a: i
 @part
 def count_row(limits: Limits, counts: SmallInts, c: int, row: int, sign: int) -> None:
     """Add a row to the counts of a class (sign 1), or take it away (-1)."""
+    # edge e of a path counts the values up to e; an edge of a tree counts those below its node
     for a in range(len(limits.attributes)):
         attribute = limits.attributes[a]
         x = int(limits.codes[row, a])
@@ -235,6 +236,7 @@ def _possible_size(limits: Limits, size: int, a: int) -> bool:
     if attribute.kind != DISTANCE:
         return True
     total, work, allowed = attribute.total, 0, allowed_work(limits, size, a)
+    # N·C is a multiple of N, so it misses s·R by the remainder at least, whatever C is
     for e in range(attribute.edge, attribute.edge_end):
         over = size * edges[e].reference % total
         work += edges[e].weight * (over if over < total - over else total - over)
@@ -254,6 +256,7 @@ def work_after_exchange(
         return _breach_after(limits, counts, c, size, a, leaving, joining)
     if attribute.kind == GUARDED:
         return _guarded_work_after(limits, counts, c, size, a, leaving, joining)
+    # on a path only the edges between the two values change, on a tree those above one value alone
     low, high, change = leaving, joining, -total
     if joining < leaving:
         low, high, change = joining, leaving, total
@@ -287,6 +290,7 @@ def _breach_after(limits: Limits, counts: SmallInts, c: int, size: int, a: int, 
         counts[c, first + leaving] -= 1
     if joining >= 0:
         counts[c, first + joining] += 1
+    # the counts change for this question only
     breach = rule_breach(limits, counts, c, size, a)
     if leaving >= 0:
         counts[c, first + leaving] += 1

@@ -9,7 +9,7 @@ from tclose.errors import Unsuited
 from tclose.policy import Policy
 from tclose.release.certificate import Certificate
 from tclose.release.layouts import groups, one_table, projections
-from tclose.release.layouts.base import Layout, LayoutEntry, LayoutFacts, WrittenFile, sibling
+from tclose.release.layouts.base import Layout, LayoutEntry, LayoutFacts, sibling
 from tclose.release.published_table import Options, ReleaseInput
 from tclose.release.verification import size_figures
 from tclose.types import Ints
@@ -18,7 +18,6 @@ __all__ = [
     "LAYOUTS",
     "Layout",
     "LayoutFacts",
-    "WrittenFile",
     "check_both",
     "laid_out",
     "layout_of",

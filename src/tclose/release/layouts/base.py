@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -13,22 +13,12 @@ from tclose.errors import InputError
 from tclose.measure.information_loss import DIGITS
 from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
-from tclose.release.certificate import Certificate
-from tclose.release.claims import PseudonymClaims
+from tclose.release.certificate import Certificate, CertifiedFile
+from tclose.release.claims import Claims, PseudonymClaims
 from tclose.release.lower_bound import BoundClaim
 from tclose.release.published_table import Options, PublishedTable, ReleaseInput
 from tclose.release.verification import CertifiedFiles, TableFindings
 from tclose.types import Progress
-
-
-@dataclass(frozen=True)
-class WrittenFile:
-    """A file of a table, or of a part of it: its name, if it has got one, its rows and its fingerprint."""
-
-    name: str | None
-    rows: int
-    sha256: str
-
 
 GUARANTEE = (
     "anyone who knows a person's class, and nothing about how the classes were made, sees distributions of sensitive "
@@ -64,6 +54,29 @@ class LayoutFacts:
             return self
         return replace(self, loss={**self.loss, "value": round(sum(known) / len(known), DIGITS)})
 
+    def certificate(
+        self, files: Iterable[CertifiedFile], result: CheckResult, measures: Mapping[str, Any]
+    ) -> Certificate:
+        """Return a certificate of what was found; a layout adds its own facts with `replace`."""
+        return Certificate(
+            version=self.version,
+            method=self.method,
+            settings=self.settings,
+            withheld=self.withheld,
+            counted=self.counted,
+            measures=measures,
+            claims=Claims.of(result),
+            files=tuple(files),
+            guarantee=self.guarantee,
+            tool=self.tool,
+            created=self.created,
+            table=self.table,
+            loss=self.loss,
+            pseudonyms=self.pseudonyms,
+            bound=self.bound,
+            cells=self.cells,
+        )
+
 
 class Layout(Protocol):
     """The tables of one release."""
@@ -88,7 +101,7 @@ class Layout(Protocol):
         """Judge tables, these or those read back from files; what does not hold must never be released."""
 
     def certificate(
-        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[WrittenFile]
+        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[CertifiedFile]
     ) -> Certificate:
         """Say what was found."""
 

@@ -37,8 +37,7 @@ from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult
 from tclose.recode.frame import new_name, ordered, recoded
 from tclose.release.certificate import Certificate, CertifiedFile
-from tclose.release.claims import Claims
-from tclose.release.layouts.base import LayoutEntry, LayoutFacts, WrittenFile
+from tclose.release.layouts.base import LayoutEntry, LayoutFacts
 from tclose.release.published_table import Judge, Options, PublishedTable, ReleaseInput, losses_of, partition_of
 from tclose.release.verification import NO_IDENTITY, CertifiedFiles, TableFindings, prefixed, table_findings
 from tclose.table import CodedTable
@@ -152,21 +151,12 @@ class Anatomy:
         return (self.judge_of_groups.confirm(frames[1], progress),)
 
     def certificate(
-        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[WrittenFile]
+        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[CertifiedFile]
     ) -> Certificate:
         """Say what was found about the groups, and name the two files."""
-        held = zip(files, HOLDS, strict=True)
-        entries = [CertifiedFile(file.name, file.rows, file.sha256, holds=what) for file, what in held]
-        return Certificate(
-            **vars(about),
-            layout="anatomy",
-            identity_protected=False,
-            scope=NO_IDENTITY,
-            group=self.group,
-            measures=self.cost.measures,
-            claims=Claims.of(results[0]),
-            files=tuple(entries),
-        )
+        held = [replace(file, holds=what) for file, what in zip(files, HOLDS, strict=True)]
+        certificate = about.certificate(held, results[0], self.cost.measures)
+        return replace(certificate, layout="anatomy", identity_protected=False, scope=NO_IDENTITY, group=self.group)
 
 
 def make_anatomy(given: ReleaseInput, method: str, options: Options) -> Anatomy:
@@ -264,19 +254,11 @@ class Permutation:
         return (self.judge_of_groups.confirm(rows[_judged_columns(self.policy, self.group)], progress),)
 
     def certificate(
-        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[WrittenFile]
+        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[CertifiedFile]
     ) -> Certificate:
         """Say what was found about the groups, and the fingerprint."""
-        return Certificate(
-            **vars(about),
-            layout="permutation",
-            identity_protected=False,
-            scope=NO_IDENTITY,
-            group=self.group,
-            measures=self.cost.measures,
-            claims=Claims.of(results[0]),
-            files=tuple(CertifiedFile(file.name, file.rows, file.sha256) for file in files),
-        )
+        certificate = about.certificate(files, results[0], self.cost.measures)
+        return replace(certificate, layout="permutation", identity_protected=False, scope=NO_IDENTITY, group=self.group)
 
 
 def make_permutation(given: ReleaseInput, method: str, options: Options) -> Permutation:

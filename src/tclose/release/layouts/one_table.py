@@ -6,11 +6,10 @@ the counts are for, and what they reveal, is written in docs/decisions/079-both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -20,8 +19,7 @@ from tclose.privacy.results import CheckResult
 from tclose.recode.frame import cells_apart
 from tclose.recode.typed_table import text_table
 from tclose.release.certificate import Certificate, CertifiedFile
-from tclose.release.claims import Claims
-from tclose.release.layouts.base import LayoutEntry, LayoutFacts, WrittenFile, sibling
+from tclose.release.layouts.base import LayoutEntry, LayoutFacts, sibling
 from tclose.release.published_table import Options, PublishedTable, ReleaseInput, published_table
 from tclose.release.verification import CertifiedFiles, TableFindings, table_findings
 from tclose.table.sources import read_plain
@@ -53,30 +51,12 @@ class OneTable:
         return (self.table.judge.confirm(frames[0], progress),)
 
     def certificate(
-        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[WrittenFile]
+        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[CertifiedFile]
     ) -> Certificate:
         """Say what was found, and the fingerprint."""
-        certificate = certificate_of(
-            about, results[0], files, measures=self.table.measures, loss=self.table.chosen_loss
-        )
-        return replace(certificate, temper=self.table.tempering, presence=self.table.presence)
-
-
-def certificate_of(
-    about: LayoutFacts,
-    result: CheckResult,
-    files: Sequence[WrittenFile],
-    *,
-    measures: Mapping[str, Any],
-    loss: float | None,
-) -> Certificate:
-    """Return the certificate of one table, in one file or several."""
-    return Certificate(
-        **vars(about.with_loss([loss])),
-        measures=measures,
-        claims=Claims.of(result),
-        files=tuple(CertifiedFile(file.name, file.rows, file.sha256) for file in files),
-    )
+        table = self.table
+        certificate = about.with_loss([table.chosen_loss]).certificate(files, results[0], table.measures)
+        return replace(certificate, temper=table.tempering, presence=table.presence)
 
 
 def make_one_table(given: ReleaseInput, method: str, options: Options) -> OneTable:
@@ -132,19 +112,13 @@ class Both:
         return (judge.confirm(frames[0], progress, cells_apart(frames[0], frames[1], judge.policy)),)
 
     def certificate(
-        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[WrittenFile]
+        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[CertifiedFile]
     ) -> Certificate:
         """Say what was found, and name the two files."""
-        held = zip(files, HOLDS, strict=True)
-        entries = [CertifiedFile(file.name, file.rows, file.sha256, holds=what) for file, what in held]
-        return Certificate(
-            **vars(about.with_loss([self.table.chosen_loss])),
-            layout="both",
-            measures=self.table.measures,
-            temper=self.table.tempering,
-            claims=Claims.of(results[0]),
-            files=tuple(entries),
-        )
+        table = self.table
+        held = [replace(file, holds=what) for file, what in zip(files, HOLDS, strict=True)]
+        certificate = about.with_loss([table.chosen_loss]).certificate(held, results[0], table.measures)
+        return replace(certificate, layout="both", temper=table.tempering)
 
 
 def make_both(given: ReleaseInput, method: str, options: Options) -> Both:

@@ -23,7 +23,7 @@ from tclose.privacy.judge import JudgedTable
 from tclose.privacy.results import CheckResult, ModelFinding
 from tclose.release.certificate import Certificate, CertifiedFile
 from tclose.release.claims import Claims
-from tclose.release.layouts.base import LayoutEntry, LayoutFacts, WrittenFile
+from tclose.release.layouts.base import LayoutEntry, LayoutFacts
 from tclose.release.published_table import Options, PublishedTable, ReleaseInput, published_table
 from tclose.release.verification import (
     CertifiedFiles,
@@ -74,22 +74,17 @@ class Projections:
         return judged
 
     def certificate(
-        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[WrittenFile]
+        self, about: LayoutFacts, results: Sequence[CheckResult], files: Sequence[CertifiedFile]
     ) -> Certificate:
         """Say what holds for all tables, then table by table."""
         entries = [
-            CertifiedFile(file.name, file.rows, file.sha256, measures=table.measures, claims=Claims.of(result))
+            replace(file, measures=table.measures, claims=Claims.of(result))
             for table, result, file in zip(self.tables, results, files, strict=True)
         ]
-        return Certificate(
-            **vars(about.with_loss([table.chosen_loss for table in self.tables])),
-            layout="projections",
-            base=self.base,
-            scope=EACH_ALONE,
-            measures=mean_measures([table.measures for table in self.tables]),
-            claims=Claims.of(combined(results)),
-            files=tuple(entries),
-        )
+        measures = mean_measures([table.measures for table in self.tables])
+        lowered = about.with_loss([table.chosen_loss for table in self.tables])
+        certificate = lowered.certificate(entries, combined(results), measures)
+        return replace(certificate, layout="projections", base=self.base, scope=EACH_ALONE)
 
 
 def make(given: ReleaseInput, method: str, options: Options) -> Projections:

@@ -2,7 +2,7 @@
 
 from tclose.errors import InputError, did_you_mean
 from tclose.report.profiles import standards
-from tclose.report.profiles.base import FilledProfile, ProfileRequirement, ReportProfile
+from tclose.report.profiles.base import FilledProfile, ReportProfile
 from tclose.report.profiles.evidence import Evidence, PolicyEvidence, evidence_of, population_of, published_columns
 
 BY_NAME: dict[str, ReportProfile] = {
@@ -14,7 +14,6 @@ __all__ = [
     "Evidence",
     "FilledProfile",
     "PolicyEvidence",
-    "ProfileRequirement",
     "ReportProfile",
     "evidence_of",
     "population_of",

@@ -37,10 +37,9 @@ from tclose.privacy.judge import verdicts
 from tclose.privacy.reader import reader_policy
 from tclose.privacy.results import CheckResult
 from tclose.recode.frame import as_text, ordered
-from tclose.release.certificate import Certificate
+from tclose.release.certificate import Certificate, CertifiedFile
 from tclose.release.claims import Tempering
-from tclose.release.layouts import LayoutFacts, WrittenFile, with_sizes
-from tclose.release.layouts.one_table import certificate_of
+from tclose.release.layouts import LayoutFacts, with_sizes
 from tclose.release.published_table import ReleaseInput, recoded_classes
 from tclose.release.tables import Confirmation
 from tclose.run.engines import NO_CLASSES
@@ -381,6 +380,7 @@ class Totals:
         self.exposed = self.exposed + bucket.exposed
         self.lines = self.lines + bucket.lines
         slopes, starts = (np.array([line[place] for line in self._lines]) for place in range(2))
+        # z-scores are a line in the places, so sums of places are enough: Σ z = slope · Σ place + start · rows
         sums = bucket.sums * slopes + bucket.sizes[:, None] * starts
         self.between = self.between + (sums**2 / bucket.sizes[:, None]).sum(axis=0)
 
@@ -417,7 +417,7 @@ class Totals:
             weights=[float(weight) for weight in policy.weights.values()],
         )
 
-    def confirmed(self, judged: JudgedCounts, files: Sequence[WrittenFile], about: LayoutFacts) -> Confirmation:
+    def confirmed(self, judged: JudgedCounts, files: Sequence[CertifiedFile], about: LayoutFacts) -> Confirmation:
         """Say what was found, what it cost and what remains exposed; what does not hold must never be released."""
         policy = self.learned.table.policy
         if not judged.result.satisfied and joining_can_break(policy):
@@ -465,9 +465,9 @@ class Totals:
         """The policy by which a reader judges the whole release."""
         return reader_policy(self.learned.table.policy, self.learned.table.sensitive)
 
-    def _certificate(self, result: CheckResult, files: Sequence[WrittenFile], about: LayoutFacts) -> Certificate:
+    def _certificate(self, result: CheckResult, files: Sequence[CertifiedFile], about: LayoutFacts) -> Certificate:
         measures, loss = self.figures()
-        certificate = certificate_of(about, result, files, measures=measures, loss=loss)
+        certificate = about.with_loss([loss]).certificate(files, result, measures)
         return replace(certificate, temper=self.tempering)
 
     def _lost(self, certificate: Certificate) -> tuple[LostDetail, ...]:

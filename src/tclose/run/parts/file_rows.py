@@ -268,6 +268,7 @@ class FileRows(PartedRows):
             first += rows.height
             for piece, found in _by_piece(rows, own):
                 self._pieces.append(piece, found)
+        # parts are judged against what the first reading learned: the second must have read the same rows
         if first != table.rows or self.source.states() != self.states:
             raise InputError(changed("the table"))
         return counts.parts()
@@ -279,6 +280,7 @@ class FileRows(PartedRows):
             rows = pl.concat([frame for piece in own for frame in self._pieces.frames(piece)])
             words = f"splitting part {number + 1:,} of {len(parts):,}"
             part = stretch(progress, done / total, (done + rows.height) / total, words, only=True)
+            # covers all that the classes of a part depend on: a part that is taken over has the same bytes
             by = splitting.learned.fingerprint + _split_fingerprint(splitting, number)
             made = self.work.split(rows, by, partial(splitting.split, number, rows, part))
             for bucket, found in by_bucket(made, splitting.columns, splitting.buckets):

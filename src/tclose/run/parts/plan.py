@@ -104,6 +104,7 @@ class TableLearner:
         self.groups.add(counted_rows(rows, self.groups.grouping), rows.height)
         random = random_of_rows(self._seed, first, rows.height)
         self._keep(rows, random)
+        # a row stays by its own number, whatever batch it came in, so the sample is the same for any batches
         while sum(len(numbers) for _, numbers in self._sample) > MOST_SAMPLED:
             self._halvings += 1
             self._sample, before = [], self._sample
@@ -204,6 +205,7 @@ class PartPlan:
         of_row = np.zeros(0, dtype=np.int64) if sample is None else group_of_rows(sample.frame, kept, policy)
         plans: list[GroupPlan] = []
         first = packed = 0
+        # `packed` counts the rows of small groups that share the piece `first`; a large group begins a piece of its own
         for group, rows in enumerate(sizes.tolist()):
             if rows < 2 * learned.part_rows or problem is None:
                 plans.append(GroupPlan(first))

@@ -22,8 +22,9 @@ from tclose.partition.weave import EffortName
 from tclose.policy import Policy
 from tclose.privacy.class_counts import JudgedCounts
 from tclose.privacy.judge import check_groups
+from tclose.release.certificate import CertifiedFile
 from tclose.release.files import Pending, give_back_memory
-from tclose.release.layouts import LayoutFacts, WrittenFile
+from tclose.release.layouts import LayoutFacts
 from tclose.release.output import FinishedFile, Output, file_name
 from tclose.release.record import Notes
 from tclose.release.tables import Confirmation, Finished, MadeTables, TargetFiles, not_judged_as_written
@@ -143,6 +144,7 @@ class PartedRows(ABC):
         plan = PartPlan.of(whole, effort_of(recipe), recipe.seed, stretch(progress, 0.0, PLANNED))
         parts = self.cut(whole, plan, stretch(progress, PLANNED, CUT))
         give_back_memory()
+        # classes that publish the same go to the same bucket, whatever part made them: buckets are judged one by one
         buckets = buckets_for(whole.table.rows, recipe.part_rows)
         self.deal(PartSplitter(whole.table, plan, parts, recipe, buckets), stretch(progress, CUT, 1.0))
         give_back_memory()
@@ -268,7 +270,7 @@ class PartedTables:
                 if type(error) not in (InputError, PolicyError):
                     raise  # the disk is full, or the cluster failed
                 raise not_judged_as_written(error) from None
-        written = [WrittenFile(file_name(file.name), file.rows, file.sha256) for file in files]
+        written = [CertifiedFile(file_name(file.name), file.rows, file.sha256) for file in files]
         confirmed = self.totals.confirmed(judged, written, about)
         return replace(confirmed, certificate=replace(confirmed.certificate, guard=output.guard))
 

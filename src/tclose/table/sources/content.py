@@ -49,11 +49,6 @@ def unpacked(data: bytes) -> bytes:
     return _member(data) if data.startswith(ZIP) else data
 
 
-def is_packed(beginning: bytes) -> bool:
-    """Tell by its first bytes whether a file is an archive, or a workbook, which is one, too."""
-    return beginning.startswith((GZIP, ZSTANDARD, *ZIP))
-
-
 def _whole(pieces: Iterator[bytes], size: int) -> bytes:
     most, found, length = _most(size), [], 0
     for piece in pieces:
