@@ -14,6 +14,7 @@ import argparse
 import ast
 import os
 import queue
+import re
 import resource
 import shutil
 import signal
@@ -32,9 +33,10 @@ ROOT = Path(__file__).resolve().parent.parent
 LIST = Path(__file__).with_suffix(".toml")
 PACKAGE = Path("src", "tclose")
 MOST_SURVIVORS = 2
-CPU_SECONDS = 900  # of one process: a slip that makes a loop endless is noticed
-SECONDS = 3600  # that nobody waits for a slip that makes something hang
+CPU_SECONDS = 600  # of one process, several times what the tests of a slip take: an endless loop is noticed, too
+SECONDS = 3600  # after which tests are ended that wait for something in vain
 PASSED, FAILED = 0, 1  # exit statuses of pytest
+FAILURE = re.compile(r"(?:FAILED|ERROR) (\S+?(?:::[\w.]+)*(?:\[.*?\])?)(?: - .*)?")  # of pytest's summary: the test
 OPTIONS = ("-x", "--tb=no", "--no-header", "-rfE", "-p", "no:cacheprovider", "-m", "not soak")
 
 
@@ -65,11 +67,13 @@ class Slip:
         problems = [
             f"{self.name}: there are no tests {each}" for each in self.tests if not (root / "tests" / each).exists()
         ]
+        if self.becomes == self.text:
+            problems.append(f"{self.name}: it changes nothing")
         try:
-            same = ast.dump(ast.parse(self.changed(source))) == ast.dump(ast.parse(source))
+            ast.parse(self.changed(source))
         except SyntaxError:
-            return [*problems, f"{self.name}: what it becomes is no Python"]
-        return [*problems, f"{self.name}: it changes nothing"] if same else problems
+            problems.append(f"{self.name}: what it becomes is no Python")
+        return problems
 
 
 def slips() -> list[Slip]:
@@ -134,9 +138,7 @@ class Copy:
             alarm.cancel()
             output.seek(0)
             lines = output.read().decode(errors="replace").splitlines()
-        failed = [
-            line.partition(" ")[2].partition(" - ")[0] for line in lines if line.startswith(("FAILED ", "ERROR "))
-        ]
+        failed = [found[1] for line in lines if (found := FAILURE.fullmatch(line)) is not None]
         return process.returncode, failed, used.ru_utime + used.ru_stime
 
     def outcome(self, slip: Slip) -> Outcome:
@@ -174,7 +176,9 @@ def outcomes(chosen: Sequence[Slip], jobs: int) -> Iterator[Outcome]:
             yield outcome
         noticed = {each.noticed_by: each for each in found if each.status == "killed" and "::" in each.noticed_by}
         if noticed:
-            _, failed, _ = copies.get().run(sorted(noticed), "--maxfail=1000")
+            status, failed, _ = copies.get().run(sorted(noticed), "--maxfail=1000")
+            if status not in (PASSED, FAILED):
+                raise SystemExit(f"without any slip, pytest ended with status {status}")
             for test in failed:
                 yield Outcome(noticed[test].slip, "BROKEN", f"{test} fails without the slip, too", 0.0)
 
