@@ -55,7 +55,15 @@ def spilling(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("spilled", [False, True])
-@pytest.mark.parametrize("ldl", [{"t": 0.3}, {"t": 0.3, "n": 20}, {"average_t": 0.1}])
+@pytest.mark.parametrize(
+    "ldl",
+    [
+        {"t": 0.3},
+        {"t": 0.3, "n": 20},
+        {"average_t": 0.1},
+        {"t": 0.9, "t_by": {"column": "diagnosis", "t": {FRAME["diagnosis"][0]: 0.05}}},
+    ],
+)
 def test_a_file_is_checked_as_in_memory(
     made: Path, request: pytest.FixtureRequest, ldl: dict[str, Any], spilled: bool
 ) -> None:

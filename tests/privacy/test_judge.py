@@ -40,3 +40,12 @@ def test_a_person_whose_group_is_missing_is_everybody_else() -> None:
     policy = {"quasi": ["zone"], "keep": ["group"], "k": 2, "sensitive": {"pay": {"t": 1, "t_by": by}}}
     assert tclose.check(frame, policy).satisfied
     assert not tclose.check(frame.with_columns(group=pl.lit("young")), policy).satisfied
+
+
+def test_a_class_obeys_the_smallest_t_of_its_members() -> None:
+    """Each zone has a row of pay 1, and is a quarter away from the table."""
+    frame = pl.DataFrame({"zone": [*"aaaabbbb"], "pay": [1, 1, 1, 2, 1, 2, 2, 2]})
+    by = {"column": "pay", "t": {"1": 0.1, "2": 0.9}}
+    found = tclose.check(frame, {"quasi": ["zone"], "k": 2, "sensitive": {"pay": {"t": 1, "t_by": by}}})
+    (groups,) = (model for model in found.models if model.model == "t_by")
+    assert (groups.satisfied, groups.reached, groups.failing_classes) == (False, Fraction(1, 4), 2)
