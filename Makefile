@@ -7,7 +7,7 @@ MORE_EXAMPLES := $(addprefix tests/,analysis distance laws measure papers partit
 
 .DEFAULT_GOAL := help
 .PHONY: help demo studio test test-fast test-integrations soak wheel wheel-test docs lint format bench fuzz fuzz-short \
-  check-all clean
+  mutations check-all clean
 
 help:
 	@echo "make demo        an invented hospital table: checked, published, verified"
@@ -22,6 +22,7 @@ help:
 	@echo "make lint        ruff and mypy"
 	@echo "make bench       speed and memory, as ratios against peers"
 	@echo "make fuzz        10,000 damaged files through the command line, under 10 minutes"
+	@echo "make mutations   plausible slips, planted one by one in a copy of the sources: the tests must notice them"
 	@echo "make check-all   docs, integrations, 1,000 damaged files, wheel-test and soak: what make test leaves out"
 
 $(READY): pyproject.toml
@@ -126,6 +127,9 @@ fuzz: $(READY)
 
 fuzz-short: $(READY)
 	@$(BIN)/python bench/fuzz --cases 1000
+
+mutations: $(READY) .venv/.spark
+	@$(BIN)/python bench/mutations.py
 
 # One after the other: each may use all cores.
 check-all:

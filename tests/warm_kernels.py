@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import runpy
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from tclose.partition.shared import compile_cache
 from tclose.partition.shared.compile_cache import PACKAGE, kernel_folder_name, writable_folder
 
 CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_OPT": "1"}  # for test_kernels.py; compiling takes most of its time
@@ -42,6 +45,22 @@ class Kept:
         """Begin to compile."""
         settings = CHECKED if self.checked else {}
         return subprocess.Popen([sys.executable, "-c", WARM], env={**os.environ, **settings})
+
+
+def keep_kernels(copy: Path) -> None:
+    """Give a copy of the package the compiled kernels of this one: numba keeps them by the path of their sources."""
+    from numba.core.caching import UserProvidedCacheLocator
+
+    subfolder: Callable[[str], str] = UserProvidedCacheLocator.get_suitable_cache_subpath
+    compiler, source = version("numba"), PACKAGE.parent
+    kept = writable_folder(kernel_folder_name(compiler))
+    cache = runpy.run_path(str(copy / Path(compile_cache.__file__).relative_to(source)))  # names by its own sources
+    into = copy / "partition" / "__pycache__" / cache["kernel_folder_name"](compiler)
+    for sources in {file.parent for file in source.rglob("*.py")} if kept is not None else ():
+        own, place = (subfolder(str(folder / "a.py")) for folder in (sources, copy / sources.relative_to(source)))
+        if kept is not None and (kept / own).exists():
+            shutil.copytree(kept / own, into / place, dirs_exist_ok=True)
+            into.chmod(0o700)
 
 
 def are_complete() -> bool:

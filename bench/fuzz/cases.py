@@ -12,9 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
-import mutations
 import oracle
 import polars as pl
+
+import mutations
 
 Command = Sequence[str]
 T = Fraction(3, 10)

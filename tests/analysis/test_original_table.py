@@ -305,3 +305,14 @@ def test_only_columns_of_whole_ends_hold_whole_numbers(
 def test_what_a_reader_adds_is_checked(tmp_path: Path, given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         released(tmp_path, lungs(), policy_of_lungs(), **given)
+
+
+@pytest.mark.parametrize("cells", CELLS)
+def test_an_edge_belongs_to_the_bin_that_ends_there(tmp_path: Path, cells: str) -> None:
+    """Three rows are in (0, 10], three in (10, 20]: 10 itself can only be in the first."""
+    pay = {"t": 1, "bins": {"edges": [0, 10, 20]}, "publish": "bin"}
+    raw = pl.DataFrame({"age": [30] * 6, "pay": [1, 5, 10, 11, 15, 20]})
+    release = released(tmp_path, raw, {"quasi": ["age"], "sensitive": {"pay": pay}}, cells)
+    for condition, lower, upper in (((None, 10), 3, 3), ((10, None), 3, 6), ((10, 10), 0, 3), ((11, None), 0, 3)):
+        found = release.expected_counts({"pay": condition})
+        assert (found.lower, found.upper) == (lower, upper)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.conftest import examples
 
 from tclose.distance import Ratios
-from tclose.distance.counts import combine, largest_of, widened
+from tclose.distance.counts import BracketedRatios, combine, largest_of, widened
 
 sizes_of = st.sampled_from([10, 10**6, 10**12, 10**18])
 
@@ -47,6 +47,26 @@ def test_the_largest_is_the_first_of_the_largest(found: Ratios) -> None:
 @given(found=ratios())
 def test_floats_are_near(found: Ratios) -> None:
     assert found.floats().tolist() == pytest.approx([float(found[j]) for j in range(len(found))], rel=1e-15, abs=0)
+
+
+BRACKETS = st.lists(st.tuples(*[st.integers(0, 4)] * 3, st.integers(1, 3)), min_size=1)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(given=BRACKETS, unit=st.integers(1, 3), level=st.fractions(0, 4, max_denominator=3))
+def test_brackets_decide_as_the_fractions_do(
+    given: list[tuple[int, int, int, int]], unit: int, level: Fraction
+) -> None:
+    """The true numerators are drawn, with how far below and above each its bracket begins and ends."""
+    true, below, above, sizes = (np.array(each, dtype=object) for each in zip(*given, strict=True))
+
+    def brackets() -> BracketedRatios:
+        low = np.maximum(true - below, 0)
+        return BracketedRatios(low, sizes, unit, true + above, lambda j: int(true[j]))
+
+    exact = [Fraction(number, size * unit) for number, size in zip(true.tolist(), sizes.tolist(), strict=True)]
+    assert brackets().at_most(level).tolist() == [fraction <= level for fraction in exact]
+    assert brackets().largest() == (max(exact), exact.index(max(exact)))
 
 
 big = st.lists(st.integers(-(10**17), 10**17), min_size=1, max_size=5)

@@ -75,6 +75,16 @@ def test_files_and_folders_are_attacked_as_in_memory(
             assert result.findings == {name: same.findings[name] for name in found.tables}
 
 
+@pytest.mark.parametrize("rows", [1, 2])
+def test_attacks_that_count_people_need_one_row_for_each(made: Path, tmp_path: Path, rows: int) -> None:
+    who = [f"p{row // rows}" for row in range(FRAME.height)]
+    FRAME.with_columns(who=pl.Series(who)).write_csv(tmp_path / "t.csv")
+    asked = replace(POLICY, person="who")
+    found = steps.attack(made / "r.csv", original=tmp_path / "t.csv", policy=asked, engine="disk")
+    count = [each for each in found.results if each.attack.counts_people and each.attack.name not in LEFT_OUT]
+    assert {each.findings[RELEASE].figure is not None for each in count} == {rows == 1}
+
+
 def test_a_guarded_release(tmp_path: Path) -> None:
     frame = FRAME.with_columns(pl.format("={}", "diagnosis").alias("diagnosis"))
     frame.write_csv(tmp_path / "t.csv")

@@ -67,6 +67,7 @@ def test_the_estimate_keeps_detail_where_the_next_smaller_t_does_not() -> None:
     place = next(place for place in range(65) if levels_at(asked, place) == found.levels)
     smaller = estimating.with_levels(asked, levels_at(asked, place - 1))
     assert estimating._kept(table(asked), smaller, silent) < KEPT_SHARE
+    assert estimating._kept(table(asked), estimating.with_levels(asked, found.levels), silent) == found.kept
 
 
 def test_the_same_table_gives_the_same_estimate() -> None:

@@ -19,7 +19,7 @@ from tclose.examples import hospital
 from tclose.partition.parts import random_of_rows
 from tclose.privacy.judge import verdicts
 from tclose.run import engines
-from tclose.run.parts import plan
+from tclose.run.parts import buckets, plan
 from tclose.run.parts.buckets import PublishedColumns, Totals, by_bucket, finished_bucket, split_part
 from tclose.run.parts.exposure import about_columns, attributes_of
 from tclose.run.parts.file_rows import FileRows, WorkFolder
@@ -83,12 +83,13 @@ def test_small_groups_are_packed_and_large_ones_are_cut() -> None:
     ))  # fmt: skip
     asked = {**ASKED, "keep": ["ward"], "sensitive": {"ldl": {"t": 0.5}}}
     learned = learned_from(frame, asked, part_rows=120)
-    plan, frames, _ = parts_of(learned, frame)
+    plan, frames, parts = parts_of(learned, frame)
     wards = [set(part["ward"]) for part in frames]
     assert [len(ward) for ward in wards if "large" in ward] == [1] * sum("large" in ward for ward in wards)
     assert sum("large" in ward for ward in wards) > 1
     assert sorted(len(ward) for ward in wards if "large" not in ward) == [1, 2, 2]  # of sixty rows each
     assert sum(group.cut is not None for group in plan.groups) == 1
+    assert [whole_of_part(plan, own) is not None for own in parts] == ["large" in ward for ward in wards]
 
 
 def test_a_class_of_several_parts_is_one_class() -> None:
@@ -217,6 +218,7 @@ def test_measures_are_those_of_memory(tmp_path: Path) -> None:
 
 def test_random_swaps_stay_in_their_part_and_are_paid_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "PART_ROWS", 150)
+    monkeypatch.setattr(buckets, "BUCKET_ROWS", 300)
     FRAME.write_parquet(tmp_path / "t.parquet")
     certificates = {}
     for share in (None, 0.5):
@@ -299,6 +301,22 @@ def test_what_lies_beside_a_release_changes_none_of_its_bytes(tmp_path: Path, ou
         found.append({file.name: file.read_bytes() for file in files if file.suffix in (".csv", ".parquet")})
     assert found[0] == found[1] == found[2]
     assert len(found[0]) == (5 if out == "folder" else 1)
+
+
+def test_persons_are_counted_in_the_finished_files(tmp_path: Path) -> None:
+    """Three rows for each, always in one class: the judge of the files is told whom each row belongs to."""
+    whom = FRAME[:240].with_columns(who=pl.int_range(240) // 3)
+    table = whom.with_columns(pl.col("age", "zip").first().over("who"))
+    table.sample(fraction=1, shuffle=True, seed=1).write_csv(tmp_path / "t.csv")
+    policy = {**ASKED, "person": "who", "sensitive": {"ldl": {"t": 0.5}}}
+    certified = {}
+    for engine in ("memory", "disk"):
+        files = {"out": tmp_path / f"{engine}.csv", "certificate": tmp_path / f"{engine}.json"}
+        made = steps.anonymize(tmp_path / "t.csv", policy, **files, engine=engine, method="mondrian", seed=1)
+        certified[engine] = made.certificate.claims
+    assert certified["disk"].models == certified["memory"].models
+    (persons,) = [claim.reached for claim in certified["disk"].models if claim.model == "k"]
+    assert 3 <= persons == certified["disk"].smallest_class // 3
 
 
 def test_everyone_who_is_not_known_is_one_person() -> None:

@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from numba.core.caching import UserProvidedCacheLocator
 from tests.policy_keys import differences
+from tests.warm_kernels import keep_kernels
 
 import tclose
 from tclose.distance import Counts, Distance, Hierarchical, Matrix, Ratios, Value
@@ -91,19 +91,6 @@ class Package:
         )
         assert done.returncode == expect, done.stderr
         return done
-
-
-def keep_kernels(copy: Path) -> None:
-    """Give a copy the compiled kernels of the package: numba keeps them by the path of their sources."""
-    compiled = SOURCE / "partition" / "__pycache__"
-    subfolder = UserProvidedCacheLocator.get_suitable_cache_subpath
-    for kept in compiled.glob("tclose-kernels-*"):
-        for sources in {file.parent for file in SOURCE.rglob("*.py")}:
-            own, place = (subfolder(str(folder / "a.py")) for folder in (sources, copy / sources.relative_to(SOURCE)))
-            if (kept / own).exists():
-                into = copy / "partition" / "__pycache__" / kept.name
-                shutil.copytree(kept / own, into / place)
-                into.chmod(0o700)
 
 
 @pytest.fixture(scope="module")

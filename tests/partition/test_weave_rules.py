@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from tclose.partition import merged
 from tclose.partition.problem import Attribute, Problem
 from tclose.partition.shared.kernels import kernel
 from tclose.partition.weave import partition
-from tclose.partition.weave.limits import SAFE, Limits, _fitted_c, limits_of
+from tclose.partition.weave.limits import SAFE, Limits, _fitted_c, _share_bounds, limits_of
 from tclose.partition.weave.transport import class_work, work_after_exchange, work_after_move
 from tclose.privacy import (
     Alpha,
@@ -161,3 +163,19 @@ def test_a_c_of_many_digits_admits_the_same_classes(c: Fraction, rows: int) -> N
     for tail in range(1, rows + 1):
         for largest in range(rows + 1):
             assert (largest < fitted * tail) == (largest < c * tail)
+
+
+@given(level=levels, counts=tallies, rows=st.sampled_from([100, 10**6, 10**9]))
+def test_shares_that_64_bits_do_not_hold_are_rounded_to_the_strict_side(
+    level: Fraction, counts: list[int], rows: int
+) -> None:
+    """Those of δ are: the exponential of a fraction is a float, which has 53 digits."""
+    rule = DeltaDisclosure(level).rule([Fraction(count, sum(counts)) for count in counts])
+    tree: Any = SimpleNamespace(rule=rule, weight=counts)
+    for high, low, (most, most_per, least, least_per, _) in zip(
+        rule.most, rule.least, _share_bounds(tree, rows), strict=True
+    ):
+        assert max(most, most_per, least, least_per) < SAFE
+        assert max(most, least) * rows < SAFE
+        assert Fraction(most, most_per) <= min(high, 1) < Fraction(most, most_per) + Fraction(1, 10**9)
+        assert Fraction(least, least_per) - Fraction(1, 10**9) < low <= Fraction(least, least_per)

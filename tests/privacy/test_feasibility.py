@@ -230,6 +230,15 @@ def test_row_numbers_of_quasi_identifiers_are_those_of_the_table() -> None:
         anonymize(frame, asked)
 
 
+def test_rows_withheld_in_the_second_round_come_on_top_of_those_before() -> None:
+    """Of 8 rows, one lacks its pay; for one more, no classes were found."""
+    frame = FRAME.with_columns(pay=pl.Series(["", *"1212121"]))
+    asked = policy(sensitive={"pay": {"t": 1, "missing": "suppress"}}, suppress=0.25)
+    assert found_for(frame, asked).without(np.array([0]), asked).withheld == 2
+    with pytest.raises(Infeasible, match=r"allow suppress = 0\.375"):
+        found_for(frame, asked).without(np.array([0, 1]), asked)
+
+
 # A refusal tells the truth
 
 MODELS: dict[str, st.SearchStrategy[Any]] = {
@@ -289,6 +298,15 @@ def test_which_group_is_withheld_does_not_depend_on_the_order_of_rows(first: int
     sensitive = {"s": {"enhanced_beta": "0.5", "distance": "equal"}}  # both wards gain more than any β allows
     policy = Policy.from_dict({"quasi": ["q"], "sensitive": sensitive, "keep": ["ward"], "suppress": "0.25"})
     assert found_for(frame, policy).withheld == 1
+
+
+def test_of_groups_that_no_level_admits_the_smallest_that_fails_goes() -> None:
+    """Wards y and z lack a value, so δ is infinite there; ward x, which is the smallest, does not fail."""
+    rows = [("x", "a"), ("x", "b"), *[("y", "a")] * 3, *[("z", "b")] * 4]
+    frame = pl.DataFrame([(1, *row) for row in rows], schema=["age", "ward", "s"], orient="row")
+    found = found_for(frame, policy(keep=["ward"], sensitive={"s": {"delta": 9}}, suppress=0.8))
+    assert found.withheld == 7
+    assert found.table.frame["ward"].to_list() == ["x", "x"]
 
 
 def test_merging_can_break_entropy_by_persons_so_the_groups_are_left_undecided() -> None:

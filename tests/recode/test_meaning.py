@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -46,16 +47,23 @@ def test_what_no_table_spells_is_no_number(text: str) -> None:
     assert known("1", "10").number(text) is None
 
 
-@given(
-    st.lists(st.decimals(-9, 9, places=2), min_size=1),
-    st.none() | st.fractions(-10, 10),
-    st.none() | st.fractions(-10, 10),
-)
-def test_codes_between_bounds(cells: list[object], low: Fraction | None, high: Fraction | None) -> None:
+@given(st.lists(st.decimals(-9, 9, places=2), min_size=1), st.data())
+def test_codes_between_bounds(cells: list[Decimal], data: st.DataObject) -> None:
+    """Bounds lie anywhere, on a value, or a little beside one."""
+    near = [Fraction(cell) + Fraction(step, 1000) for cell in cells for step in (-1, 0, 1)]
+    bounds = st.none() | st.fractions(-10, 10) | st.sampled_from(near)
+    low, high = data.draw(bounds), data.draw(bounds)
     numbers = known(*(f"{cell:f}" for cell in cells))
     sizes = [numbers.number(text) for text in numbers.texts]
     inside = [code for code, size in enumerate(sizes) if _within(size, low, high)]
     assert list(range(len(sizes)))[numbers.between(low, high)] == inside
+
+
+def test_a_bound_between_two_values_covers_neither_beyond_it() -> None:
+    numbers = known("1", "2", "3")
+    assert numbers.between(Fraction(3, 2), None) == slice(1, 3)
+    assert numbers.between(None, Fraction(5, 2)) == slice(0, 2)
+    assert numbers.between(Fraction(9, 4), Fraction(11, 4)) == slice(2, 2)
 
 
 def _within(size: Fraction | None, low: Fraction | None, high: Fraction | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tclose import Quasi
+from tclose.policy import Builder
 from tclose.recode.cell import (
     Cell,
     Form,
@@ -21,9 +23,11 @@ from tclose.recode.cell import (
     RangeCell,
     SetCell,
     ValueCell,
+    cells_of,
     class_texts,
     different_cells,
     readings,
+    rule_cell,
     write,
 )
 from tclose.table.classes import Classes
@@ -258,3 +262,30 @@ def test_the_cells_of_a_column_are_among_the_readings_of_its_texts(data: st.Data
     for cell in different_cells(column, classes)[0]:
         form = SetCell if isinstance(cell, MissingCell) else type(cell)
         assert cell in readings(write(cell), form)
+
+
+# What cells say
+
+
+@pytest.mark.parametrize(
+    ("cell", "ends", "tails"),
+    [
+        (RangeCell("20", "30"), (20, 30), (None, None)),
+        (RangeCell("≤18", "30"), (None, 30), (18, None)),
+        (RangeCell("20", "≥90"), (20, None), (None, 90)),
+    ],
+)
+def test_an_end_in_a_coded_tail_is_open(cell: RangeCell, ends: Any, tails: Any) -> None:
+    (said,) = cells_of([cell], "age")
+    assert (said.low, said.high) == ends
+    assert (said.bottom, said.top) == tails
+    assert not said.exact
+
+
+def test_a_unit_of_a_rule_ends_before_the_next_begins() -> None:
+    year, next_year = (rule_cell(label, Builder("date", ("year",)), missing=False) for label in ("2024", "2025"))
+    assert (year.high, year.below_high, next_year.above_low) == (next_year.low, True, False)
+    ten = rule_cell("[20, 30)", Builder("width", (Fraction(10),)), missing=False)
+    assert (ten.low, ten.high, ten.below_high) == (20, 30, True)
+    leaf = rule_cell("20", Builder("width", (Fraction(10),)), missing=False)
+    assert (leaf.low, leaf.high, leaf.below_high, leaf.exact) == (20, 20, False, True)

@@ -229,3 +229,11 @@ def test_forms_are_guessed_from_texts(texts: list[str], form: Any) -> None:
 def test_a_number_has_one_plain_spelling(values: list[Any]) -> None:
     floats, texts = pl.Series([float(value) for value in values]), pl.Series([f"{value:f}" for value in values])
     assert plain(floats).to_list() == plain(texts).to_list()
+
+
+def test_class_and_class_size_stand_beside_the_rows_of_the_class() -> None:
+    """Rows come in the order of all published cells, so those of a class need not come together."""
+    rows = pl.DataFrame({"s": [*"12345"], "kept": ["a"] * 5, "q": ["[1, 2]", "9", "[1, 2]", "9", "[1, 2]"]})
+    made = typed_table(rows, policy(), {"q": RangeCell})
+    assert made["class"].to_list() == [1, 2, 1, 2, 1]
+    assert made["class_size"].to_list() == [3, 2, 3, 2, 3]

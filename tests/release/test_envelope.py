@@ -16,6 +16,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tclose.errors import InputError
 from tclose.release.certificate_format import Unreadable
 from tclose.release.signatures import (
     PAYLOAD_TYPE,
@@ -28,6 +29,7 @@ from tclose.release.signatures import (
     statement_of,
     unwrapped,
 )
+from tclose.release.verify import Demands
 
 KEYS = [SigningKey(Ed25519PrivateKey.from_private_bytes(bytes([n]) * 32), Path("key")) for n in range(1, 5)]
 FILES = [{"name": "r.csv", "rows": 2, "sha256": "a" * 64}, {"name": "s.csv", "rows": 2, "sha256": "b" * 64}]
@@ -260,3 +262,9 @@ def test_a_name_on_a_signature_counts_for_nothing() -> None:
     assert findings.distinct == 0
     assert "does not fit: it is forged" in findings.problems()[1]
     assert SignatureFindings.of(forged, [thief.public], None).distinct == 1
+
+
+@pytest.mark.parametrize("nothing", [0, -1, True, 1.5])
+def test_at_least_one_key_must_be_required(nothing: Any) -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        Demands((KEYS[0].public,), required=nothing)

@@ -17,8 +17,10 @@ import pytest
 
 from tclose import InputError
 from tclose.release import files
+from tclose.release.certificate import CertifiedFile
 from tclose.release.files import Pending, check_targets, file_mode, pending, put_in_place, sha256
 from tclose.release.formats import fingerprint, format_of, write_table
+from tclose.release.verification import CHANGED, CertifiedFiles
 from tclose.table.sources import parse
 
 
@@ -189,6 +191,34 @@ def test_what_is_not_published_vanishes(tmp_path: Path, error: BaseException) ->
     with pytest.raises(type(error)):
         work()
     assert content_of(tmp_path) == {"r.csv": b"old"}
+
+
+def test_no_file_stays_if_the_last_one_fails_with_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk fails when the name of the second file is to reach it."""
+    named, flush = list[Path](), files.flush_folder
+
+    def failing(folder: Path) -> None:
+        named.append(folder)
+        if len(named) == 2:
+            raise OSError(5, "Input/output error")
+        flush(folder)
+
+    monkeypatch.setattr(files, "flush_folder", failing)
+    with pending({"r": tmp_path / "r", "o": tmp_path / "o"}) as made:
+        for file in made.values():
+            file.write(lambda out: out.write(b"new"))
+        with pytest.raises(OSError, match="Input/output"):
+            put_in_place(made.values())
+    assert content_of(tmp_path) == {}
+
+
+def test_a_file_that_was_changed_stays_so_whatever_is_read_of_it_later() -> None:
+    certified = CertifiedFile("r.csv", 1, sha256(b"good"))
+    found = CertifiedFiles([certified], {"r.csv": b"good"}, 0)
+    found.note_digest(certified, sha256(b"bad"))
+    assert found.problems() == [CHANGED]
+    found.note_digest(certified, sha256(b"good"))
+    assert found.problems() == [CHANGED]
 
 
 def test_a_long_name_is_no_trouble(tmp_path: Path) -> None:

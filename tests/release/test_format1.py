@@ -79,6 +79,13 @@ def test_in_format_2_it_says_the_same(case: str, tmp_path: Path) -> None:
         assert replace(load(tmp_path / "r" / "certificate.json").certificate, format=1) == replace(first, files=files)
 
 
+def test_a_guard_without_a_number_is_the_first_one() -> None:
+    content = json.loads((HERE / CASES[0] / "certificate.json").read_text())
+    assert Certificate.from_dict(content).guard == 0
+    assert Certificate.from_dict({**content, "guard_formulas": True}).guard == 1
+    assert Certificate.from_dict({**content, "guard_formulas": True, "guard_rule": 2}).guard == 2
+
+
 @every_case
 def test_a_changed_release_is_found(case: str, tmp_path: Path) -> None:
     copytree(HERE / case, tmp_path / "r")

@@ -194,6 +194,22 @@ def test_withheld_rows_widen_the_upper_side(tmp_path: Path) -> None:
     assert Fraction(claim.least) == min(Fraction(members, persons) for members, persons in shares)
     assert Fraction(claim.largest) == max(Fraction(min(members + 4, persons), persons) for members, persons in shares)
     assert Fraction(claim.largest) <= Fraction(9, 10)
+    release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json")
+    found = tclose.verify(tmp_path / "r.csv", tmp_path / "c.json", population=tclose.read(tmp_path / "ages.csv"))
+    assert (found.problems, found.presence.answer) == ((), "yes")  # type: ignore[union-attr]
+
+
+def test_withheld_members_count_among_those_who_are_in_the_table(tmp_path: Path) -> None:
+    """40 of 80 persons are in the table, 4 of them withheld: nobody's chance can be below 40/80 on average."""
+    table = even().with_columns(pay=pl.when(pl.col("age") < 28).then(None).otherwise(pl.col("pay")))
+    settings = ages(tmp_path, max=1).to_dict() | {
+        "sensitive": {"pay": {"t": 0.5, "missing": "suppress"}},
+        "suppress": 0.1,
+    }
+    presence = {"population": "ages.csv", "max": 0.48}
+    asked = tclose.Policy.from_dict({**settings, "presence": presence}, folder=tmp_path)
+    with pytest.raises(tclose.Infeasible, match="40 of the 80 persons"):
+        tclose.anonymize(table, asked)
 
 
 # --- releases ---

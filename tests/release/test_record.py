@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tclose import InputError, Policy, anonymize
-from tclose.release.record import RecordedSeed, load_record, policy_digest, rolled, unrolled, written_down
+from tclose.release.record import (
+    Notes,
+    RecordedSeed,
+    classes_of_record,
+    load_record,
+    policy_digest,
+    rolled,
+    unrolled,
+    written_down,
+)
+from tclose.table import encode
 
 TABLE = pl.DataFrame({"age": [20, 30, 40, 50], "zip": ["x1", "x2", "y1", "y1"], "pay": [3, 4, 3, 4]})
 
@@ -50,6 +61,18 @@ def test_a_record_is_read_again(tmp_path: Path, policy: Policy) -> None:
     assert [sum(values.values()) for values in classes["values"]["pay"]] == classes["rows"]
 
 
+def test_missing_values_of_a_class_are_counted_as_the_empty_text() -> None:
+    table = pl.DataFrame({"zone": ["a", "a", "a", "b"], "pay": ["3", "", "", "4"]})
+    asked = Policy.from_dict({"quasi": ["zone"], "sensitive": {"pay": {"t": 1, "missing": "value"}}})
+    assert classes_of_record(encode(table, asked))["values"] == {"pay": [{"3": 1, "": 2}, {"4": 1}]}
+
+
+def test_room_is_noted_beside_the_policy_that_was_asked_for(policy: Policy) -> None:
+    noted = Notes().with_room(policy, Fraction(1, 5))
+    assert (noted.room, noted.policy) == (Fraction(1, 5), written_down(policy).to_dict())
+    assert Notes().with_room(policy, Fraction(0)).policy is None
+
+
 def test_the_digest_of_a_policy_is_about_what_its_files_say(tmp_path: Path, policy: Policy) -> None:
     before = policy_digest(written_down(policy).to_dict())
     (tmp_path / "zip.csv").write_text("x1;X;*\nx2;X;*\ny1;y;*\n")
@@ -63,3 +86,12 @@ def test_a_recorded_seed_shows_nothing(tmp_path: Path, policy: Policy) -> None:
     assert json.dumps(seed) == str(int(seed))
     with pytest.raises(InputError, match="not repeated byte for byte"):
         seed.confirm(["0" * 64], "0.1.0")
+
+
+@pytest.mark.parametrize("made", [("b", "a"), ("a",), ("a", "b", "b"), ("a", "c"), ()])
+def test_a_replay_is_all_the_recorded_files_in_their_order(made: tuple[str, ...]) -> None:
+    seed = RecordedSeed(1)
+    seed.expected, seed.version = ("a", "b"), "0.3.0"
+    seed.confirm(["a", "b"], "0.3.0")
+    with pytest.raises(InputError, match="not repeated byte for byte"):
+        seed.confirm(made, "0.3.0")

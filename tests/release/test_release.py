@@ -516,6 +516,28 @@ WRONG: dict[str, Wrong] = {
 }
 
 
+def test_persons_are_judged_by_what_no_reader_can_count() -> None:
+    """A reader sees that entropy l was asked for by persons, and cannot judge it: we must."""
+    frame = pl.DataFrame({"who": [*"ppqqrrss"], "age": [1, 2] * 4, "ill": [*"aabbaabb"]})
+    asked = Policy.from_dict({"person": "who", "quasi": ["age"], "sensitive": {"ill": {"entropy_l": 2}}, "k": 2})
+    release = anonymize(frame, asked, method="mondrian")
+    assert {model.model for model in release.results[0].models} == {"k", "entropy_l"}
+    judge = release.layout.tables[0].judge
+    alike = release.frame.with_columns(ill=pl.lit("a"))
+    with pytest.raises(InternalError, match="not released"):
+        judge.confirm(alike)
+
+
+def test_withheld_rows_count_as_lost() -> None:
+    """All rows that are published keep their age; one of four, in a ward of its own, is not."""
+    frame = pl.DataFrame({"age": [30, 30, 30, 40], "ward": [*"xxxy"], "pay": [1, 2, 1, 2]})
+    asked = Policy.from_dict(
+        {"quasi": ["age"], "keep": ["ward"], "sensitive": {"pay": {"t": 1}}, "k": 2, "suppress": 0.25}
+    )
+    release = anonymize(frame, asked, method="mondrian")
+    assert (release.certificate.withheld, release.certificate.measures["gcp"]) == (1, 0.25)
+
+
 @pytest.fixture(params=WRONG)
 def wrong(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tclose.partition.method_named", lambda name: WRONG[request.param])

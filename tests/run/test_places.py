@@ -13,7 +13,7 @@ from tclose.partition import METHODS
 from tclose.policy import Policy, Quasi, Sensitive
 from tclose.policy.model import declared
 from tclose.run import engines
-from tclose.run.engines import CAPABILITIES, Capability, one_part_by, one_part_for, splits_in_memory
+from tclose.run.engines import CAPABILITIES, Capability, one_part_by, one_part_for, splits_in_memory, stays_in_memory
 from tclose.run.request import ALWAYS, Request
 
 KINDS: dict[str, Any] = {"policy": Policy, "quasi": Quasi, "sensitive": Sensitive}
@@ -53,6 +53,12 @@ def test_an_output_that_is_not_listed_is_refused(monkeypatch: pytest.MonkeyPatch
         "certificate is made from all rows at once",
         "a bound is made from all rows at once",
     ]
+
+
+def test_auto_takes_memory_for_what_it_took_memory_for() -> None:
+    assert stays_in_memory(["report"])  # it works in parts since then
+    assert stays_in_memory(["bound"])
+    assert not stays_in_memory(["certificate", "record", "part_rows"])
 
 
 def test_the_docs_list_what_is_not_the_same_everywhere(pytestconfig: pytest.Config) -> None:

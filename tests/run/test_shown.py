@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +33,7 @@ SEED = 123_456_789
     ],
 )
 def test_what_python_shows_has_no_cells_and_no_seed(make: Callable[[], Any]) -> None:
-    shown = repr(make())
+    shown = re.sub("0x[0-9a-f]+", "", repr(make()))  # where an object lies, which may look like a cell
     assert "secret illness" not in shown
     assert str(SEED) not in shown
     assert "31" not in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import pickle
@@ -9,6 +10,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -18,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import examples
 
-from tclose import CheckResult, Policy, TcloseError, check
+from tclose import CheckResult, InputError, Policy, TcloseError, check
 from tclose.privacy.class_counts import judge_counted, needs_all_classes
 from tclose.run.disk import RowCounter
 from tclose.table import CountedTable
@@ -26,7 +28,7 @@ from tclose.table.groups import BucketedRows, Groups, with_notes
 from tclose.types import still
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'tclose[spark]'")
-from tclose.spark.parcels import FACTS, CountPlan, counted_parcels, on_bucket
+from tclose.spark.parcels import FACTS, CountPlan, counted_buckets, counted_parcels, on_bucket, packed, split_parts
 from tclose.table.groups import bucket_numbers
 
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
@@ -138,3 +140,42 @@ def test_parts_in_buckets_are_judged_as_rows_are(
 def test_cells_that_may_be_equal_have_the_same_bucket_on_every_machine() -> None:
     cells = pl.DataFrame({"0": ["-0", "0", None], "1": [math.nan, None, 1.0], "2": [0.1, 0.1, 0.1]})
     assert bucket_numbers(cells, ["0", "1", "2"], 1_000).tolist() == [74, 74, 942]
+
+
+def test_rows_of_a_part_stand_in_the_order_of_their_pieces_and_then_of_the_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Spark hands them over in any order, and the classes of a part depend on the order of its rows."""
+    given = {(1, 5): [4], (0, 10): [2, 3], (0, 0): [0, 1]}
+    columns = [
+        {"part": 0, "place": piece, "first": first, "payload": packed(pl.DataFrame({"row": rows}))}
+        for (piece, first), rows in given.items()
+    ]
+    seen = list[int]()
+
+    def split(part: int, rows: pl.DataFrame, progress: object) -> Any:
+        seen.extend(rows["row"])
+        raise InputError("that is enough")
+
+    monkeypatch.setattr("tclose.spark.parcels.compiled_once", lambda: None)
+    splitting: Any = SimpleNamespace(parts=[[0, 1]], split=split)
+    assert len(list(split_parts(iter([pa.RecordBatch.from_pylist(columns)]), splitting))) == 1
+    assert seen == [0, 1, 2, 3, 4]
+
+
+def test_rows_of_finished_files_have_numbers_of_their_own() -> None:
+    policy = Policy.from_dict({"quasi": ["age"], "sensitive": {"pay": {"t": 1}}})
+    counting, frame = RowCounter(policy, False, still), pl.DataFrame({"age": ["a", "b"], "pay": [1, 2]})
+    counting.wanted(frame.clear())
+    file = io.BytesIO()
+    frame.write_parquet(file)
+    payload = pickle.dumps((file.getvalue(), None))
+    given = pa.RecordBatch.from_pylist([{"place": place, "payload": payload} for place in range(3)])
+    found = [
+        pickle.loads(each.column("payload")[0].as_py())
+        for each in counted_buckets(iter([given]), CountPlan((counting.groups.grouping,), 1), None, 0)
+        if each.column("counting").to_pylist() == [FACTS]
+    ]
+    firsts = [facts.start + row for facts in found for row in range(facts.read)]
+    assert firsts == sorted(set(firsts))
+    assert len(firsts) == 6
