@@ -11,14 +11,17 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from tclose import InputError, read
+from tclose.table.disk_files import RowBatch, table_on_disk
 from tclose.table.sources import door, isolation, parse
+from tclose.types import silent
 
 ABORTS = Path(__file__).with_name("abort.parquet")  # a page in it makes polars ask for 2^61 bytes
 FRAME = pl.DataFrame({"zone": ["north", "south"] * 20, "age": range(40), "pay": [0.5, None] * 20})
@@ -113,6 +116,35 @@ def test_how_a_process_died_says_why(status: signal.Signals, sentence: str) -> N
         os.kill(reader._process.pid, status)
         with pytest.raises(InputError, match=sentence):
             door.parse_with(reader, b"a,b\n1,2\n")
+
+
+def test_a_process_that_still_answers_takes_no_other_request(tmp_path: Path) -> None:
+    """Whoever stops to listen leaves the rest of an answer, which is not the answer to the next request."""
+    FRAME.write_parquet(tmp_path / "t.parquet")
+    table = replace(table_on_disk(tmp_path / "t.parquet"), batch_rows=4)
+
+    def rows() -> Generator[RowBatch]:
+        return table.rows(lambda columns: columns.columns, silent)
+
+    with door.kept_open():
+        half_read = rows()
+        next(half_read)
+        whole = [batch.cells for batch in rows()]
+        half_read.close()
+        again = [batch.cells for batch in rows()]
+    assert pl.concat(again).rows() == pl.concat(whole).rows()
+    assert pl.concat(again).height == FRAME.height
+
+
+def test_files_that_are_read_in_batches_take_a_process_that_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FRAME.write_parquet(tmp_path / "t.parquet")
+    with door.kept_open(), monkeypatch.context() as patch:
+        patch.setattr(door.subprocess, "Popen", lambda *_, **__: pytest.fail("another process was started"))
+        table = table_on_disk(tmp_path / "t.parquet")
+        assert table.count_rows() == FRAME.height
+        assert sum(batch.rows for batch in table.batches(lambda _: [["age"]], silent)) == FRAME.height
 
 
 def test_a_process_that_died_is_not_used_again() -> None:
