@@ -21,18 +21,20 @@ from tclose.partition.registry import METHODS
 from tclose.table.sources import door
 
 from . import cpu_seconds, warm_kernels
+from .pairs import leave_to_soak
 
 pytest_addoption = cpu_seconds.pytest_addoption
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
+FEWEST = 3  # examples of a law
 
 
 def examples(number: int) -> int:
-    """Return how many examples of a law are tried: half of these, and all of them in `make soak`."""
-    return number if TIMES > 1 else -(-number // 2)
+    """Return how many examples of a law are tried: a quarter in `make test`, and `TIMES` as many in `make soak`."""
+    return max(FEWEST, -(-number // 4)) * TIMES
 
 
 # no test measures time: a busy machine must not fail one
-settings.register_profile("tclose", max_examples=examples(30) * TIMES, deadline=None)
+settings.register_profile("tclose", max_examples=examples(30), deadline=None)
 settings.load_profile("tclose")
 
 HERE = Path(__file__).parent
@@ -127,6 +129,9 @@ SOAK = (  # tests that only `make soak` runs, beside parameters marked so; `make
     "test_nhanes_is_where_the_papers_method_loses[0.05-0.1-0.253-0.953-clustering1]",
     "test_compare_says_so_once",
     "test_the_script_makes_images",
+    "test_the_demonstration_in_a_folder_whose_name_is_not_utf8",
+    "test_large_numbers_are_exact_or_a_problem[spark_judge]",
+    "test_a_read_only_installation_keeps_kernels_in_the_home",
     *(f"test_no_partition_of_thousands_loses_less[{first}]" for first in range(1_000, 6_400, 400)),
 )
 STARTS_PROCESSES = {"process", "misbehaving", "misbehave"}  # fixtures
@@ -137,6 +142,7 @@ NEEDS = {
     "spark": "pyspark",
 }
 SLOW_PLACES = {HERE / place for place in SLOW}
+STUDIO = HERE / "studio"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -171,15 +177,30 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow, in one place, so that anybody can see what the fast tests are."""
-    items.sort(
-        key=lambda item: "spark" not in item.nodeid
-    )  # first: xdist steals from the end, so one worker has a cluster
+    items.sort(key=_how_late)
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if not SLOW_PLACES.isdisjoint([item.path, *item.path.parents]) or fixtures & STARTS_PROCESSES:
             item.add_marker(pytest.mark.slow)
         if item.name in SOAK:
             item.add_marker(pytest.mark.soak)
+        if isinstance(item, pytest.Function) and (
+            getattr(item.obj, "is_hypothesis_test", False) or hasattr(item.module, "TIMES")
+        ):
+            item.add_marker(pytest.mark.repeated)
+    leave_to_soak(items)
+
+
+def _how_late(item: pytest.Item) -> int:
+    """Put tests that wait for a cluster first, then those that wait for studios and browsers.
+
+    One worker begins with them, and xdist takes from the end of its list: so there is one cluster and one browser, and
+    the other worker computes meanwhile.
+    """
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if "spark" in item.nodeid:
+        return 0
+    return 1 if "chromium" in fixtures or STUDIO in item.path.parents else 2
 
 
 @pytest.fixture(scope="session")
