@@ -181,7 +181,7 @@ def test_what_is_planted_would_run(kept: Path, tmp_path: Path) -> None:
     assert (tmp_path / "run").exists()
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("which", "mode"), [("kept", 0o777), ("folder", 0o775), ("file", 0o666), ("way", 0o777)])
 def test_what_others_can_write_is_not_loaded(kept: Path, tmp_path: Path, which: str, mode: int) -> None:
     named = next(kept.iterdir())
@@ -198,7 +198,7 @@ def chown(path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("which", ["all", "file", "link"])
 def test_what_belongs_to_another_user_is_not_loaded(kept: Path, tmp_path: Path, which: str) -> None:
     if which == "all":

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.conftest import count_looks
 from tests.pairs import in_turns
 
 from tclose import Certificate, InputError, LeakWarning, Policy, Verification, anonymize, read, verify
@@ -578,8 +579,9 @@ def made(folder: Path, kind: str) -> tuple[Path, dict[str, Any]]:
         asked = {**asked, "sensitive": {**asked["sensitive"], "ill": {"t": 1, "missing": "suppress"}}}
     options: dict[str, Any] = {"groups": [["pay"], ["ill"]], "base": "mondrian"} if method == "projections" else {}
     options |= {"bound": True, "bound_seconds": 0.5} if kind == "lower bound" else {}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore", LeakWarning)
+        count_looks(patch)
         if kind == "pseudonyms":
             pseudonym_key(folder / "secret.key")
         release = anonymize(SEVERAL, Policy.from_dict(asked, folder=folder), method=method, seed=1, **options)
