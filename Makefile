@@ -2,8 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-MORE_EXAMPLES := $(addprefix tests/,analysis distance laws measure papers partition policy privacy recode report sklearn \
-  table cli/test_terminal.py)
+# make soak tries so many times as many examples of laws, and random tables, as make test
+TIMES := 10
 
 .DEFAULT_GOAL := help
 .PHONY: help demo studio test test-fast test-integrations soak wheel wheel-test docs lint format bench fuzz fuzz-short \
@@ -16,7 +16,7 @@ help:
 	@echo "make test-fast   every test that is not marked slow, under a minute"
 	@echo "make test-integrations   tclose with dbt, Great Expectations and Jupyter, in an environment of their own"
 	@echo "make docs        the documentation as a site, in site/"
-	@echo "make soak        long tests: all combinations, wide tables, planted bugs, fifty times as many examples of laws"
+	@echo "make soak        long tests: all combinations, wide tables, planted bugs, ten times as many examples of laws"
 	@echo "make wheel       the wheel, installed and used without extras on every Python that is here"
 	@echo "make wheel-test  the same, with the studio, and with the lowest versions"
 	@echo "make lint        ruff and mypy"
@@ -86,8 +86,8 @@ docs: $(READY) .docs-venv/.ready
 	@echo "the site is in site/index.html"
 
 soak: $(READY) .venv/.browser .venv/.spark
-	@$(BIN)/python -m pytest -n auto -m soak
-	@TCLOSE_EXAMPLES=50 $(BIN)/python -m pytest -n auto -m "not soak" $(MORE_EXAMPLES)
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m soak
+	@TCLOSE_EXAMPLES=$(TIMES) $(BIN)/python -m pytest -n auto --dist worksteal -m "repeated and not soak"
 
 wheel: $(READY)
 	@$(BIN)/python tests/typing/wheel.py --without-extras

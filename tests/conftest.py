@@ -6,6 +6,7 @@ import atexit
 import os
 import runpy
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -21,19 +22,24 @@ from tclose.partition.registry import METHODS
 from tclose.table.sources import door
 
 from . import cpu_seconds, warm_kernels
+from .pairs import leave_to_soak
 
 pytest_addoption = cpu_seconds.pytest_addoption
 TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
+FEWEST = 3  # examples of a law
 
 
 def examples(number: int) -> int:
-    """Return how many examples of a law are tried: half of these, and all of them in `make soak`."""
-    return number if TIMES > 1 else -(-number // 2)
+    """Return how many examples of a law are tried: a quarter in `make test`, and `TIMES` as many in `make soak`."""
+    return max(FEWEST, -(-number // 4)) * TIMES
 
 
 # no test measures time: a busy machine must not fail one
-settings.register_profile("tclose", max_examples=examples(30) * TIMES, deadline=None)
+settings.register_profile("tclose", max_examples=examples(30), deadline=None)
 settings.load_profile("tclose")
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in the background of a shell: tests interrupt themselves
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600")  # 2026-01-01: two runs of a test give the same certificate
@@ -68,6 +74,19 @@ SLOW = (  # folders and files that `make test-fast` leaves out: many examples, l
     "examples",
     "integrations",
     "engine/test_attack.py",
+    "engine/test_disk_attack.py",
+    "engine/test_in_parts.py",
+    "run/test_recorded.py",
+    "recode/test_typed.py",
+    "cli/test_apply.py",
+    "cli/test_formats.py",
+    "cli/test_profile.py",
+    "table/test_databases.py",
+    "release/test_mutated_certificates.py",
+    "studio/test_invitations.py",
+    "studio/test_planted.py",
+    "studio/test_second_user.py",
+    "test_trace.py",
     "engine/test_code_folder.py",
     "engine/test_disk.py",
     "engine/test_estimate.py",
@@ -124,12 +143,24 @@ SOAK = (  # tests that only `make soak` runs, beside parameters marked so; `make
     "test_one_case_again_says_whether_it_is_a_find",
     "test_planted_bugs_are_found[raise ValueError]",
     "test_planted_bugs_are_found[os.abort()]",
+    "test_nhanes_is_where_the_papers_method_loses[0.1-0.15-0.121-0.747-clustering0]",
     "test_nhanes_is_where_the_papers_method_loses[0.05-0.1-0.253-0.953-clustering1]",
+    "test_census",
+    "test_a_page_whose_stream_gave_way_still_hears_of_the_end",
+    "test_a_release_in_another_form_is_verified_and_its_command_writes_the_same_bytes",
+    "test_a_page_of_several_tables[projections]",
+    "test_mypy_accepts_a_script",
+    "test_compare_states_the_bound",
+    "test_a_comparison_names_them_as_unsuited",
+    "test_a_project_of_the_version_before_is_read",
     "test_compare_says_so_once",
     "test_the_script_makes_images",
+    "test_the_demonstration_in_a_folder_whose_name_is_not_utf8",
+    "test_large_numbers_are_exact_or_a_problem[spark_judge]",
+    "test_a_read_only_installation_keeps_kernels_in_the_home",
     *(f"test_no_partition_of_thousands_loses_less[{first}]" for first in range(1_000, 6_400, 400)),
 )
-STARTS_PROCESSES = {"process", "misbehaving", "misbehave"}  # fixtures
+STARTS_PROCESSES = {"process", "misbehaving", "misbehave", "finished", "studio", "shared_studio", "empty"}  # fixtures
 PACKAGE = HERE.parent / "src" / "tclose"
 NEEDS = {
     "integrations/great_expectations.py": "great_expectations",
@@ -137,6 +168,7 @@ NEEDS = {
     "spark": "pyspark",
 }
 SLOW_PLACES = {HERE / place for place in SLOW}
+STUDIO = HERE / "studio"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -171,15 +203,30 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow, in one place, so that anybody can see what the fast tests are."""
-    items.sort(
-        key=lambda item: "spark" not in item.nodeid
-    )  # first: xdist steals from the end, so one worker has a cluster
+    items.sort(key=_how_late)
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if not SLOW_PLACES.isdisjoint([item.path, *item.path.parents]) or fixtures & STARTS_PROCESSES:
             item.add_marker(pytest.mark.slow)
         if item.name in SOAK:
             item.add_marker(pytest.mark.soak)
+        if isinstance(item, pytest.Function) and (
+            getattr(item.obj, "is_hypothesis_test", False) or hasattr(item.module, "TIMES")
+        ):
+            item.add_marker(pytest.mark.repeated)
+    leave_to_soak(items)
+
+
+def _how_late(item: pytest.Item) -> int:
+    """Put tests that wait for a cluster first, then those that wait for studios and browsers.
+
+    One worker begins with them, and xdist takes from the end of its list: so there is one cluster and one browser, and
+    the other worker computes meanwhile.
+    """
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if "spark" in item.nodeid:
+        return 0
+    return 1 if "chromium" in fixtures or STUDIO in item.path.parents else 2
 
 
 @pytest.fixture(scope="session")

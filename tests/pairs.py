@@ -1,8 +1,12 @@
-"""Cases of which any two values of different parameters meet once, instead of every combination of all values."""
+"""Few of many cases for `make test`; `make soak` has all of them.
+
+Of parameters that are combined, any two values meet once. Of cases that are alike, there is one of several.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -48,3 +52,35 @@ def in_turns(values: Sequence[Any], others: Sequence[Any]) -> list[Any]:
         for i, value in enumerate(values)
         for j, other in enumerate(others)
     ]
+
+
+def leave_to_soak(items: Iterable[pytest.Item]) -> None:
+    """Mark `soak` what tests that say so need not run each time, by the mark of the test.
+
+    `each_value`: of the combinations of parameters, few that have each value of each parameter. `one_in(n)`: of cases
+    that are alike, each n-th; the first is one of them.
+    """
+    cases: dict[str, list[pytest.Function]] = defaultdict(list)
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and not item.get_closest_marker("soak"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for alike in cases.values():
+        if (mark := alike[0].get_closest_marker("one_in")) is not None:
+            chosen = alike[:: mark.args[0]]
+        elif alike[0].get_closest_marker("each_value") is not None:
+            chosen = list(_with_each_value(alike))
+        else:
+            continue
+        for item in alike:
+            if item not in chosen:
+                item.add_marker(pytest.mark.soak)
+
+
+def _with_each_value(items: list[pytest.Function]) -> Iterator[pytest.Function]:
+    """Yield few cases that have every value: always one with most of those that are missing, the first of equals."""
+    values = {item: {(name, id(value)) for name, value in item.callspec.params.items()} for item in items}
+    missing = set().union(*values.values())
+    while missing:
+        best = max(values, key=lambda item: len(missing & values[item]))
+        missing -= values[best]
+        yield best

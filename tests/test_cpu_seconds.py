@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from . import cpu_seconds
+from . import cpu_seconds, pairs
 from .cpu_seconds import SharedFixtures, is_listed, reasons
 from .pairs import in_pairs, in_turns
 
@@ -99,3 +99,38 @@ def test_turns_leave_no_value_out() -> None:
     chosen = [case.values for case in in_turns(range(7), "abc") if not case.marks]
     assert [value for value, _ in chosen] == list(range(7))
     assert {other for _, other in chosen} == set("abc")
+
+
+MARKED = """
+import pytest
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("a", range(3))
+@pytest.mark.parametrize("b", "xy")
+def test_combined(a, b): ...
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("a", range(7))
+def test_alike(a): ...
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("a", [pytest.param(0, marks=pytest.mark.soak), 1, 2, 3])
+def test_some_are_left_out_already(a): ...
+"""
+
+
+def test_marks_leave_cases_to_soak_but_no_value(tmp_path: Path) -> None:
+    places = CONFTEST.format(file=pairs.__file__).split("plugin.LIMIT")[0].replace("cpu_seconds", "pairs")
+    (tmp_path / "conftest.py").write_text(
+        f"{places}pytest_collection_modifyitems = lambda items: plugin.leave_to_soak(items)\n"
+    )
+    (tmp_path / "test_marked.py").write_text(MARKED)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n soak\n each_value\n one_in\n")
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "-m", "not soak"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    kept = [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line]
+    assert kept == [
+        *("test_combined[x-0]", "test_combined[x-2]", "test_combined[y-1]"),
+        *("test_alike[0]", "test_alike[3]", "test_alike[6]"),
+        *("test_some_are_left_out_already[1]", "test_some_are_left_out_already[3]"),
+    ], done.stdout

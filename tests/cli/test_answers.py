@@ -186,11 +186,11 @@ def long_domain(folder: Path) -> None:
     (folder / "p.toml").write_text("keep = ['ward']\n[quasi.age]\n[sensitive.pay]\nt = 1\nmissing = 'value'\n")
 
 
-def test_explain_groups_a_long_domain(tclose: Run, process: Run, folder: Path) -> None:
+def test_explain_groups_a_long_domain(tclose: Run, folder: Path) -> None:
     """The moves between at most 20 groups, and those within a group, cost as much as all moves, exactly."""
     long_domain(folder)
     asked = ("explain", "t.csv", "--policy", "p.toml", "--attribute", "pay", "--class", "2")
-    outcome, every = process(*asked), tclose(*asked, "--all")
+    outcome, every = tclose(*asked), tclose(*asked, "--all")
     assert (outcome.status, every.status, outcome.err) == (0, 0, "")
     assert "The class shows: age = [20, 39], ward = w." in outcome.out
     said = " ".join(outcome.out.split())

@@ -339,7 +339,7 @@ REAL = {
 }
 
 
-USUAL = ("text among numbers", "damaged", "class", "init")  # a cell, a file, a question, another command
+USUAL = ("text among numbers", "damaged")  # a cell, a file
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_what_cannot_be_reached_is_told_once(tclose: Run, folder: Path) -> None:
 def endless(folder: Path, environment: dict[str, str]) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """Start a comparison whose only method never ends; give its process, and a handle on the method's."""
     os.mkfifo(folder / "begun")
-    command = [*COMMAND, *ASKED, "--methods", "endless", "--limit", "60"]
+    command = [*COMMAND, *ASKED, "--methods", "endless", "--limit", "3600"]
     with subprocess.Popen(
         command, cwd=folder, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
@@ -154,12 +154,14 @@ def endless(folder: Path, environment: dict[str, str]) -> Iterator[tuple[subproc
 
 
 def ended(handle: int) -> bool:
-    """Wait for a process to end, a minute at most."""
-    return bool(select.select([handle], [], [], 60)[0])
+    """Wait for a process to end, half an hour at most."""
+    return bool(select.select([handle], [], [], 1800)[0])
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux, to wait for another's child")
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(
+    ("number", "status"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.soak), (signal.SIGKILL, -9)]
+)
 def test_no_process_outlives_the_question(
     folder: Path, environment: dict[str, str], number: signal.Signals, status: int
 ) -> None:

@@ -22,10 +22,10 @@ def write_table(folder: Path) -> tuple[str, ...]:
     return "anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", "--method", "mondrian"
 
 
-def test_descriptions_lie_beside_the_release(process: Run, folder: Path) -> None:
+def test_descriptions_lie_beside_the_release(tclose: Run, folder: Path) -> None:
     arguments = write_table(folder)
     formats = [part for name in FORMATS for part in ("--describe", name)]
-    done = process(*arguments, *formats, "--json")
+    done = tclose(*arguments, *formats, "--json")
     assert done.status == 0, done.err
     assert sorted(path.name for path in folder.glob("r.*")) == FILES
     assert sorted(json.loads(done.out)["descriptions"]) == [name for name in FILES if name != "r.csv"]

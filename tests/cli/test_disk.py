@@ -49,24 +49,22 @@ def files(folder: Path) -> None:
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
-def test_check_and_verify(process: Callable[..., Outcome], tclose: Callable[..., Outcome]) -> None:
+def test_check_and_verify(tclose: Callable[..., Outcome]) -> None:
     asked = ("check", "t.parquet", "--policy", "p.toml", "--json", "--engine")
-    disk, memory = process(*asked, "disk"), process(*asked, "memory")
+    disk, memory = tclose(*asked, "disk"), tclose(*asked, "memory")
     assert (disk.status, disk.out, disk.err) == (1, memory.out, memory.err)
     proof = ("verify", "r", "--certificate", "c.json", "--json", "--engine")
-    disk, memory = process(*proof, "disk"), tclose(*proof, "memory")
+    disk, memory = tclose(*proof, "disk"), tclose(*proof, "memory")
     assert (disk.status, disk.out) == (0, memory.out)
     assert json.loads(disk.out)["holds"]
 
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
-def test_bad_input_is_one_sentence(
-    folder: Path, process: Callable[..., Outcome], tclose: Callable[..., Outcome]
-) -> None:
+def test_bad_input_is_one_sentence(folder: Path, tclose: Callable[..., Outcome]) -> None:
     data = (folder / "t.parquet").read_bytes()
     (folder / "t.parquet").write_bytes(data[:4] + b"\xff" * 9000 + data[9004:])
-    process("check", "t.parquet", "--policy", "p.toml", "--engine", "disk").refuses("damaged")
+    tclose("check", "t.parquet", "--policy", "p.toml", "--engine", "disk").refuses("damaged")
     tclose("check", "absent.csv", "--policy", "p.toml", "--engine", "disk").refuses("there is no file absent.csv")
     tclose("check", "t.parquet", "--policy", "p.toml", "--engine", "x").refuses("engine", usage=True)
 
@@ -78,7 +76,7 @@ def test_bad_input_is_one_sentence(
     "asked",
     [
         "check t.parquet --policy p.toml",
-        "verify r --certificate c.json",
+        pytest.param("verify r --certificate c.json", marks=pytest.mark.soak),
         "attack r --original t.parquet --policy p.toml",
     ],
 )
@@ -95,9 +93,9 @@ def test_an_ended_process_leaves_nothing(folder: Path, asked: str, last: int) ->
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
-def test_attack(folder: Path, process: Callable[..., Outcome], tclose: Callable[..., Outcome]) -> None:
+def test_attack(folder: Path, tclose: Callable[..., Outcome]) -> None:
     asked = ("attack", "r", "--original", "t.parquet", "--policy", "p.toml", "--engine", "disk")
-    shown = process(*asked)
+    shown = tclose(*asked)
     assert (shown.status, shown.err) == (0, "")
     words = " ".join(shown.out.split())
     assert "raw table release" in words

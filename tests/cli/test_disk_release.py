@@ -33,8 +33,8 @@ ASKED = (
     "p.toml",
     "--certificate",
     "c.json",
-    "--effort",
-    "fast",
+    "--method",
+    "mondrian",
     "--engine",
     "disk",
 )
@@ -80,13 +80,10 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("out", ["r.csv", "r.parquet", "r"])
-def test_every_kind_of_file(
-    folder: Path, process: Callable[..., Outcome], tclose: Callable[..., Outcome], out: str
-) -> None:
+def test_every_kind_of_file(folder: Path, tclose: Callable[..., Outcome], out: str) -> None:
     more = ("--part-rows", "150") if out == "r" else ()
-    runner = process if out == "r" else tclose
-    made = runner(*ASKED, "--out", out, *more, "--record", "s.json", "--json")
-    assert (made.status, json.loads(made.out)["method"]) == (0, "weave"), made.err
+    made = tclose(*ASKED, "--out", out, *more, "--record", "s.json", "--json")
+    assert (made.status, json.loads(made.out)["method"]) == (0, "mondrian"), made.err
     for engine in ("memory", "disk"):
         assert tclose("verify", out, "--certificate", "c.json", "--engine", engine).status == 0
     assert {path.name for path in folder.iterdir()} == {"t.parquet", "p.toml", "c.json", "s.json", out}
@@ -122,7 +119,7 @@ def test_a_killed_run_is_continued(
     assert len(kept) == 2  # classes and rows of the first part
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in work.iterdir())
     tclose(*ASKED, *more).refuses(f"an earlier run left {work.name}: continue it with --resume")
-    tclose(*ASKED, *more, "--effort", "balanced", "--resume").refuses("another table, policy, option or version")
+    tclose(*ASKED, *more, "--method", "sabre", "--resume").refuses("another table, policy, option or version")
     assert {path.name: path.stat().st_mtime_ns for path in work.glob("part-*")} == kept
     seed = json.loads((work / "run.json").read_text())["seed"]
     assert disturbed(folder, "SIGKILL", 2, *more, "--resume").returncode == -signal.SIGKILL
@@ -156,8 +153,7 @@ def test_a_full_disk_leaves_nothing(folder: Path) -> None:
     ],
 )
 def test_refusals(folder: Path, tclose: Callable[..., Outcome], more: tuple[str, ...], sentence: str) -> None:
-    asked = [word for word in ASKED if not ("--method" in more and word in ("--effort", "fast"))]
-    tclose(*asked, "--out", "r.csv", *more).refuses(sentence)
+    tclose(*ASKED, "--out", "r.csv", *more).refuses(sentence)
     assert {path.name for path in folder.iterdir()} == {"t.parquet", "p.toml"}
 
 

@@ -145,7 +145,7 @@ def ended_at(folder: Path, name: str, moment: int) -> subprocess.CompletedProces
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=1800)
 
 
-@pytest.mark.parametrize("moments", [3, pytest.param(12, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("moments", [2, pytest.param(12, marks=pytest.mark.soak)])
 def test_killed_at_any_moment(folder: Path, old: dict[str, bytes], moments: int) -> None:
     folders, ends = ended_often(folder, "SIGKILL", moments)
     assert set(ends) == {-signal.SIGKILL}
@@ -156,7 +156,7 @@ def test_killed_at_any_moment(folder: Path, old: dict[str, bytes], moments: int)
     assert all(name.startswith(".tclose-") and name.endswith(".part") for name in parts)
 
 
-@pytest.mark.parametrize("moments", [3, pytest.param(6, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("moments", [2, pytest.param(6, marks=pytest.mark.soak)])
 def test_asked_to_end_at_any_moment(folder: Path, old: dict[str, bytes], moments: int) -> None:
     """Nothing is left behind; while the files get their names, the request comes too late."""
     folders, ends = ended_often(folder, "SIGTERM", moments)
@@ -310,9 +310,9 @@ LATE = "asked to end too late: the files had got their names already, so the com
         ("before name 1", "SIGTERM"),
         pytest.param("before flushing 1", "SIGTERM", marks=pytest.mark.soak),
         ("after name 1", "SIGINT"),
-        ("before name 2", "SIGHUP"),
+        pytest.param("before name 2", "SIGHUP", marks=pytest.mark.soak),
         pytest.param("after name 3", "SIGTERM", marks=pytest.mark.soak),
-        ("before discarding 1", "SIGTERM"),
+        ("before discarding 1", "SIGHUP"),
         pytest.param("before the answer", "SIGTERM", marks=pytest.mark.soak),
         ("after the answer", "SIGTERM"),
     ],
@@ -342,7 +342,7 @@ def test_asked_to_end_before_files_get_their_names(folder: Path, old: dict[str, 
 # Out of space
 
 
-@pytest.mark.parametrize("out", ["r.csv", "new.parquet"])
+@pytest.mark.parametrize("out", ["r.csv", pytest.param("new.parquet", marks=pytest.mark.soak)])
 def test_no_space_left(folder: Path, old: dict[str, bytes], out: str) -> None:
     """A limit on the size of files, which stops writing as a full disk does."""
     done = subprocess.run(
@@ -388,7 +388,7 @@ def small_files(most_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize("earlier", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_no_space_for_the_page(
     folder: Path, old: dict[str, bytes], tclose: Callable[..., Outcome], earlier: bool
 ) -> None:

@@ -54,9 +54,9 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_a_patient_number_is_never_published_without_a_word(process: Run) -> None:
+def test_a_patient_number_is_never_published_without_a_word(tclose: Run) -> None:
     """A number in each row, drafted as sensitive: one line for each column that gives rows away, without a value."""
-    outcome = process(*ASKED)
+    outcome = tclose(*ASKED)
     assert outcome.status == 0, outcome.err
     assert outcome.err.splitlines() == [
         "warning: 'id' is published exactly, and 40 of 40 rows have a value that at most two rows have: anyone who "

@@ -29,9 +29,9 @@ def patients() -> pl.DataFrame:
     )
 
 
-def test_a_release_from_a_draft(process: Run, tclose: Run) -> None:
+def test_a_release_from_a_draft(tclose: Run) -> None:
     patients().write_csv("t.csv")
-    assert process("init", "t.csv", "--out", "p.toml").status == 0
+    assert tclose("init", "t.csv", "--out", "p.toml").status == 0
     draft = Path("p.toml").read_text(encoding="utf-8")
     Path("p.toml").write_text(re.sub(r"^# t = 0\.\?", "t = 0.5 #", draft, flags=re.MULTILINE), encoding="utf-8")
     done = tclose("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", "--effort", "fast")

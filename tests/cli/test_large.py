@@ -56,6 +56,8 @@ def test_a_release_out_of_core(data: Path, tmp_path: Path, copies: int, limit: f
     assert sum(file["rows"] for file in found["files"]) == copies * salaries.height
     assert len(found["files"]) > 5
     assert memory_of(tmp_path) < limit
+    if copies == 1:  # the memory of the others is seen in `make soak`, that of attacks below, too
+        return
     verify = "verify r --certificate c.json --engine disk --json"
     assert json.loads(run(tmp_path, *verify.split()))["holds"]
     attack = "attack r --original t.parquet --policy p.toml --engine disk --json"

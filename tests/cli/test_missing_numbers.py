@@ -42,8 +42,9 @@ def patients(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
-    "method", ["weave", "mondrian", "fragmentation", "clustering", "pca", "projections", "anatomy"]
+    "method", ["weave", "mondrian", "projections", "fragmentation", "anatomy", "clustering", "pca"]
 )
 @pytest.mark.usefixtures("patients")
 def test_no_row_is_lost(tclose: Callable, method: str) -> None:
@@ -59,7 +60,7 @@ def test_no_row_is_lost(tclose: Callable, method: str) -> None:
 
 @pytest.mark.usefixtures("patients")
 def test_what_is_missing_stays_missing_and_is_judged(tclose: Callable) -> None:
-    assert tclose("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv").status == 0
+    assert tclose("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", "--method", "mondrian").status == 0
     before = [line.split(",")[2:] for line in Path("t.csv").read_text().splitlines()[1:]]
     after = [line.rsplit(",", 3) for line in Path("r.csv").read_text().replace(", ", ";").splitlines()[1:]]
     for column in (0, 1):
@@ -75,6 +76,8 @@ def test_what_is_missing_stays_missing_and_is_judged(tclose: Callable) -> None:
 @pytest.mark.usefixtures("patients")
 def test_the_page_shows_the_missing_value_as_a_bar_of_its_own(tclose: Callable) -> None:
     pytest.importorskip("altair")
-    made = tclose("anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", "--report", "r.html")
+    made = tclose(
+        "anonymize", "t.csv", "--policy", "p.toml", "--out", "r.csv", "--report", "r.html", "--method", "mondrian"
+    )
     assert made.status == 0, made.err
     assert "(missing)" in Path("r.html").read_text()

@@ -182,8 +182,8 @@ def test_a_register_of_the_policy(call: Run, folder: Path) -> None:
     assert "of the 60 rows of the population that the policy names" in by_name["sample_risk"]["says"]
 
 
-def test_a_real_process(process: Run, call: Run) -> None:
-    done = process("anonymize", "t.csv", "--policy", "p.toml", *FILES, "--profile", "hipaa", "--method", "mondrian")
+def test_a_profile_that_lacks_something_says_what(call: Run) -> None:
+    done = call("--profile", "hipaa", "--method", "mondrian")
     assert done.status == 0, done.err
     assert "the profile hipaa is incomplete" in done.err
     assert "[context] knowledge" in done.err

@@ -38,7 +38,7 @@ def table(folder: Path) -> Path:
 def test_from_a_key_to_a_verified_release(process: Run, tclose: Run, table: Path) -> None:
     """In processes of their own: nothing that identifies anyone, and nothing of the key, is written or printed."""
     folder = table.parent
-    made = process("pseudonym-key", "keys/my.key")
+    made = tclose("pseudonym-key", "keys/my.key")
     assert made.status == 0
     if os.name != "nt":
         assert stat.S_IMODE((folder / "keys/my.key").stat().st_mode) == 0o600

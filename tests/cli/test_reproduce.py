@@ -38,8 +38,8 @@ def test_figures_stand_beside_the_papers(process: Run, data: Path, folder: Path)
     assert list(folder.iterdir()) == []
 
 
-def test_without_its_tables_it_says_where_to_put_them(process: Run, tclose: Run, folder: Path) -> None:
-    process("reproduce", "weber").refuses("weber: put nhanes_labs.csv into ../shared/data, or name", "--data")
+def test_without_its_tables_it_says_where_to_put_them(tclose: Run, folder: Path) -> None:
+    tclose("reproduce", "weber").refuses("weber: put nhanes_labs.csv into ../shared/data, or name", "--data")
     tclose("reproduce", "all", "--data", ".", "--out", "p.html").refuses("adult_arx.csv", "nhanes_labs.csv", "eia.csv")
     assert list(folder.iterdir()) == []
 

@@ -23,8 +23,8 @@ def table(folder: Path) -> Path:
     return path
 
 
-def test_what_is_printed_can_be_run(process: Callable[..., Any], tclose: Callable[..., Any], table: Path) -> None:
-    outcome = process("sql", "--policy", "p.toml", "--table", '"visits.csv"', "--dialect", "duckdb")
+def test_what_is_printed_can_be_run(tclose: Callable[..., Any], table: Path) -> None:
+    outcome = tclose("sql", "--policy", "p.toml", "--table", '"visits.csv"', "--dialect", "duckdb")
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out.startswith("-- tclose ")
     run = subprocess.run(

@@ -53,7 +53,10 @@ def test_the_exit_status_of_an_error_stays_right(closed: str) -> None:
     assert (done.returncode, done.stdout + done.stderr) == (2, "")
 
 
-@pytest.mark.parametrize(("closed", "unbuffered"), [(">&- 2>&-", ""), ("<&- >&- 2>&-", "1"), ("2>&1 | true", "1")])
+@pytest.mark.parametrize(
+    ("closed", "unbuffered"),
+    [pytest.param(">&- 2>&-", "", marks=pytest.mark.soak), ("<&- >&- 2>&-", "1"), ("2>&1 | true", "1")],
+)
 def test_a_release_is_whole(folder: Path, closed: str, unbuffered: str) -> None:
     """A file that takes the number of a closed stream would hold what is printed."""
     done = shell(f"{ANONYMIZE} {closed}", PYTHONUNBUFFERED=unbuffered)

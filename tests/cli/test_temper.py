@@ -37,8 +37,8 @@ def certificate() -> dict[str, Any]:
     return content
 
 
-def test_the_certificate_says_what_was_asked_what_it_is_and_what_it_cost(process: Run, tclose: Run) -> None:
-    outcome = process(*PUBLISH)
+def test_the_certificate_says_what_was_asked_what_it_is_and_what_it_cost(tclose: Run) -> None:
+    outcome = tclose(*PUBLISH)
     assert outcome.status == 0, outcome.err
     content = certificate()
     entry = content["temper"]

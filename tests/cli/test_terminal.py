@@ -18,6 +18,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose.cli
 from tclose.cli import run
@@ -34,7 +35,6 @@ PIECES = (
     "'", '"', ",", ";", "=", "ä", "a", " ",
 )  # fmt: skip
 HOSTILE = st.lists(st.sampled_from(PIECES) | st.characters(codec="utf-8"), min_size=1, max_size=6).map("".join)
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 FILE_NAME = HOSTILE.map(lambda name: name.replace("/", "").replace("\0", "")[:40] or "a")
 
 
@@ -82,7 +82,7 @@ def write_example() -> None:
     write_policy(("age", "ill"))
 
 
-law = settings(max_examples=12 * TIMES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+law = settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @law

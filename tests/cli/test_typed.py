@@ -34,8 +34,8 @@ def made(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()} - {"t.csv", "p.toml"}
 
 
-def test_a_shell_gets_typed_columns(process: Run, tclose: Run, folder: Path) -> None:
-    done = process(*ASKED, "--out", "r.csv", "--format", "columns")
+def test_typed_columns_on_the_command_line(tclose: Run, folder: Path) -> None:
+    done = tclose(*ASKED, "--out", "r.csv", "--format", "columns")
     assert done.status == 0, done.err
     lines = (folder / "r.csv").read_text().splitlines()
     assert lines[0] == "age_low,age_high,age_mid,sex,ill,class,class_size"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from tests.conftest import TIMES
 
 from tclose.distance import Counts, Distance, DomainFacts
 from tclose.distance.worst_class import (
@@ -22,7 +22,6 @@ from tclose.distance.worst_class import (
 )
 from tclose.privacy.tcloseness import TCloseness
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 KINDS = ("equal", "ordered", "value", "hierarchical", "matrix", "ordered with missing", "value with missing")
 LEVELS = [Fraction(1, 50), Fraction(1, 20), Fraction(1, 10), Fraction(1, 5), Fraction(1, 3)]
 

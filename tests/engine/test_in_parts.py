@@ -283,7 +283,7 @@ def test_classes_are_recorded_for_new_rows_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("out", ["r.csv", "r.parquet", "folder"])
+@pytest.mark.parametrize("out", ["r.csv", pytest.param("r.parquet", marks=pytest.mark.soak), "folder"])
 def test_what_lies_beside_a_release_changes_none_of_its_bytes(tmp_path: Path, out: str) -> None:
     FRAME.write_parquet(tmp_path / "t.parquet")
     found, record = [], tmp_path / "alone" / "record"

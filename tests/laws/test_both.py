@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Infeasible, anonymize, check, verify
 from tclose.errors import Unsuited
@@ -31,10 +31,9 @@ from tclose.release.files import sha256
 from tclose.table import encode_quietly
 
 pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 RARE = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-some = settings(max_examples=3 * TIMES, deadline=None, suppress_health_check=RARE)
-many = settings(max_examples=5 * TIMES, deadline=None, suppress_health_check=RARE)
+some = settings(max_examples=examples(3), deadline=None, suppress_health_check=RARE)
+many = settings(max_examples=examples(5), deadline=None, suppress_health_check=RARE)
 ONE_TABLE = [name for name, method in METHODS.items() if method.tables == "one" and not method.needs]
 AREAS = ["x1;x;*", "x2;x;*", "y1;y;*"]
 Cells = tuple[str, ...]

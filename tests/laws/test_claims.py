@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.conftest import TIMES
 
 import tclose
 from tclose.steps import anonymize
 
-TABLES = 2 * int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
+TABLES = 2 * TIMES  # `make soak` sets it
 FINDING = {"figure", "rows", "share", "sentence", "details", "answer", "says"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -20,7 +19,6 @@ from tclose.privacy.reader import reader_policy
 from tclose.recode.frame import exact_cells, ordered, recoded
 from tclose.table import CodedTable, encode_quietly
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 NUMBERS = ["9", "9.0", "1.50", "1.5", "-0", "0", "1e1", "10", "?", "", None]
 MOMENTS = ["2024-01-01", "2024-01-01 00:00", "2024-01-01T00:00:00", "2023-12-31", "?", None]
 NAMES = ["flu", "cold", "Flu", "9", "9.0", "?", None]
@@ -105,7 +103,7 @@ def coded(rows: list[Any], policy: Policy) -> CodedTable | None:
 TYPES = {"size": pl.Float64, "age": pl.Int64, "who": pl.String}
 
 
-@settings(max_examples=examples(60) * TIMES, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=25), policy=policies(), data=st.data())
 def test_some_rows_of_a_table_are_coded_as_by_themselves(rows: list[Any], policy: Policy, data: st.DataObject) -> None:
     if (table := coded(rows, policy)) is None:
@@ -120,7 +118,7 @@ def replaced(table: CodedTable) -> CodedTable:
     return replace(table, withheld=0, rows=np.arange(len(table)))
 
 
-@settings(max_examples=examples(60) * TIMES, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=25), policy=policies(), data=st.data())
 def test_published_rows_are_coded_as_a_reader_codes_them(rows: list[Any], policy: Policy, data: st.DataObject) -> None:
     if (table := coded(rows, policy)) is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Generator
 from typing import Any
@@ -21,7 +20,6 @@ from tclose.table.disk_files import CellBatch
 from tclose.table.sources.folder import cell_groups
 from tclose.types import silent
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 COLUMNS = ["zone", "^sex$", "ward", "ranked", "measured", "named", "who"]
 ROW = st.tuples(
     st.sampled_from(["-0", "0", "1", "0.0", None]) | st.sampled_from(["a", "b", "", "-0"]),
@@ -96,7 +94,7 @@ def outcome(work: Any) -> CheckResult | str:
     return result
 
 
-@settings(max_examples=examples(20) * TIMES)
+@settings(max_examples=examples(20))
 @given(rows=st.lists(ROW, min_size=1, max_size=40), asked=policies(), batch=st.integers(1, 7), spilled=st.booleans())
 def test_counts_are_judged_as_rows_are(rows: list[Any], asked: dict[str, Any], batch: int, spilled: bool) -> None:
     frame = pl.DataFrame([*rows, *GROUPS], schema=COLUMNS, orient="row", strict=False)
@@ -110,7 +108,7 @@ def test_counts_are_judged_as_rows_are(rows: list[Any], asked: dict[str, Any], b
     assert found == outcome(lambda: check(frame, policy))
 
 
-@settings(max_examples=15 * TIMES)
+@settings(max_examples=examples(15))
 @given(rows=st.lists(ROW, min_size=1, max_size=25), batch=st.integers(1, 7))
 def test_types_of_columns_do_not_matter(rows: list[Any], batch: int) -> None:
     frame = pl.DataFrame(rows, schema=COLUMNS, orient="row", strict=False).with_columns(

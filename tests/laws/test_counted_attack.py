@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any
 
@@ -10,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Attacks, Policy, TcloseError, anonymize
 from tclose.measure.attack import ATTACKS, RAW, RELEASE, attack_results, results
@@ -20,7 +20,6 @@ from tclose.table import encode_quietly, groups
 
 from .test_counted import Slices
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 BY_COUNTS = tuple(attack for attack in ATTACKS if not attack.needs_rows)
 COLUMNS = ["age", "^sex$", "zip", "ward", "ranked", "measured", "named", "who"]
 ROW = st.tuples(
@@ -85,7 +84,7 @@ def in_memory(frame: pl.DataFrame, releases: list[pl.DataFrame], policy: Policy)
     return attack_results(scenes, register_rows=adversary.register_rows, several_rows=adversary.several_rows())
 
 
-@settings(max_examples=12 * TIMES)
+@settings(max_examples=examples(12))
 @given(
     rows=st.lists(ROW, min_size=8, max_size=30),
     policy=policies(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,9 +19,8 @@ from tclose.distance import Counts, Distance, DomainFacts, Equal, Hierarchical, 
 
 Dense = list[list[int]]
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-few = settings(max_examples=examples(20) * TIMES, deadline=None)
-fewer = settings(max_examples=10 * TIMES, deadline=None)  # each example solves linear programmes
+few = settings(max_examples=examples(20), deadline=None)
+fewer = settings(max_examples=examples(10), deadline=None)  # each example solves linear programmes
 
 
 # --- naive definitions, in fractions ---------------------------------------------------------------------------------

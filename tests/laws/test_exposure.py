@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -18,13 +17,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.conftest import TIMES
 
 import tclose
 from tclose import Policy, Release, TcloseError, anonymize
 from tclose.measure.exposure_claims import Figure, given_away_by_chance, suspicion_by_chance
 from tclose.measure.exposure_counts import ShownColumn, ShownTable, line_counts
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 COLUMNS = ["age", "city", "ill", "pay", "score"]
 Row = dict[str, str]
 
@@ -140,7 +139,7 @@ def check(frame: pl.DataFrame, release: Release, policy: dict[str, Any]) -> None
         assert cells <= (stands.rows or 0) <= cells + sum(ends.values())
 
 
-@pytest.mark.parametrize("number", range(50 * TIMES))
+@pytest.mark.parametrize("number", range(16 * TIMES))
 def test_figures_are_what_brute_force_counts(number: int) -> None:
     rng = np.random.default_rng(number)
     frame, policy = drawn(rng, int(rng.integers(12, 90))), asked(rng)

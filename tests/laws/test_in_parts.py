@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 import warnings
 from collections import Counter
@@ -14,6 +13,7 @@ from typing import Any
 import polars as pl
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Infeasible, LeakWarning, Policy, Progress, TcloseError, anonymize, read, verify
 from tclose.measure.exposure_claims import Figure
@@ -26,7 +26,6 @@ from tclose.run.rows import parts_refusal
 from tclose.table.disk_files import RowBatch
 from tclose.types import Repeating, silent
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 COLUMNS = ["zone", "^sex$", "age", "ward", "ranked", "named", "who", "note", "nr"]
 ROW = st.tuples(
     st.sampled_from(["-0", "0", "1", "0.0", "", None]) | st.sampled_from(["a", "b", "c"]),
@@ -115,7 +114,7 @@ def lines(path: Path) -> Counter[str]:
     return Counter(path.read_text(encoding="utf-8").splitlines())
 
 
-@settings(max_examples=10 * TIMES)
+@settings(max_examples=examples(10))
 @given(rows=st.lists(ROW, min_size=4, max_size=40), policy=policies(), batch=st.integers(1, 9))
 def test_one_part_is_released_as_in_memory(rows: list[Any], policy: Policy, batch: int) -> None:
     assume(parts_refusal(policy, "weave", {}) is None)
@@ -172,9 +171,9 @@ def test_of_groups_that_are_equally_far_the_same_one_is_withheld(tmp_path: Path)
     assert lines(tmp_path / "disk.csv") == lines(tmp_path / "memory.csv")
 
 
-@settings(max_examples=4 * TIMES)
+@settings(max_examples=examples(4))
 @given(
-    rows=st.lists(ROW, min_size=30, max_size=120), policy=policies(), batch=st.integers(5, 50), part=st.integers(5, 20)
+    rows=st.lists(ROW, min_size=30, max_size=70), policy=policies(), batch=st.integers(5, 50), part=st.integers(5, 20)
 )
 def test_releases_in_parts_are_verified(rows: list[Any], policy: Policy, batch: int, part: int) -> None:
     assume(parts_refusal(policy, "weave", {}) is None)

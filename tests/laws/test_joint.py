@@ -5,7 +5,6 @@ The judge below knows nothing of tclose: it transports fractions over the tuples
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -17,6 +16,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Infeasible, Policy, anonymize, check, explain, verify
 from tclose.distance import Counts, Equal, Hierarchical, Ordered, Product, transport
@@ -26,9 +26,8 @@ from tclose.partition import METHODS
 
 Row = Mapping[str, Any]
 Between = Callable[[Any, Any], Fraction]
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-few = settings(max_examples=15 * TIMES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-brief = settings(max_examples=3 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+brief = settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
 pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
 SERVING = [name for name, about in METHODS.items() if about.tables == "one" and about.joint is None]
 SERVING += [f"{name}:{choice}" for name, about in METHODS.items() for choice in about.joint or ()]
@@ -295,7 +294,7 @@ def test_a_release_is_close_in_tuples(
 
 
 @pytest.mark.parametrize("distance", ["product", "lexicographic"])
-@settings(max_examples=5 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(5), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_kept_columns_withheld_rows_and_persons_go_with_it(
     distance: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import Infeasible, LeakWarning, Policy, Release, anonymize, read, verify
 from tclose.errors import Unsuited
@@ -32,9 +32,8 @@ Row = Mapping[str, Any]
 pytestmark = [pytest.mark.filterwarnings("ignore::tclose.LeakWarning")]
 every_method = pytest.mark.parametrize("method", [name for name, about in METHODS.items() if about.tables == "one"])
 RARE = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-thorough = settings(max_examples=8 * TIMES, deadline=None, suppress_health_check=RARE)
-brief = settings(max_examples=5 * TIMES, deadline=None, suppress_health_check=RARE)
+thorough = settings(max_examples=examples(8), deadline=None, suppress_health_check=RARE)
+brief = settings(max_examples=examples(5), deadline=None, suppress_health_check=RARE)
 
 AREAS = {"x1": ("x", "*"), "x2": ("x", "*"), "y1": ("y", "*"), "y2": ("y", "*"), "y3": ("y", "*")}
 DISEASES = {  # levels above a leaf; "cut" lies directly under the root
@@ -544,6 +543,7 @@ def released_or_skipped(frame: pl.DataFrame, policy: Policy, method: str) -> Rel
         pytest.skip(str(unsuited))
 
 
+@pytest.mark.each_value
 @every_method
 @pytest.mark.parametrize("t", [0, 1])
 @pytest.mark.parametrize("cells", ["1", "11", "12", "1" * 7, "1234567", "1213141", "12" * 6])
@@ -694,6 +694,7 @@ def test_what_is_released_in_several_tables_verifies(method: str, data: st.DataO
             assert read(Path(folder) / about["name"]).select(text).equals(table.select(text))
 
 
+@pytest.mark.each_value
 @several
 @pytest.mark.parametrize("t", [0, 1])
 @pytest.mark.parametrize("cells", ["1", "11", "12", "1" * 7, "1234567", "1213141", "12" * 6])

@@ -14,7 +14,6 @@ Which way merging takes the level that a table reaches:
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -198,8 +197,7 @@ MODELS = {
     "t ordered": (None, fractions, by_rank, at_most(by_rank), max),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-thorough = settings(max_examples=examples(25) * TIMES, deadline=None)
+thorough = settings(max_examples=examples(25), deadline=None)
 
 
 def made(name: str, required: Level, m: int) -> Model:

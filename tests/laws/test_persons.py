@@ -7,7 +7,6 @@ rows, and shares no code with tclose.
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,8 +23,6 @@ from tclose import Infeasible, LeakWarning, Policy, anonymize, check
 from tclose.privacy.judge import verdicts
 from tclose.table import encode
 from tclose.table.classes import Classes
-
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 
 
 class Row(NamedTuple):
@@ -144,7 +141,7 @@ def refusal(rows: Rows, policy: Policy, method: str) -> str:
 
 
 @pytest.mark.parametrize("method", ["weave", "exact"])
-@settings(max_examples=examples(40) * TIMES, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(rows=rows_strategy, k=st.integers(1, 2), spec=asked)
 def test_a_table_that_holds_is_released_and_no_refusal_claims_too_much(
     method: str, rows: list[Row], k: int, spec: dict[str, Any]
@@ -163,7 +160,7 @@ def test_a_table_that_holds_is_released_and_no_refusal_claims_too_much(
         assert "cannot be reached" not in said
 
 
-@settings(max_examples=examples(40) * TIMES, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(rows=rows_strategy, k=st.integers(1, 2), spec=asked)
 def test_of_few_rows_that_all_differ_a_partition_is_found_whenever_there_is_one(
     rows: list[Row], k: int, spec: dict[str, Any]
@@ -173,7 +170,7 @@ def test_of_few_rows_that_all_differ_a_partition_is_found_whenever_there_is_one(
     assert bool(refusal(different, policy_of(k, spec), "mondrian")) == (not reachable)
 
 
-@settings(max_examples=examples(100) * TIMES, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(first=rows_strategy, second=rows_strategy, others=rows_strategy, k=st.integers(1, 3), spec=asked)
 def test_merging_keeps_what_declares_so_where_persons_recur(
     first: list[Row], second: list[Row], others: list[Row], k: int, spec: dict[str, Any]

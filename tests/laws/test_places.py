@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
@@ -151,6 +152,10 @@ SEVERAL = (
     ),
 )
 SEVERAL_ON_SPARK = ("guarded text", "means", "temper", "diverse persons", "mondrian", "sabre")
+LIKE_ANOTHER = {  # on Spark, where a case waits for seconds: `make test` has another method, or another loss
+    "squared error", "queries", "balanced", "kanonymity", "persons by mondrian", "burel", "sabre", "microaggregation",
+    "fragmentation", "clustering", "pca", "permutation", "means", "profile",
+}  # fmt: skip
 NO_WEAVE = ("presence",)  # which mondrian publishes
 ELSEWHERE = {  # settings with a test of their own
     "source": "tests/cli/test_formats.py: Parquet says itself how it is written",
@@ -258,6 +263,11 @@ def expected(case: str, folder: Path, known: dict[str, Any]) -> tuple[pl.DataFra
     return found
 
 
+def few_on_spark(cases: Iterable[str]) -> list[Any]:
+    """Return cases for `parametrize`; those that are like another are left to `make soak`."""
+    return [pytest.param(case, marks=pytest.mark.soak if case in LIKE_ANOTHER else ()) for case in cases]
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_release_from_disk_is_that_of_memory(case: str, folder: Path, in_memory: dict[str, Any]) -> None:
     rows, certificate = published(made(case, folder, "disk"))
@@ -288,7 +298,7 @@ def test_a_release_from_disk_in_several_parts_holds(case: str, folder: Path, mon
 
 @pytest.mark.xdist_group("spark")
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")  # of py4j
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", few_on_spark(CASES))
 def test_a_release_on_spark_is_that_of_memory(
     case: str, folder: Path, in_memory: dict[str, Any], cluster: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,7 +312,7 @@ def test_a_release_on_spark_is_that_of_memory(
 @pytest.mark.xdist_group("spark")
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")  # of py4j
 @pytest.mark.filterwarnings("ignore::tclose.LeakWarning")  # no warning says that all rows are one part
-@pytest.mark.parametrize("case", SEVERAL_ON_SPARK)
+@pytest.mark.parametrize("case", few_on_spark(SEVERAL_ON_SPARK))
 def test_a_release_on_spark_in_several_parts_holds(
     case: str, folder: Path, cluster: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

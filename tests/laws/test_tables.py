@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 import tclose
 
@@ -36,8 +36,7 @@ row = st.tuples(
     st.sampled_from(["flu", "cold", "ulcer"]),
 )
 COLUMNS = ["zone", "sex", "ward", "ranked", "measured", "named"]
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-brief = settings(max_examples=12 * TIMES, deadline=None)
+brief = settings(max_examples=examples(12), deadline=None)
 
 
 def frame_of(rows: list[tuple[Any, ...]]) -> pl.DataFrame:

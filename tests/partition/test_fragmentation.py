@@ -1,6 +1,5 @@
 """The theorem, attacked; the bounds, by brute force; and the laws of every method."""
 
-import os
 from fractions import Fraction
 from itertools import combinations
 from math import gcd, lcm
@@ -18,10 +17,9 @@ from tclose.partition.fragmentation.printed import STRATEGIES, BoxSearch
 from tclose.partition.fragmentation.spread import LineSpread, spread_attributes
 from tclose.partition.problem import Attribute, Problem
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 slow_to_draw = settings(
     deadline=None,
-    max_examples=examples(40) * TIMES,
+    max_examples=examples(40),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
@@ -145,7 +143,7 @@ def test_no_choice_of_rows_in_accepted_counts_breaks_a_t(problem, strategy, boun
         assert_within(problem, spiteful_rows(problem, accepted.fragments, taken, data), bounds)
 
 
-@settings(deadline=None, max_examples=examples(100) * TIMES)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.integers(10, 90), st.integers(1, 2), st.integers(3, 39), st.integers(2, 60), st.integers(0, 2**32 - 1))
 def test_spare_rows_keep_their_classes_within_t(rows, attributes, fortieths, values, seed):
     random = np.random.default_rng(seed)

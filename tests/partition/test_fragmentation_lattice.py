@@ -115,6 +115,7 @@ def divisor(boxes: list[Box]) -> int:
     return gcd(*(len(box.rows) for box in boxes))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("bound", "highest", "times"), [("published", 43, 5), ("tight", 88, 9)])
 def test_how_far_psi_is_from_the_best_of_118_tables(bound: str, highest: int, times: int) -> None:
     in_highest_layer, gained = 0, []

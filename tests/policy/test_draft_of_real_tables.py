@@ -362,7 +362,8 @@ TABLES = [
 ]
 
 
-RELEASED = [table for table in TABLES if table.name not in LARGE][::3]  # `make soak` releases all of them
+ODD = ("survival/veteran", "survival/cancer")  # each has a column that no other table is like
+RELEASED = [table for table in TABLES if table.name not in LARGE][::6]  # `make soak` releases all of them
 
 
 def test_there_are_enough_tables_without_those_of_shared_data() -> None:
@@ -390,7 +391,13 @@ def from_r(package: str, item: str):  # type: ignore[no-untyped-def]
     return frame.drop(columns="rownames") if counts else frame
 
 
-@pytest.mark.parametrize("table", [table for table in TABLES if table not in RELEASED], ids=lambda table: table.name)
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(table, id=table.name, marks=() if place % 3 == 0 or table.name in ODD else (pytest.mark.soak,))
+        for place, table in enumerate(table for table in TABLES if table not in RELEASED)
+    ],
+)
 def test_further_tables_are_drafted_as_listed(table: Table, tmp_path: Path) -> None:
     assert_drafted(table, steps.init(csv_file(table.name, tmp_path)))
 

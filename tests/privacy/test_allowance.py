@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.conftest import TIMES
 
 import tclose
 from tclose.distance import Counts
@@ -21,7 +21,6 @@ from tclose.privacy.judge import distance_of
 from tclose.run.commands import anonymize as publish
 from tclose.table import CodedTable, encode
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 TREE = {"prefix": [1]}
 COSTS = {"values": ["a1", "a2", "b1"], "costs": [[0, 1, 3], [1, 0, 2], [3, 2, 0]]}
 DEMO = Path(tclose.__file__).parent / "examples" / "policy.toml"

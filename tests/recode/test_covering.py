@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
@@ -13,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from tclose import InputError, Quasi
 from tclose.recode.cell import class_texts
@@ -24,7 +24,6 @@ from tclose.table.values import values_of
 ZIPS = {"rows": [["x1", "x", "*"], ["x2", "x", "*"], ["y1", "y", "*"], ["far", "*"]]}
 DECADES = {"rows": [["39", "thirties", "*"], ["40", "forties", "*"]]}
 MISSING = ("", "NA")
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 
 
 def covered(text: str, cells: Sequence[Any], known: Sequence[Any] | None = None, **spec: Any) -> list[Any]:
@@ -281,7 +280,7 @@ def drawn(data: st.DataObject, kind: str, most: int = 12) -> list[str]:
 
 
 @pytest.mark.parametrize(("kind", "spec"), SPECS)
-@settings(max_examples=15 * TIMES, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(data=st.data())
 def test_every_row_fits_what_its_class_publishes(kind: str, spec: dict[str, Any], data: st.DataObject) -> None:
     cells = drawn(data, kind)
@@ -304,7 +303,7 @@ def every_class(cells: Sequence[str], spec: Quasi) -> tuple[QuasiColumn, Classes
 @pytest.mark.parametrize(
     ("kind", "spec"), [each for each in SPECS if each[0] != "ambiguous" and "publish" not in each[1]]
 )
-@settings(max_examples=15 * TIMES, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(data=st.data())
 def test_a_text_covers_the_rows_of_the_classes_that_publish_it(
     kind: str, spec: dict[str, Any], data: st.DataObject
@@ -326,7 +325,7 @@ def check_exactly(cells: Sequence[str], spec: Quasi) -> None:
 
 
 @pytest.mark.parametrize(("kind", "spec"), SPECS)
-@settings(max_examples=15 * TIMES, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(data=st.data())
 def test_a_register_changes_nothing_for_the_people_of_the_table(
     kind: str, spec: dict[str, Any], data: st.DataObject

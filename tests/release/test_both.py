@@ -172,6 +172,7 @@ def test_a_column_that_is_both_may_be_the_only_sensitive_one(tmp_path: Path) -> 
     assert "counted by class" in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.usefixtures("counted_clock")
 def test_a_lower_bound_stands_beside_it(tmp_path: Path) -> None:
     release = anonymize(FRAME, ASKED, method="mondrian", seed=1, bound=True, bound_seconds=0.5)
     release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +11,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.conftest import TIMES
 
 import tclose
 from tclose import Policy
 from tclose.steps import anonymize
 
 pytestmark = pytest.mark.filterwarnings("ignore::tclose.LeakWarning")
-TABLES = 4 * int(os.environ.get("TCLOSE_EXAMPLES", "1"))
+TABLES = 4 * TIMES
 RANGE = re.compile(r"\[(-?\d+), (-?\d+)\]")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
@@ -15,6 +14,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.conftest import TIMES
 
 import tclose
 from tclose import Certificate, LeakWarning, verify
@@ -23,7 +23,6 @@ from tclose.privacy.registry import MODELS
 from tclose.release.claims import ModelClaim
 from tclose.release.verification import broken
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 ROWS = 48
 TABLE = pl.DataFrame(
     {

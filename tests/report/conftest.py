@@ -31,8 +31,17 @@ class Example:
             warnings.simplefilter("ignore", LeakWarning)
             self.release: Release = anonymize(frame, policy, method=method, seed=3)
             self.attacks: Attacks = attack(self.release, original=frame, policy=policy)
+        self._pages: dict[bool, str] = {}
 
     def page(self, path: Path, *, public: bool = False) -> str:
+        """Write the page of the release, which takes a second: it is made once for all tests that look at it."""
+        if public in self._pages:
+            path.write_text(self._pages[public], encoding="utf-8")
+        else:
+            self._pages[public] = self.page_made_anew(path, public=public)
+        return self._pages[public]
+
+    def page_made_anew(self, path: Path, *, public: bool = False) -> str:
         self.release.report(path, original=self.frame, attacks=self.attacks, public=public)
         return path.read_text(encoding="utf-8")
 

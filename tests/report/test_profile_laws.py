@@ -22,7 +22,7 @@ from tclose.table import encode_quietly
 from ..conftest import TIMES
 from .identifier_corpus import ROWS, identifiers, ordinary
 
-TABLES = 50 * TIMES
+TABLES = 20 * TIMES
 
 
 def profile_of(release: Release, frame: pl.DataFrame, name: str) -> FilledProfile:

@@ -158,12 +158,12 @@ def test_what_would_take_too_long_is_not_measured(
     ordinary: Any, tmp_path: Path, text_of: Text, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(detail_section, "MOST_SECONDS", 0.0)
-    text = text_of(ordinary.page(tmp_path / "r.html"))
+    text = text_of(ordinary.page_made_anew(tmp_path / "r.html"))
     for measure in DETAIL_MEASURES:
         slow = measure.name in ("information", "divergence")
         assert (f"{measure.title} | not measured: it would take about 0 seconds" in text) == slow
     monkeypatch.setattr(detail_section, "MOST_PAIRS", 0)
-    text = text_of(ordinary.page(tmp_path / "r.html"))
+    text = text_of(ordinary.page_made_anew(tmp_path / "r.html"))
     assert text.count("not measured: too many different values") == len(DETAIL_MEASURES)
 
 

@@ -63,6 +63,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.one_in(3)  # laws/test_places.py has the settings of the others
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
 def test_a_release_is_verified_on_a_cluster_and_in_memory(
     cluster: SimpleNamespace, files: Path, tmp_path: Path, asked: dict[str, Any]

@@ -87,6 +87,7 @@ def in_files(cluster: SimpleNamespace, folder: Path, table: pl.DataFrame) -> Any
     return session.read.parquet(str(folder))
 
 
+@pytest.mark.one_in(2)  # each takes seconds of waiting for a cluster; laws/test_places.py has more settings
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
 def test_every_setting_is_judged_as_in_memory(frame: Any, asked: dict[str, Any]) -> None:
     policy = policy_of(asked)

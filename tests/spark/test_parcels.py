@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 import pickle
 import warnings
 from collections import defaultdict
@@ -31,7 +30,6 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'tclo
 from tclose.spark.parcels import FACTS, CountPlan, counted_buckets, counted_parcels, on_bucket, packed, split_parts
 from tclose.table.groups import bucket_numbers
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 COLUMNS = ["zone", "^sex$", "ward", "ranked", "named", "who"]
 ROW = st.tuples(
     st.sampled_from(["-0", "0", "1", "0.0", None]) | st.sampled_from(["a", "-0"]),
@@ -96,7 +94,7 @@ def judged(frame: pl.DataFrame, policy: Policy, parts: int, buckets: int, budget
     return judge_counted(CountedTable.of(Parts(frame, parts, what), policy), policy).result
 
 
-@settings(max_examples=examples(30) * TIMES)
+@settings(max_examples=examples(30))
 @given(
     rows=st.lists(ROW, min_size=1, max_size=40),
     model=st.sampled_from(MODELS),

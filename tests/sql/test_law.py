@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +14,8 @@ from tests.conftest import examples
 
 import tclose
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
-QUICK = settings(max_examples=examples(25) * TIMES, suppress_health_check=list(HealthCheck))
-OTHER = settings(max_examples=10 * TIMES, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
+OTHER = settings(max_examples=examples(10), suppress_health_check=list(HealthCheck))
 DATES = [datetime.date(2024, 1, 31), datetime.date(2023, 2, 1), datetime.date(1999, 12, 31)]
 CELLS: dict[str, tuple[Any, list[Any]]] = {
     "words": (pl.String, ["flu", "cold", "HIV", "it's", "back\\slash", 'say "x"', "ä;--"]),

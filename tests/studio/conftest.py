@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -161,12 +162,57 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+class KeptStudio:
+    """A studio that goes on from test to test: to start one takes as long as most tests."""
+
+    def __init__(self, home: Path) -> None:
+        self._homes = (home / str(number) for number in count())
+        self._running: Running | None = None
+
+    def with_projects_of(self, home: Path | None) -> Running:
+        """Give it with the projects of a home, or with none; one that a test has ended or upset is replaced."""
+        if self._running is None or not self._emptied(self._running):
+            self.stop()
+            self._running = start(next(self._homes))
+        if home is not None:
+            shutil.copytree(home, self._running.home, dirs_exist_ok=True)
+        return self._running
+
+    def _emptied(self, running: Running) -> bool:
+        """Delete all projects, and what else belongs to a user; tell whether nothing is left but the server itself."""
+        from .client import Browser
+
+        if running.process.poll() is not None:
+            return False
+        own = running.home / ".tclose"
+        for project in (own / "studio").iterdir():
+            Browser(running).post("/delete", project=project.name, stays="nothing", sure="1")
+        for other in {*own.iterdir()} - {own / "server", own / "studio"}:
+            shutil.rmtree(other)
+        return not [*(own / "studio").iterdir()]
+
+    def stop(self) -> None:
+        if self._running is not None:
+            stop(self._running)
+
+
+@pytest.fixture(scope="session")
+def kept_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptStudio]:
+    kept = KeptStudio(tmp_path_factory.mktemp("kept"))
+    yield kept
+    kept.stop()
+
+
 @pytest.fixture
-def running(finished_home: Path) -> Iterator[Running]:
+def running(kept_studio: KeptStudio, finished: Path) -> Running:
     """A studio with the finished project, which a test may change."""
-    studio = start(finished_home)
-    yield studio
-    stop(studio)
+    return kept_studio.with_projects_of(finished)
+
+
+@pytest.fixture
+def empty(kept_studio: KeptStudio) -> Running:
+    """A studio without a project."""
+    return kept_studio.with_projects_of(None)
 
 
 @pytest.fixture

@@ -47,10 +47,10 @@ class Steward:
 
 
 @pytest.fixture
-def steward(studio: Running, tmp_path: Path) -> Steward:
+def steward(empty: Running, tmp_path: Path) -> Steward:
     table = tmp_path / "patients.csv"
     hospital(150, seed=3).select("name", "zip", "age", "sex", "ldl", "diagnosis").write_csv(table)
-    return Steward(studio, table)
+    return Steward(empty, table)
 
 
 def test_the_worst_class_follows_t_and_the_distance(steward: Steward) -> None:
@@ -64,7 +64,7 @@ def test_the_worst_class_follows_t_and_the_distance(steward: Steward) -> None:
     assert steward.browser.ask("GET", f"{steward.at}/sensitive/worst?place=9").status == 404
 
 
-def test_the_drawing_and_the_sentences_speak_of_inner_values_too(studio: Running, tmp_path: Path) -> None:
+def test_the_drawing_and_the_sentences_speak_of_inner_values_too(empty: Running, tmp_path: Path) -> None:
     """Issue 25: of the ends of a line the commonest had 54 %, of all values the whole class."""
     (ldl,) = (column for column in steps.look(hospital(3000, seed=1)).columns if column.name == "ldl")
     bars = [vars(bar) for bar in ldl.bars]
@@ -73,7 +73,7 @@ def test_the_drawing_and_the_sentences_speak_of_inner_values_too(studio: Running
     assert steps.worst_allowed(bars, "ordered", 0.02).after < 0.6
 
     hospital(3000, seed=1).select("name", "age", "ldl").write_csv(tmp_path / "many.csv")
-    steward = Steward(studio, tmp_path / "many.csv")
+    steward = Steward(empty, tmp_path / "many.csv")
     ranks = steward.see("sensitive/worst?place=0&t=0.15&distance=&bins_kind=")
     assert "with t = 0.15" in ranks.lower()
     assert "does not limit" in ranks

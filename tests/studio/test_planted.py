@@ -15,6 +15,7 @@ from .conftest import start, stop, wait_for
 PLANTED = ("json", "pathlib", "typing", "polars", "numpy", "tclose", "sitecustomize", "uvicorn", "starlette")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx"])
 def test_modules_beside_a_table_are_not_run(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own, marker = tmp_path / "own", tmp_path / "run"

@@ -228,6 +228,7 @@ def test_requests_without_the_cookie_learn_nothing(
 
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="install it with: sudo apt-get install -y util-linux")
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("files", ["256:256", "256:4096"], ids=["256 at most", "256 that can be raised"])
 def test_half_sent_requests_do_not_stop_the_studio(
     launch: Callable[..., Running], stranger: Stranger, home: Path, files: str

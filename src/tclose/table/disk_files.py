@@ -29,7 +29,7 @@ from tclose.table.sources.base import FIRST, LONGEST, ROWS
 from tclose.table.sources.csv import CSV
 from tclose.table.sources.csv_records import PLAIN, BlockFormat
 from tclose.table.sources.databases import Location, check_scheme
-from tclose.table.sources.door import Reader, opened
+from tclose.table.sources.door import Reader, a_reader, opened
 from tclose.table.sources.folder import NO_PARQUET, check_alike, parts_of
 from tclose.table.sources.formats import DAMAGED_TABLE, PARQUET, named_source
 from tclose.types import Beat, Progress
@@ -232,7 +232,7 @@ class TableOnDisk:
 
     def count_rows(self) -> int:
         """Return how many rows the files have; of a CSV file, how many lines."""
-        with Reader() as reader:
+        with a_reader() as reader:
             rows = 0
             for part in self.parts:
                 with self._named(part), part.open() as path:
@@ -245,7 +245,7 @@ class TableOnDisk:
     def check(self) -> None:
         """Refuse a CSV file that is written in another way than blocks allow."""
         if self.written is None:
-            with Reader() as reader, self.parts[0].open() as path:
+            with a_reader() as reader, self.parts[0].open() as path:
                 self._opened(reader, path)
 
     def batches(self, wanted: Wanted, progress: Progress) -> Generator[CellBatch]:
@@ -263,7 +263,7 @@ class TableOnDisk:
         self, wanted: Wanted, batch_rows: int, progress: Progress, *, counted: bool
     ) -> Generator[tuple[str, list[pl.DataFrame]]]:
         done, known = 0, KnownColumns(wanted)
-        with Reader() as reader:
+        with a_reader() as reader:
             for part in self.parts:
                 missed = 0
                 with self._named(part), part.open() as path:

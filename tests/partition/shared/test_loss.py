@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,6 @@ from tclose.table import CodedTable, encode_quietly
 from tclose.table.classes import Classes
 from tclose.types import silent
 
-TIMES = int(os.environ.get("TCLOSE_EXAMPLES", "1"))  # `make soak` sets it
 LETTERS = list("abcdefgh")
 TREE = [[letter, "ab" if letter < "c" else "cde" if letter < "f" else "fgh", "*"] for letter in LETTERS]
 QUASI: dict[str, dict[str, Any]] = {
@@ -98,7 +96,7 @@ def loses(axis: Axis) -> bool:
     return axis.chances is None or axis.chances.varies
 
 
-@settings(max_examples=examples(50) * TIMES, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(cases())
 def test_the_loss_that_is_lowered_is_the_one_that_is_reported(case: tuple[CodedTable, Policy, np.ndarray]) -> None:
     table, policy, labels = case
@@ -110,7 +108,7 @@ def test_the_loss_that_is_lowered_is_the_one_that_is_reported(case: tuple[CodedT
         assert loss == pytest.approx(figure, abs=1e-9)
 
 
-@settings(max_examples=examples(30) * TIMES, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(cases())
 def test_without_texts_and_weights_the_loss_is_a_measure(case: tuple[CodedTable, Policy, np.ndarray]) -> None:
     table, _, labels = case
@@ -157,7 +155,7 @@ def loss_of(table: LossTable, rows: list[int]) -> float:
     return float(out[0])
 
 
-@settings(max_examples=examples(50) * TIMES, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(cases(), st.integers(0, 2**32))
 def test_every_change_is_the_difference_of_two_losses(case: tuple[CodedTable, Policy, np.ndarray], seed: int) -> None:
     table, policy, _ = case

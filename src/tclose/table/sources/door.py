@@ -71,6 +71,7 @@ class Reader:
         self._files = {"readable": list(map(str, readable)), "writable": list(map(str, writable))}
         self._seconds = seconds
         self._asked_size = 0  # of the file that is read
+        self._answering = False  # whether the answer to a request has not been read to its end
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -82,7 +83,7 @@ class Reader:
     @property
     def alive(self) -> bool:
         """Whether the process can take another request."""
-        return self._process is not None and self._process.poll() is None
+        return self._process is not None and not self._answering and self._process.poll() is None
 
     def start(self) -> None:
         """Start the process, which loads its libraries before the first request comes."""
@@ -124,26 +125,26 @@ class Reader:
         self._process.wait()
         for stream in (self._incoming, self._socket, self._errors, self._hatch):
             stream.close()
-        self._process = None
+        self._process, self._answering = None, False
 
     def ask(self, do: str, file: BinaryIO | int | None = None, *, size: int = 0, **asked: Any) -> Iterator[Any]:
         """Send a request, with an open file of this size; yield the messages that answer it."""
         self.start()
         self._asked_size = size
         self._send({"do": do, **asked, **self._limits(size)}, file)
-        done = False
+        self._answering = True
         try:
-            while not done:
+            while self._answering:
                 message = self._received()
                 if isinstance(message, dict) and "refused" in message:
-                    done = True
+                    self._answering = False
                     raise _refusal(message)
                 if isinstance(message, dict) and message.get("done"):
-                    done = True
+                    self._answering = False
                 else:
                     yield message
         finally:
-            if not done:  # nobody listens to the rest
+            if self._answering:  # nobody listens to the rest
                 self.close()
 
     def _limits(self, size: int) -> dict[str, int]:
