@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tclose.errors import InputError, NotInBatches, WholeTableWarning
+from tclose.messages import say
 from tclose.policy import Policy, Quasi, Sensitive
 from tclose.policy.source import PLAIN, SourceSettings
 from tclose.table.disk_files import source_of, table_on_disk
@@ -199,7 +200,7 @@ def not_in_batches(path: Any, said: SourceSettings | None = None) -> str | None:
 
 def _held_in_memory(why: str) -> bool:
     """Warn that the engine disk holds all rows, and why."""
-    warnings.warn(f"all rows are held in memory: {why}", WholeTableWarning, stacklevel=4)
+    warnings.warn(say("all rows are held in memory: {why}", why=why), WholeTableWarning, stacklevel=4)
     return False
 
 

@@ -385,7 +385,9 @@ def _check(record: Record, table: Any, policy: Policy, out: Path) -> None:
         )
     name = record.files[0].name
     if record.part_rows is None and name is not None and Path(name).suffix.lower() != out.suffix.lower():
-        raise InputError(f"the release was written as {Path(name).suffix}, so name --out a file of this ending")
+        raise InputError(
+            "the release was written as {suffix}, so name --out a file of this ending", suffix=Path(name).suffix
+        )
 
 
 # The command line that asks for the same as a request, made from the declarations of its settings

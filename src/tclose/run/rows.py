@@ -14,6 +14,7 @@ from tclose.measure.original_facts import original_facts
 from tclose.measure.pair import Population, population_of
 from tclose.measure.presence_claim import check_possible
 from tclose.measure.release_exposure import columns_of_own_values
+from tclose.messages import say
 from tclose.partition import DEFAULT_METHOD, METHODS
 from tclose.policy import Policy
 from tclose.privacy.feasibility import NoPartition, Publishable, publishable
@@ -232,8 +233,10 @@ def requested_rows(request: Request, told: Repeating) -> Iterator[tuple[Rows, in
     why = None if place == "memory" else one_part_because(request, place)
     if why is not None:
         if request.resume:
-            raise InputError(f"this release is made as one part, of which nothing is kept: leave --resume out ({why})")
-        warnings.warn(f"all rows are held in memory: {why}", WholeTableWarning, stacklevel=4)
+            raise InputError(
+                "this release is made as one part, of which nothing is kept: leave --resume out ({why})", why=why
+            )
+        warnings.warn(say("all rows are held in memory: {why}", why=why), WholeTableWarning, stacklevel=4)
     if place == "spark":
         from tclose.spark.rows import spark_rows
 
@@ -252,17 +255,23 @@ def requested_rows(request: Request, told: Repeating) -> Iterator[tuple[Rows, in
 def place_of(request: Request) -> str:
     """Return where the work is done; settings that belong to another place are refused."""
     if request.engine not in PUBLISHING_ENGINES:
-        raise InputError(f"there is no engine '{request.engine}': choose {', '.join(PUBLISHING_ENGINES)}")
+        raise InputError(
+            "there is no engine '{engine}': choose {publishing_engines}",
+            engine=request.engine,
+            publishing_engines=", ".join(PUBLISHING_ENGINES),
+        )
     on_spark, table = request.engine == "spark", request.table
     if request.master is not None and not on_spark:
         advice = "" if request.replay is not None else ", or say --engine spark"
-        raise InputError(f"only the engine spark has a master: leave --master out{advice}")
+        raise InputError("only the engine spark has a master: leave --master out{advice}", advice=advice)
     if on_spark and not isinstance(table, str | Path):
-        raise InputError(f"{REFUSED['frames']['spark']}: use the engine memory, or tclose.spark.anonymize")
+        raise InputError("{spark}: use the engine memory, or tclose.spark.anonymize", spark=REFUSED["frames"]["spark"])
     if on_spark and Location.of(table).scheme:
-        raise InputError(f"{REFUSED['databases']['spark']}: use the engine memory")
+        raise InputError("{spark}: use the engine memory", spark=REFUSED["databases"]["spark"])
     if on_spark and Path(table).is_file() and not is_parquet(Path(table)):
-        raise InputError(f"{REFUSED['CSV files']['spark']}, and {table} is none: choose another engine")
+        raise InputError(
+            "{spark}, and {table} is none: choose another engine", spark=REFUSED["CSV files"]["spark"], table=table
+        )
     on_disk = not on_spark and _on_disk(request)
     if request.resume and not on_disk:
         raise InputError("only a run of the engine disk can be continued: leave --resume out")
