@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from tclose.partition import DEFAULT_METHOD, METHODS, Method
     from tclose.partition.registry import ALL_DISTANCES
     from tclose.policy.draft import Draft, Guess
+    from tclose.policy.toml import schema
     from tclose.privacy.allowance import Allowance
     from tclose.privacy.results import CheckResult, Explanation, ModelFinding
     from tclose.release.certificate import RELEASE_FORMATS, ReleaseFormat
     from tclose.release.description_formats import FORMATS as DESCRIPTIONS
     from tclose.release.files import anything_published, discard_unfinished
+    from tclose.release.formats import FORMATS as OUTPUT_FORMATS
     from tclose.release.lower_bound import PROOF_STAYS, BoundVerification, LowerBound
     from tclose.release.output import Endorsement, check_clock
     from tclose.release.record import file_digest
@@ -104,6 +106,7 @@ __all__ = [
     "MEASURES",
     "METHODS",
     "NO_IDENTITY",
+    "OUTPUT_FORMATS",
     "PROOF_STAYS",
     "PUBLISHING_ENGINES",
     "RELEASE",
@@ -187,6 +190,7 @@ __all__ = [
     "query_error",
     "remade",
     "reproduce",
+    "schema",
     "sheets_of",
     "sign",
     "signature_file",
@@ -242,6 +246,7 @@ _HOMES = {  # the module that has each name, which is loaded when the name is as
     "Method": "tclose.partition",
     "ModelFinding": "tclose.privacy.results",
     "NO_IDENTITY": "tclose.release.verification",
+    "OUTPUT_FORMATS": "tclose.release.formats:FORMATS",
     "PROOF_STAYS": "tclose.release.lower_bound",
     "PUBLISHING_ENGINES": "tclose.run.engines",
     "Passphrase": "tclose.run.commands",
@@ -295,6 +300,7 @@ _HOMES = {  # the module that has each name, which is loaded when the name is as
     "forget_files": "tclose.run.preparation",
     "remade": "tclose.run.request",
     "reproduce": "tclose.run.evaluation",
+    "schema": "tclose.policy.toml",
     "sheets_of": "tclose.run.preparation",
     "sign": "tclose.run.commands",
     "signature_file": "tclose.run.commands",

@@ -32,7 +32,7 @@ def test_help_lists_every_command_with_its_whole_description(tclose: Run, monkey
     assert max(map(len, lines)) <= 80
     assert set(COMMANDS) == {
         "anonymize", "apply", "attack", "bound", "check", "compare", "demo", "doctor", "explain", "init", "methods",
-        "reproduce", "sql", "verify", "keygen", "sign", "pseudonym-key", "studio",
+        "reproduce", "schema", "sql", "verify", "keygen", "sign", "pseudonym-key", "studio",
     }  # fmt: skip
     width = max(map(len, COMMANDS))
     for name, (_, does) in cli_module.COMMANDS.items():

@@ -1,7 +1,8 @@
-"""Adding a distance or a model touches at most three files: a test adds one of each to a copy of the package.
+"""Adding a part touches few files: a test adds a distance, a policy key with its model, and a format to one copy.
 
-The copy is used as a steward would use it: check, anonymize with a page and a certificate, verify. The methods with
-compiled loops are tried on new distances and models in this process, where the loops are compiled already.
+A distance takes three files, a key of the policy six, a format of releases two; the docs are counted, too. The copy is
+used as a steward would use it: check, anonymize with a page and a certificate, verify. The methods with compiled loops
+are tried on new distances and models in this process, where the loops are compiled already.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from numba.core.caching import UserProvidedCacheLocator
+from tests.policy_keys import differences
 
 import tclose
 from tclose.distance import Counts, Distance, Hierarchical, Matrix, Ratios, Value
@@ -28,14 +30,31 @@ from tclose.partition import METHODS, Attribute, Problem, merged, method_named
 from tclose.privacy import Judgement, Rule, Sign
 from tclose.types import Ints
 
-MOST_FILES = 3
+OF_DISTANCE, OF_KEY, OF_FORMAT = 3, 6, 2  # files, at most
 SOURCE = Path(tclose.__file__).parent
+DOCS = SOURCE.parents[1] / "docs"
 RUN = "import sys; from tclose.cli import run; sys.exit(run(sys.argv[1:]))"
+FACTS = """
+import json
+from tclose import steps
+from tclose.studio.pages import catalogue
+from tclose.studio.publication import FORMATS
+from tclose.studio.settings import FIELDS
+json.dump({
+    "schema": steps.schema(),
+    "labels": {language: catalogue(language) for language in ("en", "de")},
+    "fields": FIELDS,
+    "places": {each.name: each.places for each in steps.CAPABILITIES if each.kind == "sensitive"},
+    "endings": [ending for each in steps.OUTPUT_FORMATS for ending in each.suffixes],
+    "offered": FORMATS,
+    "help": steps.knobs(steps.Request)["out"][0].help,
+}, __import__("sys").stdout)
+"""
 
 
 @dataclass
 class Package:
-    """A copy of the package, and the files that were written or changed in it."""
+    """A copy of the package and of pages of the docs, and the files that were written or changed in it."""
 
     folder: Path
     touched: set[str] = field(default_factory=set)
@@ -46,15 +65,24 @@ class Package:
         (self.folder / name).write_text(text, encoding="utf-8")
 
     def insert(self, name: str, before: str, text: str) -> None:
-        """Put lines into a file, before the only line that begins so."""
+        """Put lines into a file, before the first line that begins so."""
         lines = (self.folder / name).read_text(encoding="utf-8").splitlines(keepends=True)
-        (place,) = (number for number, line in enumerate(lines) if line.startswith(before))
+        place = next(number for number, line in enumerate(lines) if line.startswith(before))
         self.write(name, "".join([*lines[:place], text, *lines[place:]]))
 
     def run(self, *arguments: str, expect: int = 0) -> str:
         """Run a command of the copy, and return its messages."""
+        return self.python(RUN, *arguments, expect=expect).stderr
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the copy knows of keys and formats."""
+        found: dict[str, Any] = json.loads(self.python(FACTS).stdout)
+        return found
+
+    def python(self, code: str, *arguments: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run code with the copy."""
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", RUN, *arguments],
+            [sys.executable, "-W", "ignore", "-c", code, *arguments],
             env={**os.environ, "PYTHONPATH": str(self.folder.parent), "NUMBA_OPT": "1"},  # its page compiles kernels
             cwd=self.folder.parent.parent,
             capture_output=True,
@@ -62,7 +90,7 @@ class Package:
             timeout=1800,
         )
         assert done.returncode == expect, done.stderr
-        return done.stderr
+        return done
 
 
 def keep_kernels(copy: Path) -> None:
@@ -85,6 +113,8 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = folder / "src" / "tclose"
     shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("tclose-*"))
     keep_kernels(copy)
+    for page in ("guide.md", "files.md"):
+        shutil.copy(DOCS / page, copy)
     rows = "".join(f"{20 + i % 30},{'fm'[i % 2]},{(7 * i) % 11}\n" for i in range(120))
     (folder / "t.csv").write_text("age,sex,pay\n" + rows)
     return copy
@@ -136,7 +166,7 @@ def test_a_new_distance_takes_three_files(package: Package) -> None:
     package.insert("distance/registry.py", "from tclose.errors", "from tclose.distance.stretched import Stretched\n")
     package.insert("distance/registry.py", ")", DISTANCE_ENTRY)  # at the end of the list
     package.insert("policy/column_settings.py", '    "matrix":', '    "stretched": DistanceSettings("numbers"),\n')
-    assert len(package.touched) <= MOST_FILES
+    assert len(package.touched) <= OF_DISTANCE
     certified = publish(package, "t = 0.2\ndistance = 'stretched'")
     assert certified["sensitive"]["pay"]["distance"] == "stretched"
     assert certified["sensitive"]["pay"]["closeness"] <= 0.2
@@ -189,13 +219,32 @@ class Variety:
 '''
 
 
-def test_a_new_model_takes_three_files(package: Package) -> None:
+KEY = """    variety: Annotated[
+        Fraction | None,
+        Setting(between(0, 1), "At least this share has other values.", "Share of other values, at least", model=True),
+    ] = None
+"""
+ROW = "| `variety = 0.8` | at least this share has other values than the commonest | larger |\n"
+
+
+def test_a_new_key_with_its_model_takes_six_files(package: Package) -> None:
     package.write("privacy/variety.py", MODEL)
     package.insert("privacy/registry.py", "from tclose.types", "from tclose.privacy.variety import Variety\n")
     package.insert("privacy/registry.py", '    Requirement("suppress"', "    _by_name(Variety),\n")
-    setting = "    variety: Annotated[Fraction | None, Setting(between(0, 1), model=True)] = None\n"
-    package.insert("policy/model.py", "    distance: Annotated", setting)
-    assert len(package.touched) <= MOST_FILES
+    package.insert("policy/model.py", "    distance: Annotated", KEY)
+    package.insert("run/engines.py", '    Capability("sensitive", "t_by"', '    *_all("sensitive", "variety"),\n')
+    package.insert("studio/texts/de.toml", "average_t = ", 'variety = "Anteil anderer Werte, mindestens"\n')
+    package.insert("guide.md", "| `average_t = 0.1`", ROW)
+    assert len(package.touched) <= OF_KEY
+    known = package.facts()
+    keys = known["schema"]["properties"]["sensitive"]["additionalProperties"]["properties"]
+    assert keys["variety"]["maximum"] == 1
+    guide = (package.folder / "guide.md").read_text(encoding="utf-8")
+    assert differences(guide, "### The keys of a sensitive attribute", keys) == []
+    assert known["labels"]["en"].keys() == known["labels"]["de"].keys()
+    assert known["labels"]["en"]["keys.variety"] == "Share of other values, at least"
+    assert "variety" in known["fields"]["sensitive"]
+    assert set(known["places"]["variety"].values()) == {"works"}
     certified = publish(package, "variety = 0.8")
     (model,) = (model for model in certified["models"] if model["model"] == "variety")
     assert model["satisfied"]
@@ -208,6 +257,33 @@ def test_a_new_model_takes_three_files(package: Package) -> None:
     arguments = ("anonymize", "t.csv", "--policy", "p.toml", "--method", "mondrian", "--out", "s.csv")
     said = " ".join(package.run(*arguments, expect=1).split())
     assert "variety of 'pay' = 0.99 cannot be reached: 0.9083 can be" in said
+
+
+FORMAT = """    OutputFormat(
+        "JSON lines", (".jsonl",), "application/jsonl", lambda frame, file: frame.write_ndjson(file)
+    ),
+"""
+
+
+def test_a_new_format_takes_two_files(package: Package) -> None:
+    package.insert("release/formats.py", '    _statistical("Stata"', FORMAT)
+    page = package.folder / "files.md"
+    package.write(
+        "files.md", page.read_text(encoding="utf-8").replace("`.ndjson`) | yes | –", "`.ndjson`) | yes | `.jsonl`")
+    )
+    assert len(package.touched) <= OF_FORMAT
+    known = package.facts()
+    written = [row.split(" | ")[2] for row in page.read_text(encoding="utf-8").splitlines() if row.count(" | ") > 3]
+    assert all(any(f"`{ending}`" in cell for cell in written) for ending in known["endings"])
+    assert ".jsonl" in known["endings"]
+    assert known["offered"]["jsonl"] == "JSON lines"
+    assert ", .jsonl" in known["help"]
+    folder = package.folder.parent.parent
+    (folder / "p.toml").write_text("k = 3\nquasi = ['age', 'sex']\n[sensitive.pay]\nt = 0.4\n")
+    beside = ("--certificate", "f.json", "--describe", "datapackage", "--describe", "croissant")
+    package.run("anonymize", "t.csv", "--policy", "p.toml", "--method", "mondrian", "--out", "r.jsonl", *beside)
+    package.run("verify", "r.jsonl", "--certificate", "f.json")
+    assert json.loads((folder / "r.jsonl").read_text(encoding="utf-8").splitlines()[0]).keys() == {"age", "sex", "pay"}
 
 
 # --- in this process: every method serves what it has never heard of ---

@@ -27,7 +27,13 @@ SOURCES = Path(tclose.__file__).parent
 LANGUAGES = ("de", "en")
 PLACE = re.compile(r"\{([a-z]\w*)(?:![rs])?(?::[^{}]*)?\}")
 ERRORS = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, TcloseError)}
-SAID_BY = {"say": 0, "__init__": 0, "_number_that": 1, **dict.fromkeys(ERRORS - {"MissingExtra"}, 0)}  # which argument
+SAID_BY = {
+    "say": 0,
+    "__init__": 0,
+    "_number_within": 0,
+    "by_name": 1,
+    **dict.fromkeys(ERRORS - {"MissingExtra"}, 0),
+}  # which argument
 PROGRESS = {"progress", "report"}  # their phase is the second
 NOUN = "counted"
 INSIDE = {"InternalError", "NotInBatches"}  # what the pipeline catches, and what is a bug
@@ -205,7 +211,7 @@ MESSAGES = (
     say("there is no file {path}", path=Path("a/b.csv")),
     columns(["pay", "a' b", "c"]),
     joined("\n", [counted(3, "row"), say("reading")]),
-    say("{value} is outside [{low}, {high}]", value=Fraction(1, 3), low=0, high=1),
+    say("{value} is outside [{minimum}, {maximum}]", value=Fraction(1, 3), minimum=0, maximum=1),
     say("'{name}' is named twice: name it once", name={"a": 1}),
 )
 
@@ -254,7 +260,7 @@ def test_mistakes_keep_their_places_and_messages() -> None:
     mistakes = errors.Mistakes()
     for column in ("pay", "blood: pressure"):
         with mistakes.collected("sensitive"):
-            raise PolicyError("{value} is outside [{low}, {high}]", value=2, low=0, high=1, place=f'"{column}".t')
+            raise PolicyError("{value} is outside [{minimum}, {maximum}]", value=2, minimum=0, maximum=1, place=f'"{column}".t')
     with pytest.raises(PolicyError) as error:
         mistakes.report()
     assert str(error.value).count("\n") == 1

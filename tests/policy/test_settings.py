@@ -94,7 +94,7 @@ def test_edges_rise() -> None:
 
 
 def test_unknown_names_are_refused_with_the_nearest_known_one() -> None:
-    read = settings.table({"width": settings.number, "count": settings.number})
+    read = settings.table({"width": settings.any_number, "count": settings.any_number})
     assert read({"width": 2}, "") == {"width": 2}
     assert read({"width": None}, "") == {}
     assert refusal(read, {"wdth": 2}) == "here: unknown key 'wdth' (did you mean 'width'?)"
@@ -103,7 +103,7 @@ def test_unknown_names_are_refused_with_the_nearest_known_one() -> None:
 
 
 def test_a_choice_takes_exactly_one_key() -> None:
-    read = settings.choice({"width": settings.number, "count": settings.number}, "{ width = 5 }, { count = 2 }")
+    read = settings.choice({"width": settings.any_number, "count": settings.any_number}, "{ width = 5 }, { count = 2 }")
     assert read({"width": "1/2"}, "") == ("width", Fraction(1, 2))
     expected = "here: expected one of { width = 5 }, { count = 2 }"
     assert refusal(read, {"width": 2, "count": 2}) == expected

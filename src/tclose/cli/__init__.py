@@ -137,6 +137,7 @@ COMMANDS = {  # where each is, and what it does: help loads none of them
     "methods": ("evaluation.methods", "List the methods and what each can do."),
     "pseudonym-key": ("tools.pseudonym_key", "Make a secret key for pseudonyms."),
     "reproduce": ("evaluation.reproduce", "Run the papers' experiments again, beside their figures."),
+    "schema": ("tools.schema", "Print the JSON Schema of a policy, for editors."),
     "sign": ("verification.sign", "Sign a certificate."),
     "sql": ("tools.sql", "Print the check as a query for a warehouse."),
     "studio": ("tools.studio", "Do the whole job in a browser, on this machine."),

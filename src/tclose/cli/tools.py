@@ -1,4 +1,4 @@
-"""Commands beside the way of a release: doctor, studio, sql, pseudonym-key."""
+"""Commands beside the way of a release: doctor, studio, sql, schema, pseudonym-key."""
 
 from __future__ import annotations
 
@@ -89,6 +89,18 @@ def sql(policy_file: Path, table: str, dialect: str, as_json: bool) -> int:
         echo_json({"dialect": dialect, "query": query})
     else:
         echo_lines(query)
+    return HOLDS
+
+
+@click.command()
+@as_json
+def schema(as_json: bool) -> int:
+    """Print a JSON Schema (draft 2020-12) of policy files, with every key, what it means and what it takes.
+
+    An editor that knows it completes keys, explains them and marks mistakes. The schema is one JSON object, also
+    without --json. Rules between keys are not part of it: check says whether they hold.
+    """
+    echo_json(steps.schema())
     return HOLDS
 
 

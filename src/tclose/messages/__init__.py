@@ -60,7 +60,7 @@ def say(template: str, /, **places: object) -> Message:
     if all(isinstance(value, str | int | float) for value in places.values()):
         return Message(template.format(**places), template, places)
     forms = {name: (conversion, spec) for _, name, spec, conversion in Formatter().parse(template) if name}
-    kept = {name: _plain(value, *forms[name]) for name, value in places.items()}
+    kept = {name: _plain(value, *forms[name]) for name, value in places.items() if name in forms}
     return Message(template.format(**places), template, kept)
 
 

@@ -12,16 +12,17 @@ this module, so it imports nothing heavy.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from tclose.errors import Mistakes, PolicyError
+from tclose.messages import say
 from tclose.policy import settings
-from tclose.policy.settings import above, between, one_of, whole
+from tclose.policy.settings import NUMBER, VALUES, Setting, above, between, by_name, one_of, table_of, takes, whole
 
 if TYPE_CHECKING:
     from tclose.policy.model import Sensitive
@@ -41,12 +42,9 @@ class Below:
 
     cells: Mapping[str, Fraction] | None = None
 
-    @property
-    def setting(self) -> Any:
-        """The setting as a policy file has it."""
-        if self.cells is None:
-            return HALF
-        return {cell: settings.spelled(number) for cell, number in self.cells.items()}
+    def as_setting(self) -> Any:
+        """Return the setting as a policy file has it."""
+        return HALF if self.cells is None else self.cells
 
     @property
     def unread(self) -> tuple[str, ...]:
@@ -82,10 +80,14 @@ def limit_of(cell: str) -> Fraction | None:
     return Fraction(f"{whole or 0}.{decimals or 0}") or None
 
 
+@takes(
+    {"anyOf": [{"enum": [HALF]}, {"type": "object", "additionalProperties": NUMBER, "minProperties": 1}]},
+    'each cell is one such as "<0.2", and its number lies above 0, and at the limit or below it',
+)
 def read_below(value: object, place: str) -> Below:
     """Read where cells below a limit are placed."""
     if isinstance(value, Below):
-        value = value.setting
+        value = value.as_setting()
     if value == HALF:
         return Below()
     if not isinstance(value, Mapping) or not value:
@@ -132,6 +134,10 @@ class Builder:
     kind: Literal["prefix", "width", "date", "rows"]
     levels: tuple[Any, ...]
 
+    def as_setting(self) -> Any:
+        """Return the rule as a policy file has it."""
+        return {self.kind: self.levels}
+
 
 @dataclass(frozen=True)
 class CostTable:
@@ -148,6 +154,10 @@ class Bins:
     kind: Literal["width", "edges", "count", "quantiles"]
     setting: Any  # a Fraction, a tuple of Fractions, a whole number, a whole number
 
+    def as_setting(self) -> Any:
+        """Return the bins as a policy file has them."""
+        return {self.kind: self.setting}
+
 
 class Recursive(NamedTuple):
     """The two numbers of recursive (c,l)-diversity."""
@@ -155,22 +165,29 @@ class Recursive(NamedTuple):
     c: Fraction
     l: int  # noqa: E741 - the paper's letter
 
+    def as_setting(self) -> Any:
+        """Return the numbers as a policy file has them."""
+        return self._asdict()
+
 
 @dataclass(frozen=True)
 class Presence:
     """δ-presence: how likely anyone of a population may be in the table, at least and at most."""
 
-    population: Path
-    min: Fraction = Fraction(0)
-    max: Fraction = Fraction(1)
+    population: Annotated[Path, Setting(settings.path, "The file of everyone whom the table is drawn from.")]
+    min: Annotated[Fraction, Setting(between(0, 1), "Nobody is in the table with a smaller chance.")] = Fraction(0)
+    max: Annotated[Fraction, Setting(between(0, 1), "Nobody is in the table with a larger chance.")] = Fraction(1)
+
+
+_thresholds = by_name(between(0, 1), "expected a t for each group, as in {{ minor = 0.1 }}", least=1)
 
 
 @dataclass(frozen=True)
 class ByGroup:
     """A threshold for each of some groups of persons; `column` holds the group of every row."""
 
-    column: str
-    t: Mapping[str, Fraction]
+    column: Annotated[str, Setting(settings.text, "The column that holds the group of every row.")]
+    t: Annotated[Mapping[str, Fraction], Setting(_thresholds, "The t of each group that is named.")]
 
     @property
     def levels(self) -> tuple[Fraction, ...]:
@@ -182,76 +199,7 @@ class ByGroup:
         return ByGroup(self.column, {group: min(t * factor, Fraction(1)) for group, t in self.t.items()})
 
 
-def hierarchy(value: object, place: str) -> Path | Builder:
-    """Read a hierarchy: the path of a file, or a rule."""
-    if not isinstance(value, Mapping):
-        return value if isinstance(value, Builder) else settings.path(value, place)
-    kind, levels = _BUILDER(value, place)
-    return Builder(kind, levels)  # type: ignore[arg-type]
-
-
-def matrix(value: object, place: str) -> Path | CostTable:
-    """Read a matrix of costs: the path of a file, or the costs themselves."""
-    if isinstance(value, CostTable) or not isinstance(value, Mapping):
-        return value if isinstance(value, CostTable) else settings.path(value, place)
-    read = settings.table({"values": settings.names, "costs": settings.listed})(value, place)
-    if set(read) != {"values", "costs"}:
-        raise PolicyError("expected both, as in { values = [...], costs = [[...], ...] }", place=place)
-    rows = (settings.listed(row, place) for row in read["costs"])
-    return CostTable(read["values"], tuple(tuple(settings.number(cost, place) for cost in row) for row in rows))
-
-
-def bins(value: object, place: str) -> Bins:
-    """Read how numbers are put into bins."""
-    return value if isinstance(value, Bins) else Bins(*_BINS(value, place))  # type: ignore[arg-type]
-
-
-def recursive(value: object, place: str) -> Recursive:
-    """Read c and l of recursive (c,l)-diversity."""
-    if isinstance(value, tuple) and len(value) == 2:
-        value = {"c": value[0], "l": value[1]}
-    read = settings.table({"c": above(0), "l": whole(2)})(value, place)
-    if set(read) != {"c", "l"}:
-        raise PolicyError("expected both numbers, as in { c = 3, l = 2 }", place=place)
-    return Recursive(read["c"], read["l"])
-
-
-def presence(value: object, place: str) -> Presence:
-    """Read the population and the limits of δ-presence."""
-    if isinstance(value, Presence):
-        return value
-    read = settings.table({"population": settings.path, "min": between(0, 1), "max": between(0, 1)})(value, place)
-    if "population" not in read:
-        raise PolicyError('say whom the table is drawn from: population = "FILE"', place=place)
-    if len(read) == 1:
-        raise PolicyError("nothing is asked for: say max, min or both", place=place)
-    found = Presence(**read)
-    if found.min > found.max:
-        raise PolicyError("min must not be above max", place=place)
-    return found
-
-
-def by_group(value: object, place: str) -> ByGroup:
-    """Read the column that holds the groups, and the threshold of each group that is named."""
-    if isinstance(value, ByGroup):
-        value = {"column": value.column, "t": value.t}
-    read = settings.table({"column": settings.text, "t": _thresholds})(value, place)
-    if set(read) != {"column", "t"}:
-        raise PolicyError('expected both, as in { column = "group", t = { minor = 0.1 } }', place=place)
-    return ByGroup(read["column"], read["t"])
-
-
-def _thresholds(value: object, place: str) -> dict[str, Fraction]:
-    if not isinstance(value, Mapping) or not value:
-        raise PolicyError("expected a t for each group, as in { minor = 0.1 }", place=place)
-    read, mistakes = {}, Mistakes()
-    for group, t in value.items():
-        with mistakes.collected():
-            read[str(group)] = between(0, 1)(t, settings.join(place, str(group)))
-    mistakes.report()
-    return read
-
-
+@takes({"type": "array", "items": {"type": "array", "items": settings.text.schema}})
 def _rows(value: object, place: str) -> tuple[tuple[str, ...], ...]:
     return tuple(
         tuple(settings.text(cell, place) for cell in settings.listed(row, place))
@@ -259,6 +207,7 @@ def _rows(value: object, place: str) -> tuple[tuple[str, ...], ...]:
     )
 
 
+@takes({**VALUES, "items": whole(1).schema}, "lengths go from long to short")
 def _prefixes(value: object, place: str) -> tuple[int, ...]:
     lengths = tuple(whole(1)(length, place) for length in settings.values(value, place))
     if any(b >= a for a, b in pairwise(lengths)):
@@ -266,6 +215,7 @@ def _prefixes(value: object, place: str) -> tuple[int, ...]:
     return lengths
 
 
+@takes({**VALUES, "items": above(0).schema}, "widths rise, each a multiple of the one before")
 def _widths(value: object, place: str) -> tuple[Fraction, ...]:
     widths = tuple(above(0)(width, place) for width in settings.values(value, place))
     if any(b <= a or (b / a).denominator != 1 for a, b in pairwise(widths)):
@@ -273,6 +223,7 @@ def _widths(value: object, place: str) -> tuple[Fraction, ...]:
     return widths
 
 
+@takes({**VALUES, "items": {"enum": list(DATE_UNITS)}}, "units go from fine to coarse")
 def _date_units(value: object, place: str) -> tuple[str, ...]:
     units = tuple(one_of(*DATE_UNITS)(unit, place) for unit in settings.values(value, place))
     if list(units) != sorted(units, key=DATE_UNITS.index):
@@ -288,6 +239,73 @@ _BUILDER = settings.choice(
     {"prefix": _prefixes, "width": _widths, "date": _date_units, "rows": _rows},
     'a file name, { prefix = [5, 3, 1] }, { width = [5, 10] }, { date = ["month", "year"] }',
 )
+_MATRIX = settings.table({"values": settings.names, "costs": settings.listed}, "values", "costs")
+_RECURSIVE = settings.table({"c": above(0), "l": whole(2)}, "c", "l")
+
+
+@takes({"anyOf": [settings.path.schema, _BUILDER.schema]})
+def hierarchy(value: object, place: str) -> Path | Builder:
+    """Read a hierarchy: the path of a file, or a rule."""
+    if not isinstance(value, Mapping):
+        return value if isinstance(value, Builder) else settings.path(value, place)
+    kind, levels = _BUILDER(value, place)
+    return Builder(kind, levels)  # type: ignore[arg-type]
+
+
+@takes({"anyOf": [settings.path.schema, _MATRIX.schema]}, "costs are rows of numbers, one row for each value")
+def matrix(value: object, place: str) -> Path | CostTable:
+    """Read a matrix of costs: the path of a file, or the costs themselves."""
+    if isinstance(value, CostTable) or not isinstance(value, Mapping):
+        return value if isinstance(value, CostTable) else settings.path(value, place)
+    read = _MATRIX(value, place)
+    if set(read) != {"values", "costs"}:
+        raise PolicyError("expected both, as in { values = [...], costs = [[...], ...] }", place=place)
+    rows = (settings.listed(row, place) for row in read["costs"])
+    return CostTable(read["values"], tuple(tuple(settings.number(cost, place) for cost in row) for row in rows))
+
+
+@takes(_BINS.schema)
+def bins(value: object, place: str) -> Bins:
+    """Read how numbers are put into bins."""
+    return value if isinstance(value, Bins) else Bins(*_BINS(value, place))  # type: ignore[arg-type]
+
+
+@takes(_RECURSIVE.schema)
+def recursive(value: object, place: str) -> Recursive:
+    """Read c and l of recursive (c,l)-diversity."""
+    if isinstance(value, tuple) and len(value) == 2:
+        value = {"c": value[0], "l": value[1]}
+    read = _RECURSIVE(value, place)
+    if set(read) != {"c", "l"}:
+        raise PolicyError("expected both numbers, as in { c = 3, l = 2 }", place=place)
+    return Recursive(read["c"], read["l"])
+
+
+@takes({**table_of(Presence).schema, "minProperties": 2}, "min is not above max")
+def presence(value: object, place: str) -> Presence:
+    """Read the population and the limits of δ-presence."""
+    if isinstance(value, Presence):
+        return value
+    read = table_of(Presence)(value, place)
+    if "population" not in read:
+        raise PolicyError('say whom the table is drawn from: population = "FILE"', place=place)
+    if len(read) == 1:
+        raise PolicyError("nothing is asked for: say max, min or both", place=place)
+    found = Presence(**read)
+    if found.min > found.max:
+        raise PolicyError("min must not be above max", place=place)
+    return found
+
+
+@takes(table_of(ByGroup).schema)
+def by_group(value: object, place: str) -> ByGroup:
+    """Read the column that holds the groups, and the threshold of each group that is named."""
+    if isinstance(value, ByGroup):
+        value = vars(value)
+    read = table_of(ByGroup)(value, place)
+    if set(read) != {"column", "t"}:
+        raise PolicyError('expected both, as in { column = "group", t = { minor = 0.1 } }', place=place)
+    return ByGroup(**read)
 
 
 # Ground distances: one entry per distance
@@ -338,3 +356,49 @@ def implied_by_settings(spec: Sensitive) -> str | None:
 def distances_that_take(setting: str) -> list[str]:
     """Return the distances that a setting goes with."""
     return [name for name, distance in DISTANCES.items() if distance.allows(setting)]
+
+
+# What does not go together in the settings of a sensitive attribute
+
+
+WHICH_VALUES = {  # each of these says which values there are, so only one of them can
+    "hierarchy": "a hierarchy",
+    "matrix": "a matrix",
+    "bins": "a list of bins",
+    "order": "an order",
+    "domain": "a domain",
+}
+
+
+def against_t(given: settings.GivenSettings) -> Iterator[tuple[str, str]]:
+    """Yield each setting that contradicts t or n."""
+    for name in ("t_by", "average_t"):
+        if given.has(name) and given.has("n"):
+            yield (
+                name,
+                say(
+                    "{name} does not go with n, which lets large classes be at any distance: drop one of the two",
+                    name=name,
+                ),
+            )
+    if "t" not in given.read or "t_by" not in given.read:
+        return
+    t = given.read["t"]
+    for group, own in given.read["t_by"].t.items():
+        if own > t:
+            above_t = say(
+                "{value} is above the column's t = {value_2}", value=settings.spelled(own), value_2=settings.spelled(t)
+            )
+            why = say("{above_t}, which every class obeys: a group can only be stricter", above_t=above_t)
+            yield settings.join("t_by.t", group), why
+
+
+def against_distance(given: settings.GivenSettings, distance: str) -> Iterator[tuple[str, str]]:
+    """Yield each setting that does not go with the distance that the policy names, and why."""
+    chosen = DISTANCES[distance]
+    for name in WHICH_VALUES:
+        if given.has(name) and not chosen.allows(name):
+            fitting = " or ".join(f'"{other}"' for other in distances_that_take(name))
+            yield name, f'{WHICH_VALUES[name]} is for distance = {fitting}, not "{distance}"'
+    if chosen.needs is not None and given.lacks(chosen.needs):
+        yield "distance", f'say {chosen.needs} = "FILE.csv"'

@@ -1,24 +1,25 @@
 """What the steward asks for: the policy, from TOML or from Python, validated once.
 
-Every setting is one field, which declares how it is read. Numbers are exact throughout: 0.15 means 15/100, never the
-nearest binary float. All mistakes of a policy are reported at once (`_read`).
+Every key is one field, which declares how it is read and what it means (`Setting`). Numbers are exact throughout: 0.15
+means 15/100, never the nearest binary float. All mistakes of a policy are reported at once (`table_of`).
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args
 
-from tclose.errors import Mistakes, PolicyError, did_you_mean
+from tclose.errors import PolicyError, did_you_mean
+from tclose.messages import say
 from tclose.policy import column_settings, settings
 from tclose.policy.column_settings import (
     DISTANCES,
+    WHICH_VALUES,
     Below,
     Bins,
     Builder,
@@ -26,20 +27,26 @@ from tclose.policy.column_settings import (
     CostTable,
     Presence,
     Recursive,
-    distances_that_take,
     read_below,
 )
 from tclose.policy.settings import (
-    SettingReader,
+    GivenSettings,
+    Setting,
     above,
     above_up_to,
+    any_number,
     at_least,
     between,
+    by_name,
     check_readable,
+    declared,
     join,
     kind_of,
+    normalise,
     one_of,
-    spelled,
+    plain,
+    table_of,
+    takes,
     whole,
 )
 from tclose.policy.source import SourceSettings, source_settings
@@ -50,7 +57,6 @@ from tclose.policy.tables import (
     context_contradictions,
     joint_contradictions,
     joints,
-    located,
     mistakes_of_both,
     mistakes_of_presence,
     mistakes_of_pseudonyms,
@@ -65,69 +71,37 @@ LossName = Literal["gcp", "sse", "discernibility", "queries"]
 LOSSES: tuple[LossName, ...] = get_args(LossName)  # what a method may lower
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What a field declares: how it is read, whether it asks for a privacy model, and which setting it goes with."""
-
-    reader: SettingReader[Any]
-    model: bool = False
-    needs: str | None = None
-
-
-@cache
-def declared(kind: Any) -> dict[str, Setting]:
-    """Return the settings that a class declares, by name."""
-    hints = get_type_hints(kind, include_extras=True)
-    return {each.name: hints[each.name].__metadata__[0] for each in fields(kind)}
-
-
-@dataclass(frozen=True)
-class GivenSettings:
-    """The settings of one table as they were given, and those of them that can be read."""
-
-    given: Mapping[str, Any]
-    read: Mapping[str, Any]
-    all_known: bool  # an unknown key may be a misspelt setting, so nothing is surely absent then
-
-    def has(self, name: str) -> bool:
-        """Tell whether a setting is given, readable or not."""
-        return name in self.given
-
-    def lacks(self, name: str) -> bool:
-        """Tell whether a setting is surely absent."""
-        return self.all_known and name not in self.given
-
-    def is_empty(self, name: str) -> bool:
-        """Tell whether a setting is absent or names nothing; an unreadable table may mean more than it says."""
-        return self.given.keys() == self.read.keys() and not self.read.get(name)
-
-
-def _read(kind: Any, given: object) -> dict[str, Any]:
-    """Read the settings of a class, each as its field declares; every mistake in them is reported."""
-    mistakes, readers = Mistakes(), {name: setting.reader for name, setting in declared(kind).items()}
-    read = settings.readable(readers, given, "", mistakes)
-    assert isinstance(given, Mapping)
-    present = {name: value for name, value in given.items() if value is not None}
-    for place, why in kind.contradictions(GivenSettings(present, read, present.keys() <= readers.keys())):
-        mistakes.add(PolicyError(why, place=place))
-    mistakes.report()
-    return read
-
-
 @dataclass(frozen=True, kw_only=True)
 class Quasi:
     """How one quasi-identifier is published."""
 
-    hierarchy: Annotated[Path | Builder | None, Setting(column_settings.hierarchy)] = None
-    step: Annotated[Fraction | None, Setting(above(0))] = None
-    top: Annotated[Fraction | None, Setting(settings.number)] = None
-    bottom: Annotated[Fraction | None, Setting(settings.number)] = None
-    publish: Annotated[Literal["mean"] | None, Setting(one_of("mean"))] = None
-    below: Annotated[Below | None, Setting(read_below)] = None  # where cells such as <0.2 are placed
-    weight: Annotated[Fraction, Setting(settings.weight)] = Fraction(1)  # in the loss, compared with the others
+    hierarchy: Annotated[
+        Path | Builder | None,
+        Setting(column_settings.hierarchy, "The labels that can be published: a file, or a rule."),
+    ] = None
+    step: Annotated[
+        Fraction | None,
+        Setting(
+            above(0), "Round the ends of ranges outward to multiples of this number.", "Range ends are multiples of"
+        ),
+    ] = None
+    top: Annotated[
+        Fraction | None,
+        Setting(any_number, "Publish all values from this number up as one group.", "One group from"),
+    ] = None
+    bottom: Annotated[
+        Fraction | None,
+        Setting(any_number, "Publish all values up to this number as one group.", "One group up to"),
+    ] = None
+    publish: Annotated[Literal["mean"] | None, Setting(one_of("mean"), "Publish class means of a number.")] = None
+    below: Annotated[Below | None, Setting(read_below, "Place cells below a limit, such as <0.2.")] = None
+    weight: Annotated[
+        Fraction,
+        Setting(settings.weight, "How much the column counts in the loss, compared with the others.", "Importance"),
+    ] = Fraction(1)
 
     def __post_init__(self) -> None:
-        _normalise(self)
+        normalise(self)
 
     @staticmethod
     def contradictions(settings: GivenSettings) -> Iterator[tuple[str, str]]:
@@ -147,48 +121,147 @@ class Quasi:
 class Sensitive:
     """What is guaranteed for one sensitive attribute, and how its values are compared."""
 
-    t: Annotated[Fraction | None, Setting(between(0, 1), model=True)] = None
-    n: Annotated[int | None, Setting(whole(1), needs="t")] = None
-    t_by: Annotated[ByGroup | None, Setting(column_settings.by_group, needs="t")] = None
-    l: Annotated[int | None, Setting(whole(1), model=True)] = None  # noqa: E741 - the name that policies and papers use
-    entropy_l: Annotated[Fraction | None, Setting(at_least(1), model=True)] = None
-    recursive: Annotated[Recursive | None, Setting(column_settings.recursive, model=True)] = None
-    alpha: Annotated[Fraction | None, Setting(between(0, 1), model=True)] = None
-    beta: Annotated[Fraction | None, Setting(above(0), model=True)] = None
-    enhanced_beta: Annotated[Fraction | None, Setting(above(0), model=True)] = None
-    delta: Annotated[Fraction | None, Setting(above(0), model=True)] = None
-    kl: Annotated[Fraction | None, Setting(at_least(0), model=True)] = None
-    average_t: Annotated[Fraction | None, Setting(between(0, 1), model=True)] = None
-    distance: Annotated[str | None, Setting(one_of(*DISTANCES))] = None
-    hierarchy: Annotated[Path | Builder | None, Setting(column_settings.hierarchy)] = None
-    matrix: Annotated[Path | CostTable | None, Setting(column_settings.matrix)] = None
-    bins: Annotated[Bins | None, Setting(column_settings.bins)] = None
-    publish: Annotated[Literal["bin"] | None, Setting(one_of("bin"))] = None
-    below: Annotated[Below | None, Setting(read_below)] = None  # where cells such as <0.2 are placed
-    order: Annotated[tuple[Any, ...] | None, Setting(settings.values)] = None
-    domain: Annotated[tuple[Any, ...] | None, Setting(settings.values)] = None
-    missing: Annotated[Literal["value", "suppress"] | None, Setting(one_of("value", "suppress"))] = None
+    t: Annotated[
+        Fraction | None, Setting(between(0, 1), "Every class has a closeness of at most t.", "t", model=True)
+    ] = None
+    n: Annotated[
+        int | None,
+        Setting(
+            whole(1),
+            "Every class is within t of a group of at least n rows that contains it.",
+            "Compare a class with a larger group of at least so many rows (n)",
+            needs="t",
+        ),
+    ] = None
+    t_by: Annotated[
+        ByGroup | None,
+        Setting(column_settings.by_group, "Every class obeys the smallest t of its members.", needs="t"),
+    ] = None
+    l: Annotated[  # noqa: E741 - the name that policies and papers use
+        int | None,
+        Setting(
+            whole(1),
+            "Every class shows at least l different values.",
+            "Different values in each class, at least",
+            model=True,
+        ),
+    ] = None
+    entropy_l: Annotated[
+        Fraction | None,
+        Setting(
+            at_least(1),
+            "Every class has an entropy of at least ln entropy_l.",
+            "Entropy of a class, at least that of so many equally common values",
+            model=True,
+        ),
+    ] = None
+    recursive: Annotated[
+        Recursive | None,
+        Setting(column_settings.recursive, "Every class is recursively (c,l)-diverse.", model=True),
+    ] = None
+    alpha: Annotated[
+        Fraction | None,
+        Setting(
+            between(0, 1),
+            "No value of a class has a share above alpha.",
+            "Share of the commonest value of a class, at most",
+            model=True,
+        ),
+    ] = None
+    beta: Annotated[
+        Fraction | None,
+        Setting(
+            above(0),
+            "No value's share in a class exceeds its share in the table by more than beta times.",
+            "Growth of a value’s share over its share in the table, at most (β)",
+            model=True,
+        ),
+    ] = None
+    enhanced_beta: Annotated[
+        Fraction | None,
+        Setting(
+            above(0),
+            "As beta, and by less for values with a large share in the table.",
+            "The same, with a limit for rare values, at most (enhanced β)",
+            model=True,
+        ),
+    ] = None
+    delta: Annotated[
+        Fraction | None,
+        Setting(
+            above(0),
+            "Every class shows every value of the table, with |ln(share in class / share in table)| below delta.",
+            "Change of every value’s share as a logarithm, below (δ)",
+            model=True,
+        ),
+    ] = None
+    kl: Annotated[
+        Fraction | None,
+        Setting(
+            at_least(0),
+            "Every class has a KL divergence from the table of at most kl nats.",
+            "Divergence from the table in nats, at most (KL)",
+            model=True,
+        ),
+    ] = None
+    average_t: Annotated[
+        Fraction | None,
+        Setting(
+            between(0, 1),
+            "The mean closeness over all rows is at most average_t.",
+            "Mean distance over all rows, at most",
+            model=True,
+        ),
+    ] = None
+    distance: Annotated[str | None, Setting(one_of(*DISTANCES), "How far apart two values are.")] = None
+    hierarchy: Annotated[
+        Path | Builder | None, Setting(column_settings.hierarchy, "The tree of the values: a file, or a rule.")
+    ] = None
+    matrix: Annotated[
+        Path | CostTable | None, Setting(column_settings.matrix, "The costs between values: a file, or the costs.")
+    ] = None
+    bins: Annotated[
+        Bins | None, Setting(column_settings.bins, "The intervals within which numbers count as equal.")
+    ] = None
+    publish: Annotated[Literal["bin"] | None, Setting(one_of("bin"), "Publish the bin of a number in its place.")] = (
+        None
+    )
+    below: Annotated[Below | None, Setting(read_below, "Place cells below a limit, such as <0.2.")] = None
+    order: Annotated[tuple[Any, ...] | None, Setting(settings.values, "All values in their order.")] = None
+    domain: Annotated[
+        tuple[Any, ...] | None, Setting(settings.values, "All values, also those that the table does not show.")
+    ] = None
+    missing: Annotated[
+        Literal["value", "suppress"] | None,
+        Setting(one_of("value", "suppress"), "What happens to rows without a value."),
+    ] = None
 
     def __post_init__(self) -> None:
-        _normalise(self)
+        normalise(self)
 
     @staticmethod
     def contradictions(settings: GivenSettings) -> Iterator[tuple[str, str]]:
         """Yield each setting that does not fit the others, and why."""
         if all(map(settings.lacks, MODELS)):
-            yield "", f"nothing is asked for: say t, or another model ({', '.join(MODELS[1:])})"
+            yield "", NOTHING_ASKED_FOR
         else:
             yield from _unaccompanied(settings)
-        yield from _against_t(settings)
+        yield from column_settings.against_t(settings)
         if "distance" in settings.read:
-            yield from _against_distance(settings, settings.read["distance"])
+            yield from column_settings.against_distance(settings, settings.read["distance"])
         if "publish" in settings.read and settings.lacks("bins"):
             yield "publish", 'publish = "bin" needs bins'
         if settings.has("below") and (settings.lacks("bins") or settings.lacks("publish")):
             yield "below", 'cells below a limit are published in bins: say bins and publish = "bin" as well'
-        first, *others = [name for name in _WHAT if settings.has(name)] or [""]
+        first, *others = [name for name in WHICH_VALUES if settings.has(name)] or [""]
         for name in others:
-            yield name, f"{_WHAT[first]} already says which values there are: drop one of the two"
+            yield (
+                name,
+                say(
+                    "{which_value} already says which values there are: drop one of the two",
+                    which_value=WHICH_VALUES[first],
+                ),
+            )
 
     @property
     def limit(self) -> Fraction | None:
@@ -204,31 +277,33 @@ class Sensitive:
 
 
 MODELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model)
+NOTHING_ASKED_FOR = (
+    "nothing is asked for: say t, or another model (l, entropy_l, recursive, alpha, beta, enhanced_beta, delta, kl, "
+    "average_t)"
+)
+NEEDED = {name: setting.needs for name, setting in declared(Sensitive).items() if setting.needs}
 LEVELS = tuple(name for name, setting in declared(Sensitive).items() if setting.model or setting.needs)
-S = TypeVar("S", Quasi, Sensitive, Presence)
+PER_COLUMN = "expected one [{place}.COLUMN] table per column, not {kind}"
 
 
+@takes(table_of(Sensitive).schema, f"at least one of these keys is there: {', '.join(MODELS)}")
+def _one_sensitive(value: object, place: str) -> Sensitive:
+    return value if isinstance(value, Sensitive) else Sensitive(**table_of(Sensitive)(value, place))
+
+
+@takes(table_of(Quasi).schema)
+def _one_quasi(value: object, place: str) -> Quasi:
+    return value if isinstance(value, Quasi) else Quasi(**table_of(Quasi)(value, place))
+
+
+_sensitive, _each_quasi = by_name(_one_sensitive, PER_COLUMN), by_name(_one_quasi, PER_COLUMN)
+
+
+@takes({"anyOf": [_each_quasi.schema, settings.names.schema]})
 def _quasi(value: object, place: str) -> dict[str, Quasi]:
     if isinstance(value, Sequence) and not isinstance(value, str):
         value = {column: {} for column in settings.names(value, place)}
-    return _each(value, place, lambda spec: spec if isinstance(spec, Quasi) else Quasi(**_read(Quasi, spec)))
-
-
-def _sensitive(value: object, place: str) -> dict[str, Sensitive]:
-    return _each(
-        value, place, lambda spec: spec if isinstance(spec, Sensitive) else Sensitive(**_read(Sensitive, spec))
-    )
-
-
-def _each(value: object, place: str, read: Callable[[Any], S]) -> dict[str, S]:
-    if not isinstance(value, Mapping):
-        raise PolicyError(f"expected one [{place}.COLUMN] table per column, not {kind_of(value)}", place=place)
-    specs, mistakes = {}, Mistakes()
-    for name, spec in value.items():
-        with mistakes.collected(within=join(place, str(name))):
-            specs[str(name)] = read(spec)
-    mistakes.report()
-    return specs
+    return _each_quasi(value, place)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,27 +317,64 @@ class Policy:
     Fraction(3, 20)
     """
 
-    quasi: Annotated[Mapping[str, Quasi], Setting(_quasi)] = field(default_factory=dict)
-    sensitive: Annotated[Mapping[str, Sensitive], Setting(_sensitive)] = field(default_factory=dict)
-    identifiers: Annotated[tuple[str, ...], Setting(settings.names)] = ()
-    person: Annotated[str | None, Setting(settings.text)] = None
-    keep: Annotated[tuple[str, ...], Setting(settings.names)] = ()
-    unlinkable: Annotated[tuple[str, ...], Setting(settings.names)] = ()
-    both: Annotated[tuple[str, ...], Setting(settings.names)] = ()  # quasi-identifiers that are sensitive, too
-    others: Annotated[Literal["error", "drop"], Setting(one_of("error", "drop"))] = "error"
-    k: Annotated[int, Setting(whole(1))] = 1
-    suppress: Annotated[Fraction, Setting(between(0, 1))] = Fraction(0)
-    missing: Annotated[tuple[str, ...], Setting(settings.names)] = ("",)
-    loss: Annotated[LossName, Setting(one_of(*LOSSES))] = "gcp"
-    temper: Annotated[Fraction | None, Setting(above_up_to(0, HOTTEST))] = None
-    presence: Annotated[Presence | None, Setting(column_settings.presence)] = None
-    joint: Annotated[tuple[Joint, ...], Setting(joints)] = ()
-    context: Annotated[Context | None, Setting(read_context)] = field(default=None, repr=False)  # for a page alone
-    pseudonym: Annotated[Mapping[str, Pseudonym] | None, Setting(pseudonyms)] = None
-    source: Annotated[SourceSettings | None, Setting(source_settings)] = None  # how the table's file is written
+    quasi: Annotated[Mapping[str, Quasi], Setting(_quasi, "The quasi-identifiers, and how each is published.")] = field(
+        default_factory=dict
+    )
+    sensitive: Annotated[
+        Mapping[str, Sensitive],
+        Setting(_sensitive, "The sensitive attributes: what holds for each, and how its values are compared."),
+    ] = field(default_factory=dict)
+    identifiers: Annotated[tuple[str, ...], Setting(settings.names, "Columns that are never published.")] = ()
+    person: Annotated[
+        str | None, Setting(settings.text, "The identifier of a person, if a person can have several rows.")
+    ] = None
+    keep: Annotated[
+        tuple[str, ...],
+        Setting(settings.names, "Columns that are published exactly and are part of the class.", judged=True),
+    ] = ()
+    unlinkable: Annotated[
+        tuple[str, ...], Setting(settings.names, "Columns that are published exactly and not judged.", judged=True)
+    ] = ()
+    both: Annotated[
+        tuple[str, ...], Setting(settings.names, "Columns that are both quasi-identifier and sensitive.", judged=True)
+    ] = ()
+    others: Annotated[
+        Literal["error", "drop"],
+        Setting(one_of("error", "drop"), "What happens to columns that the policy does not name."),
+    ] = "error"
+    k: Annotated[int, Setting(whole(1), "The smallest number of rows or persons in a class.", judged=True)] = 1
+    suppress: Annotated[
+        Fraction, Setting(between(0, 1), "The largest share of rows that may be withheld.", judged=True)
+    ] = Fraction(0)
+    missing: Annotated[tuple[str, ...], Setting(settings.names, 'Further cells that mean "no value".', judged=True)] = (
+        "",
+    )
+    loss: Annotated[LossName, Setting(one_of(*LOSSES), "What weave lowers.")] = "gcp"
+    temper: Annotated[
+        Fraction | None,
+        Setting(
+            above_up_to(0, HOTTEST),
+            "Swap rows at random between finished classes, against an adversary who knows the algorithm.",
+        ),
+    ] = None
+    presence: Annotated[
+        Presence | None, Setting(column_settings.presence, "How likely anyone of a population may be in the table.")
+    ] = None
+    joint: Annotated[
+        tuple[Joint, ...], Setting(joints, "Sensitive attributes that must be close together.", judged=True)
+    ] = ()
+    context: Annotated[Context | None, Setting(read_context, "Your sentences for a report profile.", in_house=True)] = (
+        field(default=None, repr=False)
+    )
+    pseudonym: Annotated[
+        Mapping[str, Pseudonym] | None, Setting(pseudonyms, "Publish a keyed pseudonym of an identifier.")
+    ] = None
+    source: Annotated[
+        SourceSettings | None, Setting(source_settings, "How the file of the table is written.", in_house=True)
+    ] = None
 
     def __post_init__(self) -> None:
-        _normalise(self)
+        normalise(self)
         if self.pseudonym and self.person is None:  # whose rows it links
             object.__setattr__(self, "person", next(iter(self.pseudonym)))
 
@@ -288,7 +400,13 @@ class Policy:
         yield from _against_groups(settings)
         averaged = [name for name, spec in settings.read.get("sensitive", {}).items() if spec.average_t is not None]
         if averaged and settings.has("temper"):
-            yield "temper", f"random swaps can raise the average distance of '{averaged[0]}': drop temper or average_t"
+            yield (
+                "temper",
+                say(
+                    "random swaps can raise the average distance of '{averaged}': drop temper or average_t",
+                    averaged=averaged[0],
+                ),
+            )
         yield from mistakes_of_presence(settings.read, averaged)
 
     @classmethod
@@ -304,7 +422,9 @@ class Policy:
             return cls.from_dict(given)
         if isinstance(given, str | Path):
             return cls.load(given)
-        raise PolicyError(f"expected a Policy, a mapping or the path of a policy file, not {kind_of(given)}")
+        raise PolicyError(
+            "expected a Policy, a mapping or the path of a policy file, not {kind_of}", kind_of=kind_of(given)
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -315,16 +435,7 @@ class Policy:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:
         """Make a policy from a mapping shaped as the TOML file is; relative paths start at `folder`."""
-        read = _read(cls, given)
-        for role in ("quasi", "sensitive"):
-            read[role] = {
-                name: replace(spec, **_paths(spec, Path(folder))) for name, spec in read.get(role, {}).items()
-            }
-        if "presence" in read:
-            read["presence"] = replace(read["presence"], **_paths(read["presence"], Path(folder)))
-        if "pseudonym" in read:
-            read["pseudonym"] = located(read["pseudonym"], Path(folder))
-        return cls(**read)
+        return cls(**_located(table_of(Policy)(given, ""), Path(folder)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy shaped as the TOML file is, ready for JSON; settings at their default are left out.
@@ -332,9 +443,7 @@ class Policy:
         `[context]` is left out, too: it is for the page that asks for it, and for nothing else. So is `source`: how the
         steward's file is written concerns no reader of a certificate.
         """
-        plain: dict[str, Any] = _plain(replace(self, source=None))
-        plain.pop("context", None)
-        return plain
+        return {name: value for name, value in plain(self).items() if name not in IN_HOUSE}
 
     @property
     def weights(self) -> dict[str, Fraction]:
@@ -386,34 +495,15 @@ class Policy:
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that the policy names: hierarchies, matrices, the population and the key of pseudonyms."""
-        specs = (*self.quasi.values(), *self.sensitive.values(), *([self.presence] if self.presence else []))
-        specs += tuple((self.pseudonym or {}).values())
-        return tuple(path for spec in specs for path in _paths(spec).values())
+        return tuple(_files_in(self))
 
     def columns(self) -> Iterator[tuple[str, str]]:
         """Yield every column that the policy names once, with the place that names it, or the last of two."""
         yield from dict(_columns(vars(self))).items()
 
 
+IN_HOUSE = {name for name, setting in declared(Policy).items() if setting.in_house}
 PolicyLike = Policy | Mapping[str, Any] | str | Path
-
-
-def _plain(value: Any) -> Any:
-    """Turn settings into what JSON and TOML have, exactly."""
-    if isinstance(value, Builder | Bins):
-        return {value.kind: _plain(value.levels if isinstance(value, Builder) else value.setting)}
-    if isinstance(value, Policy | Quasi | Sensitive | Joint | CostTable | ByGroup | Presence | Pseudonym):
-        given = ((each, getattr(value, each.name)) for each in fields(value))
-        return {each.name: _plain(part) for each, part in given if part not in (None, each.default)}
-    if isinstance(value, Recursive | Below):
-        return _plain(value._asdict() if isinstance(value, Recursive) else value.setting)
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, Path):
-        return value.name
-    return settings.spelled(value) if isinstance(value, Fraction | Decimal) else value
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -421,23 +511,15 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     except FileNotFoundError:
-        raise PolicyError(f"there is no policy file {path}") from None
+        raise PolicyError("there is no policy file {path}", path=path) from None
     except OSError as error:
-        raise PolicyError(f"the policy file {path} cannot be read: {error.strerror}") from None
+        raise PolicyError("the policy file {path} cannot be read: {why}", path=path, why=error.strerror) from None
     except UnicodeDecodeError:
-        raise PolicyError(f"the policy file {path} is not UTF-8 text") from None
+        raise PolicyError("the policy file {path} is not UTF-8 text", path=path) from None
     except tomllib.TOMLDecodeError as error:
-        raise PolicyError(f"{path} is not valid TOML: {error}") from None
+        raise PolicyError("{path} is not valid TOML: {why}", path=path, why=error) from None
     except (ValueError, InvalidOperation, RecursionError):
-        raise PolicyError(f"{path} holds a number or a nesting beyond reason") from None
-
-
-def _normalise(given: Any) -> None:
-    """Read every setting of a frozen object, so that Python code may write 0.15 where a fraction is kept."""
-    read = _read(type(given), vars(given))
-    for each in fields(given):
-        default = each.default if each.default_factory is MISSING else each.default_factory()
-        object.__setattr__(given, each.name, read.get(each.name, default))
+        raise PolicyError("{path} holds a number or a nesting beyond reason", path=path) from None
 
 
 def _roles(settings: GivenSettings) -> dict[str, Any]:
@@ -457,35 +539,29 @@ def _columns(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield person, "person"
 
 
-def _paths(spec: Any, folder: Path = Path()) -> dict[str, Any]:
-    """Return the files that settings name, with paths that start at `folder`."""
-    return {name: folder / value for name, value in vars(spec).items() if isinstance(value, Path)}
+def _located(value: Any, folder: Path) -> Any:
+    """Return settings whose relative paths start at `folder`."""
+    if isinstance(value, Path):
+        return folder / value
+    if is_dataclass(value) and any(_files_in(value)):
+        return replace(value, **_located(vars(value), folder))  # type: ignore[type-var]
+    return {name: _located(part, folder) for name, part in value.items()} if isinstance(value, Mapping) else value
+
+
+def _files_in(value: Any) -> Iterator[Path]:
+    """Yield the files that settings name."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, Mapping) or is_dataclass(value):
+        for part in (value if isinstance(value, Mapping) else vars(value)).values():
+            yield from _files_in(part)
 
 
 def _unaccompanied(settings: GivenSettings) -> Iterator[tuple[str, str]]:
     """Yield each setting that says nothing without another one, which is absent."""
-    for name, setting in declared(Sensitive).items():
-        if setting.needs and settings.has(name) and settings.lacks(setting.needs):
-            yield name, f"{name} goes with {setting.needs}: say {setting.needs} as well"
-
-
-def _against_t(settings: GivenSettings) -> Iterator[tuple[str, str]]:
-    """Yield each setting that contradicts t or n."""
-    for name in ("t_by", "average_t"):
-        if settings.has(name) and settings.has("n"):
-            yield name, f"{name} does not go with n, which lets large classes be at any distance: drop one of the two"
-    if "t" not in settings.read or "t_by" not in settings.read:
-        return
-    t = settings.read["t"]
-    for group, own in settings.read["t_by"].t.items():
-        if own > t:
-            yield (
-                join("t_by.t", group),
-                (
-                    f"{spelled(own)} is above the column's t = {spelled(t)}, which every class obeys: "
-                    "a group can only be stricter"
-                ),
-            )
+    for name, needed in NEEDED.items():
+        if settings.has(name) and settings.lacks(needed):
+            yield name, say("{name} goes with {needed}: say {needed} as well", name=name, needed=needed)
 
 
 def _against_groups(settings: GivenSettings) -> Iterator[tuple[str, str]]:
@@ -499,27 +575,11 @@ def _against_groups(settings: GivenSettings) -> Iterator[tuple[str, str]]:
             yield (
                 join("sensitive", name) + ".t_by.column",
                 (
-                    f"'{spec.t_by.column}' is not published as it is, so nobody could tell the groups in a release"
-                    f"{did_you_mean(spec.t_by.column, exact)}: name a kept column or a sensitive one that is not binned"
+                    say(
+                        "'{column}' is not published as it is, so nobody could tell the groups in a "
+                        "release{hint}: name a kept column or a sensitive one that is not binned",
+                        column=spec.t_by.column,
+                        hint=did_you_mean(spec.t_by.column, exact),
+                    )
                 ),
             )
-
-
-def _against_distance(settings: GivenSettings, distance: str) -> Iterator[tuple[str, str]]:
-    """Yield each setting that does not go with the distance that the policy names, and why."""
-    chosen = DISTANCES[distance]
-    for name in _WHAT:
-        if settings.has(name) and not chosen.allows(name):
-            fitting = " or ".join(f'"{other}"' for other in distances_that_take(name))
-            yield name, f'{_WHAT[name]} is for distance = {fitting}, not "{distance}"'
-    if chosen.needs is not None and settings.lacks(chosen.needs):
-        yield "distance", f'say {chosen.needs} = "FILE.csv"'
-
-
-_WHAT = {  # each of these says which values there are, so only one of them can
-    "hierarchy": "a hierarchy",
-    "matrix": "a matrix",
-    "bins": "a list of bins",
-    "order": "an order",
-    "domain": "a domain",
-}

@@ -18,29 +18,40 @@ from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from tclose.errors import Mistakes, PolicyError, did_you_mean
+from tclose.messages import say
 from tclose.policy import settings
-from tclose.policy.settings import above_up_to, between, join, kind_of, one_of
+from tclose.policy.settings import (
+    Setting,
+    above_up_to,
+    between,
+    by_name,
+    join,
+    kind_of,
+    one_of,
+    table_of,
+    takes,
+)
 
 # [[joint]]: sensitive attributes together
 
 
 JointDistance = Literal["product", "lexicographic"]
 JOINT_DISTANCES: tuple[JointDistance, ...] = get_args(JointDistance)
-_JOINT = settings.table(
-    {"attributes": settings.names, "t": between(0, 1), "distance": one_of(*JOINT_DISTANCES)},
-)
+_several = takes({**settings.names.schema, "minItems": 2})(settings.names)
 
 
 @dataclass(frozen=True)
 class Joint:
     """How close the tuples of several sensitive attributes must be, and how tuples are compared."""
 
-    attributes: tuple[str, ...]
-    t: Fraction
-    distance: JointDistance = "product"
+    attributes: Annotated[tuple[str, ...], Setting(_several, "Two or more sensitive attributes.")]
+    t: Annotated[Fraction, Setting(between(0, 1), "Every class has a closeness of at most t.")]
+    distance: Annotated[JointDistance, Setting(one_of(*JOINT_DISTANCES), "How far two tuples of values are apart.")] = (
+        "product"
+    )
 
     @property
     def name(self) -> str:
@@ -48,10 +59,11 @@ class Joint:
         return " + ".join(self.attributes)
 
 
+@takes({"type": "array", "items": table_of(Joint).schema})
 def joints(value: object, place: str) -> tuple[Joint, ...]:
     """Read all `[[joint]]` tables; every mistake in them is reported."""
     if isinstance(value, Mapping | str) or not isinstance(value, Sequence):
-        raise PolicyError(f"expected [[joint]] tables, not {kind_of(value)}", place=place)
+        raise PolicyError("expected [[joint]] tables, not {kind_of}", kind_of=kind_of(value), place=place)
     read, mistakes = [], Mistakes()
     for number, given in enumerate(value, start=1):
         with mistakes.collected():
@@ -61,7 +73,7 @@ def joints(value: object, place: str) -> tuple[Joint, ...]:
 
 
 def _joint(given: object, place: str) -> Joint:
-    read = _JOINT(given, place)
+    read = table_of(Joint)(given, place)
     if len(read.get("attributes", ())) < 2:
         raise PolicyError(
             'expected at least two sensitive attributes, as in ["ldl", "hdl"]', place=f"{place}.attributes"
@@ -80,12 +92,21 @@ def joint_contradictions(joint: Sequence[Joint], roles: Mapping[str, Any]) -> It
         for name in each.attributes:
             if name not in sensitive:
                 hint = did_you_mean(name, sensitive) or ": give it a [sensitive.COLUMN] table"
-                yield f"{place}.attributes", f"'{name}' is no sensitive attribute of the policy{hint}"
+                yield (
+                    f"{place}.attributes",
+                    say("'{name}' is no sensitive attribute of the policy{hint}", name=name, hint=hint),
+                )
             elif name in both:
-                unlinked = f"the values of '{name}', which is both, are published apart from the rows"
-                yield f"{place}.attributes", f"{unlinked}, so nobody could judge them together with others"
+                unlinked = say("the values of '{name}', which is both, are published apart from the rows", name=name)
+                yield (
+                    f"{place}.attributes",
+                    say("{unlinked}, so nobody could judge them together with others", unlinked=unlinked),
+                )
         if each.name in taken:
-            yield f"{place}.attributes", f"'{each.name}' is the name of {taken[each.name]} already"
+            yield (
+                f"{place}.attributes",
+                say("'{name}' is the name of {taken} already", name=each.name, taken=taken[each.name]),
+            )
         taken.setdefault(each.name, "another joint table")
 
 
@@ -99,33 +120,20 @@ PLACE = "pseudonym"
 class Pseudonym:
     """How one identifier is published; `key` is the file of the secret key."""
 
-    key: Path
+    key: Annotated[Path, Setting(settings.path, "The file of the secret key.")]
 
 
-def pseudonyms(value: object, place: str) -> dict[str, Pseudonym]:
-    """Read one `[pseudonym.COLUMN]` table per identifier."""
-    if not isinstance(value, Mapping):
-        raise PolicyError(f"expected one [{place}.COLUMN] table per identifier, not {kind_of(value)}", place=place)
-    read, mistakes = {}, Mistakes()
-    for name, spec in value.items():
-        with mistakes.collected():
-            read[str(name)] = _pseudonym(spec, join(place, str(name)))
-    mistakes.report()
-    return read
-
-
+@takes(table_of(Pseudonym).schema)
 def _pseudonym(value: object, place: str) -> Pseudonym:
     if isinstance(value, Pseudonym):
         return value
-    read = settings.table({"key": settings.path})(value, place)
+    read = table_of(Pseudonym)(value, place)
     if "key" not in read:
         raise PolicyError('say where the secret key is: key = "FILE"', place=place)
     return Pseudonym(read["key"])
 
 
-def located(given: Mapping[str, Pseudonym], folder: Path) -> dict[str, Pseudonym]:
-    """Return the same settings with paths that start at `folder`."""
-    return {name: Pseudonym(folder / spec.key) for name, spec in given.items()}
+pseudonyms = by_name(_pseudonym, "expected one [{place}.COLUMN] table per identifier, not {kind}")
 
 
 def mistakes_of_pseudonyms(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -133,7 +141,10 @@ def mistakes_of_pseudonyms(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]
     named = roles.get("pseudonym") or {}
     for name in named:
         if name not in roles.get("identifiers", ()):
-            yield join(PLACE, name), f"only an identifier can get a pseudonym: list '{name}' in identifiers"
+            yield (
+                join(PLACE, name),
+                say("only an identifier can get a pseudonym: list '{name}' in identifiers", name=name),
+            )
     if len(named) > 1:
         yield PLACE, "only one identifier can get a pseudonym: two would need one class for all rows that either links"
     elif named and roles.get("person") not in (None, *named):
@@ -152,13 +163,16 @@ def _not_beside(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     }
     for name, why in reasons.items():
         if roles.get(name):
-            yield name, f"{name} {why}: leave one of the two out"
+            yield name, say("{name} {why}: leave one of the two out", name=name, why=why)
     given = roles.get("sensitive")
     for column, spec in given.items() if isinstance(given, Mapping) else ():
         for name in ("n", "average_t"):
             if getattr(spec, name) is not None:
                 why = "looks at several classes at once, which the search for classes of whole persons does not"
-                yield join(join("sensitive", column), name), f"{name} {why}: leave {name} or the pseudonym out"
+                yield (
+                    join(join("sensitive", column), name),
+                    say("{name} {why}: leave {name} or the pseudonym out", name=name, why=why),
+                )
 
 
 # [context]: the steward's sentences for a report profile
@@ -169,45 +183,100 @@ PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)  # of report/profiles
 LONGEST = 5000  # letters of a sentence; a whole document is rather named in it
 
 
+@takes({"type": "string"}, f"at most {LONGEST:,} letters")
+def _sentence(value: object, place: str) -> str:
+    """Read a sentence, or several; blanks around it do not count."""
+    text = settings.text(value, place).strip()
+    if len(text) > LONGEST:
+        raise PolicyError(
+            "expected at most {longest:,} letters, not {count:,}: name the document that has the rest",
+            longest=LONGEST,
+            count=len(text),
+            place=place,
+        )
+    return text
+
+
+@takes({"type": "string", "pattern": "^[0-9]{4}"}, "a day such as 2027-01-31, with or without quotes")
+def _day(value: object, place: str) -> date:
+    """Read a day, as TOML has it or as text."""
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        raise PolicyError("expected a day such as 2027-01-31", place=place) from None
+
+
 @dataclass(frozen=True)
 class SignOff:
     """Who takes the responsibility for a release, and since when."""
 
-    name: str
-    date: date
+    name: Annotated[str, Setting(_sentence, "Who signs.")]
+    date: Annotated[date, Setting(_day, "The day of the signature.")]
+
+
+@takes(table_of(SignOff).schema, "the name is not empty")
+def _sign_off(value: object, place: str) -> SignOff:
+    if isinstance(value, SignOff):
+        value = vars(value)
+    read = table_of(SignOff)(value, place)
+    if not read.get("name") or "date" not in read:
+        raise PolicyError('expected both, as in { name = "A. Steward", date = 2026-11-16 }', place=place)
+    return SignOff(**read)
+
+
+_sentences = by_name(_sentence, 'expected COLUMN = "a sentence", not {kind}')
 
 
 @dataclass(frozen=True)
 class Context:
     """What a steward says about a release; everything is optional, and a sentence may have several lines."""
 
-    recipient: str = ""  # who gets the release
-    purpose: str = ""  # what the recipient does with it
-    controls: str = ""  # contracts, access, training: what keeps the recipient from identifying people
-    threat_model: str = ""  # who may try to identify people, why, and what they know
-    data_subjects: str = ""  # whom the table is about
-    harm: str = ""  # what identification would mean for them
-    transparency: str = ""  # what they and the public are told
-    other_releases: str = ""  # of the same people
-    utility: str = ""  # which detail the purpose needs
-    evaluation: str = ""  # of the criteria of WP216 that are not met or not decided
-    threshold: str = ""  # why this level of risk is acceptable
-    knowledge: str = ""  # that nobody in the house knows how to identify people in the release
-    expert: str = ""  # who determined the risk, with which experience
-    incidents: str = ""  # what happens if somebody is identified
-    roles: Mapping[str, str] = field(default_factory=dict)  # why a column has its role
-    safe_harbor: Mapping[str, str] = field(default_factory=dict)  # why a column is none of the 18 identifiers
-    sign_off: SignOff | None = None
-    review_date: date | None = None
-    sampling_fraction: Fraction | None = None  # rows of the table / people of the population
-    sampling_weight: str | None = None  # a column: how many people of the population each row stands for
+    recipient: Annotated[str, Setting(_sentence, "Who gets the release.")] = ""
+    purpose: Annotated[str, Setting(_sentence, "What the recipient does with it.")] = ""
+    controls: Annotated[str, Setting(_sentence, "What keeps the recipient from identifying people.")] = ""
+    threat_model: Annotated[str, Setting(_sentence, "Who may try to identify people, why, and what they know.")] = ""
+    data_subjects: Annotated[str, Setting(_sentence, "Whom the table is about.")] = ""
+    harm: Annotated[str, Setting(_sentence, "What identification would mean for them.")] = ""
+    transparency: Annotated[str, Setting(_sentence, "What they and the public are told.")] = ""
+    other_releases: Annotated[str, Setting(_sentence, "Other data about the same people.")] = ""
+    utility: Annotated[str, Setting(_sentence, "Which detail the purpose needs.")] = ""
+    evaluation: Annotated[
+        str, Setting(_sentence, "What people found about the criteria of WP216 that are not met or not decided.")
+    ] = ""
+    threshold: Annotated[str, Setting(_sentence, "Why this level of risk is acceptable.")] = ""
+    knowledge: Annotated[str, Setting(_sentence, "That you know of no way to identify anybody in the release.")] = ""
+    expert: Annotated[str, Setting(_sentence, "Who determined that the risk is very small, with which experience.")] = (
+        ""
+    )
+    incidents: Annotated[str, Setting(_sentence, "What happens if somebody is identified.")] = ""
+    roles: Annotated[Mapping[str, str], Setting(_sentences, "Why a column has its role.")] = field(default_factory=dict)
+    safe_harbor: Annotated[
+        Mapping[str, str], Setting(_sentences, "Why a column is none of the 18 identifiers, or is allowed.")
+    ] = field(default_factory=dict)
+    sign_off: Annotated[SignOff | None, Setting(_sign_off, "Who takes the responsibility for the release.")] = None
+    review_date: Annotated[date | None, Setting(_day, "When the risk is assessed again.")] = None
+    sampling_fraction: Annotated[
+        Fraction | None, Setting(above_up_to(0, 1), "Which part of the population is in the table.")
+    ] = None
+    sampling_weight: Annotated[
+        str | None,
+        Setting(settings.text, "The column that says how many people of the population each row stands for."),
+    ] = None
 
 
+SENTENCES = tuple(each.name for each in fields(Context) if each.default == "")
+
+
+@takes({**table_of(Context).schema, "not": {"required": ["sampling_fraction", "sampling_weight"]}})
 def context(value: object, place: str) -> Context:
     """Read a `[context]` table; every mistake in it is reported."""
     if isinstance(value, Context):
-        value = {each.name: getattr(value, each.name) for each in fields(value)}
-    read = _CONTEXT(value, place)
+        value = vars(value)
+    read = table_of(Context)(value, place)
     if "sampling_fraction" in read and "sampling_weight" in read:
         raise PolicyError("say either sampling_fraction or sampling_weight, not both", place=place)
     return Context(**read)
@@ -223,65 +292,10 @@ def context_contradictions(
         for name in sentences:
             if name not in columns:
                 hint = did_you_mean(name, columns)
-                yield join(f"context.{table}", name), f"the policy names no column '{name}'{hint}"
-
-
-def _sentence(value: object, place: str) -> str:
-    """Read a sentence, or several; blanks around it do not count."""
-    text = settings.text(value, place).strip()
-    if len(text) > LONGEST:
-        raise PolicyError(
-            f"expected at most {LONGEST:,} letters, not {len(text):,}: name the document that has the rest",
-            place=place,
-        )
-    return text
-
-
-def _sentences(value: object, place: str) -> dict[str, str]:
-    """Read one sentence for each of some columns."""
-    if not isinstance(value, Mapping):
-        raise PolicyError(f'expected COLUMN = "a sentence", not {kind_of(value)}', place=place)
-    read, mistakes = {}, Mistakes()
-    for name, text in value.items():
-        with mistakes.collected():
-            read[str(name)] = _sentence(text, join(place, str(name)))
-    mistakes.report()
-    return read
-
-
-def _day(value: object, place: str) -> date:
-    """Read a day, as TOML has it or as text."""
-    if isinstance(value, datetime):
-        return value.date()
-    if isinstance(value, date):
-        return value
-    try:
-        return date.fromisoformat(value if isinstance(value, str) else "")
-    except ValueError:
-        raise PolicyError("expected a day such as 2027-01-31", place=place) from None
-
-
-def _sign_off(value: object, place: str) -> SignOff:
-    if isinstance(value, SignOff):
-        value = vars(value)
-    read = settings.table({"name": _sentence, "date": _day})(value, place)
-    if not read.get("name") or "date" not in read:
-        raise PolicyError('expected both, as in { name = "A. Steward", date = 2026-11-16 }', place=place)
-    return SignOff(**read)
-
-
-SENTENCES = tuple(each.name for each in fields(Context) if each.default == "")
-_CONTEXT = settings.table(
-    {
-        **dict.fromkeys(SENTENCES, _sentence),
-        "roles": _sentences,
-        "safe_harbor": _sentences,
-        "sign_off": _sign_off,
-        "review_date": _day,
-        "sampling_fraction": above_up_to(0, 1),
-        "sampling_weight": settings.text,
-    }
-)
+                yield (
+                    join(f"context.{table}", name),
+                    say("the policy names no column '{name}'{hint}", name=name, hint=hint),
+                )
 
 
 # both: columns that are quasi-identifier and sensitive
@@ -296,7 +310,12 @@ def second_role(column: str, first: str, second: str, both: tuple[str, ...]) -> 
     if may_be_both and column in both:
         return None
     alternative = ", or list it in both" if may_be_both else ""
-    return f"column '{column}' has a role already, in {first}: name it once{alternative}"
+    return say(
+        "column '{column}' has a role already, in {first}: name it once{alternative}",
+        column=column,
+        first=first,
+        alternative=alternative,
+    )
 
 
 def mistakes_of_both(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -305,7 +324,14 @@ def mistakes_of_both(roles: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for column in both:
         absent = [f"[{join(role, column)}]" for role in ("quasi", "sensitive") if column not in roles.get(role, ())]
         if absent:
-            yield "both", f"column '{column}' is both quasi-identifier and sensitive: add {' and '.join(absent)}"
+            yield (
+                "both",
+                say(
+                    "column '{column}' is both quasi-identifier and sensitive: add {absent}",
+                    column=column,
+                    absent=" and ".join(absent),
+                ),
+            )
         else:
             yield from _coded_in_vain(column, roles)
     if both and roles.get("person") is not None:
@@ -321,8 +347,13 @@ def _coded_in_vain(column: str, roles: Mapping[str, Any]) -> Iterator[tuple[str,
     if given and sensitive.publish != "bin":
         yield (
             join("quasi", column),
-            f"exact values of '{column}' are published as counts, so {' and '.join(given)} would hide nothing: "
-            f'leave it out, or say bins and publish = "bin" in [{join("sensitive", column)}]',
+            say(
+                "exact values of '{column}' are published as counts, so {given} would hide nothing: leave it "
+                'out, or say bins and publish = "bin" in [{value}]',
+                column=column,
+                given=" and ".join(given),
+                value=join("sensitive", column),
+            ),
         )
 
 
@@ -340,7 +371,16 @@ def mistakes_of_presence(read: Mapping[str, Any], averaged: Sequence[str]) -> It
     if read.get("temper") is not None:
         yield "presence", "random swaps would move rows between boxes of the population: drop temper or presence"
     if averaged:
-        yield "presence", f"boxes are judged one by one, but average_t of '{averaged[0]}' is about all: say t instead"
+        yield (
+            "presence",
+            say(
+                "boxes are judged one by one, but average_t of '{averaged}' is about all: say t instead",
+                averaged=averaged[0],
+            ),
+        )
     means = [name for name, spec in read.get("quasi", {}).items() if spec.publish == "mean"]
     if means:
-        yield "presence", f"a class mean tells who is a member: publish ranges of '{means[0]}' instead of means"
+        yield (
+            "presence",
+            say("a class mean tells who is a member: publish ranges of '{mean}' instead of means", mean=means[0]),
+        )

@@ -1,4 +1,7 @@
-"""Names and settings as TOML, which `Policy.load` reads back: nothing invisible, nothing that a terminal would obey."""
+"""A policy file: names and settings as TOML, which `Policy.load` reads back, and the JSON Schema of the whole file.
+
+Nothing that is written is invisible, or would be obeyed by a terminal.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tclose.policy.settings import spelled
+from tclose.policy.model import Policy
+from tclose.policy.settings import declared, spelled, table_of
 
 # Keys and values
 
@@ -45,7 +49,31 @@ def _visible(letter: str) -> str:
 # A policy file
 
 
-OF_COLUMNS = ("quasi", "sensitive", "pseudonym")  # whose settings are tables of their own
+def _names_columns(schema: Mapping[str, Any]) -> bool:
+    """Tell whether a key has a table of its own for each of some columns."""
+    return any(isinstance(each.get("additionalProperties"), Mapping) for each in (schema, *schema.get("anyOf", ())))
+
+
+OF_COLUMNS = {name for name, setting in declared(Policy).items() if _names_columns(setting.reader.schema)}
+REMAINS = (
+    "A policy that this schema takes can still be refused: by rules between keys, by the table, and by the rules that "
+    'stand in a $comment below. A number that is written as text, such as "1/3", has the limits of a number. '
+    "tclose check says what is wrong."
+)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a policy file, for editors: it refuses nothing that `Policy.load` takes.
+
+    >>> schema()["properties"]["k"]["description"]
+    'The smallest number of rows or persons in a class.'
+    """
+    about = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Policy of tclose",
+        "$comment": REMAINS,
+    }
+    return {**about, **table_of(Policy).schema}
 
 
 def as_toml(settings: Mapping[str, Any]) -> str:

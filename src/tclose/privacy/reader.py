@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from tclose.policy import DISTANCES, MODELS, Bins, Builder, Policy, Quasi, Sensitive
+from tclose.policy.settings import declared
 from tclose.privacy import requirement
 from tclose.table import Hierarchy, SensitiveColumn
 
@@ -24,15 +26,14 @@ def reader_policy(policy: Policy, sensitive: Mapping[str, SensitiveColumn], *, k
     return Policy(
         quasi={name: Quasi() for name in policy.quasi},
         sensitive={name: _written_down(spec, sensitive[name], told_apart) for name, spec in policy.sensitive.items()},
-        joint=policy.joint,
-        keep=policy.keep,
-        unlinkable=policy.unlinkable,
-        both=policy.both,
         person=policy.person if policy.pseudonym else None,
-        k=policy.k,
-        suppress=policy.suppress,
-        missing=policy.missing,
+        **_kept(policy),
     )
+
+
+def _kept(policy: Policy) -> dict[str, Any]:
+    """Return the settings that a reader judges a release by as they stand."""
+    return {name: getattr(policy, name) for name, setting in declared(Policy).items() if setting.judged}
 
 
 def _written_down(spec: Sensitive, column: SensitiveColumn, told_apart: bool) -> Sensitive:

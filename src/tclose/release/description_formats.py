@@ -33,7 +33,7 @@ from tclose.release.description import (
     column_words,
     promise_words,
 )
-from tclose.release.formats import ARROW, CSV, PARQUET
+from tclose.release.formats import CSV, PARQUET
 from tclose.words import plain
 
 # Codebook
@@ -129,14 +129,6 @@ def _plain(text: str) -> str:
 
 
 PROFILES = "https://datapackage.org/profiles/2.0"
-MEDIA_TYPES = {
-    CSV.name: "text/csv",
-    PARQUET.name: "application/vnd.apache.parquet",
-    ARROW.name: "application/vnd.apache.arrow.file",
-    "Excel": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "Stata": "application/x-stata-dta",
-    "SPSS": "application/x-spss-sav",
-}
 
 
 def data_package(description: Description) -> bytes:
@@ -174,7 +166,7 @@ def _resource(table: DescribedTable, description: Description) -> dict[str, Any]
         "path": paths[0] if one else paths,
         **({"title": table.holds} if table.holds else {}),
         "format": table.kind.suffixes[0].removeprefix("."),
-        "mediatype": MEDIA_TYPES[table.kind.name],
+        "mediatype": table.kind.media_type,
         **({"encoding": "utf-8", "dialect": {"lineTerminator": "\n"}} if table.kind is CSV else {}),
         "bytes": table.size,
         **({"hash": f"sha256:{table.files[0].sha256}"} if one else {"parts": _parts(table)}),
@@ -248,7 +240,7 @@ TYPES: dict[ColumnType, str] = {
     "string": "sc:Text",
     "list": "sc:Text",
 }
-ENCODINGS = {**MEDIA_TYPES, PARQUET.name: "application/x-parquet"}
+PARQUET_ENCODING = "application/x-parquet"  # which Croissant knows by this name
 
 
 def croissant(description: Description) -> bytes:
@@ -288,7 +280,7 @@ def identifiers(names: Iterable[str]) -> list[str]:
 
 def _distribution(table: DescribedTable) -> list[dict[str, Any]]:
     """Return the files of a table; several parts also form a set of files."""
-    encoding = ENCODINGS[table.kind.name]
+    encoding = PARQUET_ENCODING if table.kind is PARQUET else table.kind.media_type
     files = [
         {
             "@type": "cr:FileObject",
@@ -420,7 +412,7 @@ def _file_elements(root: Element, description: Description) -> list[str]:
             sizes = _child(text, "dimensns")
             _child(sizes, "caseQnty", str(file.rows))
             _child(sizes, "varQnty", str(len(table.columns)))
-            _child(text, "fileType", MEDIA_TYPES[table.kind.name], **_charset(table))
+            _child(text, "fileType", table.kind.media_type, **_charset(table))
             _child(described, "notes", file.sha256, type="fingerprint", subject="SHA-256")
         numbers.append(" ".join(own))
     return numbers

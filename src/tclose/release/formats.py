@@ -329,17 +329,19 @@ NANOSECONDS = pl.Datetime("ns")
 
 @dataclass(frozen=True)
 class OutputFormat:
-    """A format of published tables: its name, the endings of its files, and how it is written."""
+    """A format of published tables: its name, the endings and the media type of its files, and how it is written."""
 
     name: str
     suffixes: tuple[str, ...]
+    media_type: str  # in descriptions of a release
     write: Callable[[pl.DataFrame, BinaryIO], object]  # the bytes depend on the frame alone
     write_labelled: Callable[[Labels, pl.DataFrame, BinaryIO], object] | None = None  # with what codes mean
     check_names: Callable[[Sequence[str]], object] | None = None  # refuses names of columns that it does not allow
-    in_parts: bool = True  # rows can be written a part at a time
+    in_parts: bool = False  # whether rows are written a part at a time, as `run/parts/files.py` does for two formats
     packages: tuple[str, ...] = ()  # that write and read it
     extra: str = ""  # which installs these
     lists: bool = False  # whether a cell can be a list
+    offered: bool = True  # whether the studio offers it
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse early what cannot be written: names that the format does not allow, packages that are missing."""
@@ -400,23 +402,48 @@ def _comparable(column: pl.Series) -> pl.Series:
     return text.set(text == "", None)
 
 
-def _statistical(name: str, suffixes: tuple[str, ...], package: Package) -> OutputFormat:
+def _statistical(name: str, suffix: str, media_type: str, package: Package) -> OutputFormat:
     def labelled(labels: Labels, frame: pl.DataFrame, file: BinaryIO) -> None:
         _read_back(partial(write_statistical, package, labels=labels), frame, file)
 
     plain = partial(_read_back, partial(write_statistical, package))
-    return OutputFormat(name, suffixes, plain, labelled, partial(check_names, package), False, ("pyreadstat",), "stata")
+    names = partial(check_names, package)
+    packages = ("pyreadstat",)
+    return OutputFormat(name, (suffix,), media_type, plain, labelled, names, packages=packages, extra="stata")
 
 
 FORMATS = (
-    OutputFormat("CSV", (".csv",), _write_csv),
-    OutputFormat("Parquet", (".parquet",), lambda frame, file: frame.write_parquet(file), lists=True),
-    OutputFormat("Arrow", (".arrow", ".feather", ".ipc"), _write_arrow, in_parts=False, lists=True),
-    OutputFormat("Excel", (".xlsx",), partial(_read_back, write_excel), in_parts=False, packages=EXCEL, extra="excel"),
-    _statistical("Stata", (".dta",), STATA),
-    _statistical("SPSS", (".sav",), SPSS),
+    OutputFormat("CSV", (".csv",), "text/csv", _write_csv, in_parts=True),
+    OutputFormat(
+        "Parquet",
+        (".parquet",),
+        "application/vnd.apache.parquet",
+        lambda frame, file: frame.write_parquet(file),
+        in_parts=True,
+        lists=True,
+    ),
+    OutputFormat(
+        "Arrow",
+        (".arrow", ".feather", ".ipc"),
+        "application/vnd.apache.arrow.file",
+        _write_arrow,
+        lists=True,
+        offered=False,
+    ),
+    OutputFormat(
+        "Excel",
+        (".xlsx",),
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        partial(_read_back, write_excel),
+        packages=EXCEL,
+        extra="excel",
+    ),
+    _statistical("Stata", ".dta", "application/x-stata-dta", STATA),
+    _statistical("SPSS", ".sav", "application/x-spss-sav", SPSS),
 )
 CSV, PARQUET, ARROW = FORMATS[:3]
+*_BEFORE, _LAST = (each.suffixes[0] for each in FORMATS)
+ENDINGS_IN_WORDS = f"{', '.join(_BEFORE)} or {_LAST}"  # in the help of commands
 AT_ONCE = tuple(suffix for each in FORMATS if not each.in_parts for suffix in each.suffixes)
 
 

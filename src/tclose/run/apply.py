@@ -18,7 +18,7 @@ from tclose.release.claims import BatchClaim
 from tclose.release.continuation import check_continuable, prepared, read_release
 from tclose.release.files import pending
 from tclose.release.files import put_in_place as name_files
-from tclose.release.formats import ARROW, PARQUET, format_of, write_table
+from tclose.release.formats import ARROW, ENDINGS_IN_WORDS, PARQUET, format_of, write_table
 from tclose.release.output import Output, check_release_targets, sources_of
 from tclose.release.record import Record, load_record
 from tclose.run.knob import SEED, Knob, file, knob
@@ -38,7 +38,7 @@ class ApplyRequest:
 
     record: str | Path
     table: Any = field(repr=False)  # a frame would show its cells
-    out: str | Path = knob(Knob("The new release, with all rows: .csv, .parquet, .arrow, .xlsx, .dta or .sav.", "file"))
+    out: str | Path = knob(Knob(f"The new release, with all rows: {ENDINGS_IN_WORDS}.", "file"))
     release: str | Path | None = file("The release that the record is of, if it does not lie beside it.")
     certificate: str | Path | None = file("Write the certificate here; it names the certificate before it.")
     new_record: str | Path | None = file("Write the record here that takes the next batch.", flag="--record")

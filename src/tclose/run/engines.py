@@ -24,13 +24,24 @@ from tclose.table.sources.formats import PARQUET
 if TYPE_CHECKING:
     from tclose.run.evaluation import AttackRequest
 
+
+@dataclass(frozen=True)
+class ClusterEngine:
+    """An engine that a folder of its own supplies: it works on a cluster, reads files and writes folders of files."""
+
+    called: str
+    rows: str  # the module and its context manager, which holds the rows of a request and yields them with the seed
+    frames: str  # what publishes the frames of the cluster
+
+
+CLUSTERS = {"spark": ClusterEngine("Spark", "tclose.spark.rows:spark_rows", "tclose.spark.anonymize")}
 ENGINES = ("auto", "memory", "disk")
 Engine = Literal["auto", "memory", "disk"]
-PUBLISHING_ENGINES = (*ENGINES, "spark")
+PUBLISHING_ENGINES = (*ENGINES, *CLUSTERS)
 PublishingEngine = Literal["auto", "memory", "disk", "spark"]
 
 Kind = Literal["policy", "quasi", "sensitive", "output", "method", "table"]
-PLACES = ("memory", "disk", "spark")
+PLACES = ("memory", "disk", *CLUSTERS)
 MOST_IN_ONE_PART = 1_000_000  # rows that come to the driver of a cluster, or together after parts without classes
 LARGE_PART = f"one part of more than {MOST_IN_ONE_PART:,} rows"
 NO_CLASSES = "no classes are found for the rows of one part"

@@ -27,11 +27,12 @@ from tclose.release.claims import check_keys
 from tclose.release.continuation import check_room
 from tclose.release.description_formats import FORMATS
 from tclose.release.files import ENDINGS
+from tclose.release.formats import ENDINGS_IN_WORDS
 from tclose.release.layouts import check_both
 from tclose.release.output import NOTHING_ADDED, Endorsement, Output, check_release_targets, sources_of, table_name
 from tclose.release.record import Record, RecordedSeed, file_digest, load_record, policy_digest, written_down
 from tclose.release.tables import check_release_format
-from tclose.run.engines import PUBLISHING_ENGINES, PublishingEngine, made_at_once, stays_in_memory
+from tclose.run.engines import CLUSTERS, PUBLISHING_ENGINES, PublishingEngine, made_at_once, stays_in_memory
 from tclose.run.knob import BOUND_SECONDS, POLICY, SEED, FormField, Knob, changed, checked_room, file, knob, knobs
 from tclose.words import lowered_loss
 
@@ -44,9 +45,7 @@ class Request:
 
     table: Any = field(repr=False)  # a frame would show its cells
     policy: PolicyLike = knob(POLICY)
-    out: str | Path = knob(
-        Knob("The release to write: .csv, .parquet, .arrow, .xlsx, .dta or .sav.", "file", recorded=False)
-    )
+    out: str | Path = knob(Knob(f"The release to write: {ENDINGS_IN_WORDS}.", "file", recorded=False))
     method: str | None = knob(
         Knob("How rows are split; see `tclose methods`. Without it, weave; mondrian for [presence].", recorded=True),
         None,
@@ -158,9 +157,9 @@ class Request:
 
     @property
     def _is_folder(self) -> bool:
-        """Whether the release is a folder of Parquet files: Spark writes one, unless `out` names another format."""
-        on_spark = self.engine == "spark" and Path(self.out).suffix.lower() in ENDINGS
-        return self.part_rows is not None or on_spark
+        """Whether the release is a folder of Parquet files: a cluster writes one, unless `out` names another format."""
+        by_cluster = self.engine in CLUSTERS and Path(self.out).suffix.lower() in ENDINGS
+        return self.part_rows is not None or by_cluster
 
     @property
     def asked(self) -> Policy:
@@ -374,8 +373,9 @@ def _check(record: Record, table: Any, policy: Policy, out: Path) -> None:
     batches = record.notes.batches
     if batches is not None and len(batches) and batches.max() > 0:
         raise InputError("the record is of a release that new rows have joined (apply): only its first release repeats")
-    if record.engine == "spark":
-        raise InputError("the record is of a release that was made on Spark: it cannot be repeated here")
+    if record.engine in CLUSTERS:
+        place = CLUSTERS[record.engine].called
+        raise InputError("the record is of a release that was made on {where}: it cannot be repeated here", where=place)
     if policy_digest(written_down(policy).to_dict()) != record.content["policy_sha256"]:
         raise InputError("the policy is not the one of the record, so the release cannot be repeated")
     known, found = record.notes.table_sha256, file_digest(table)

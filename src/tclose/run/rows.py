@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,7 +27,7 @@ from tclose.release.published_table import ReleaseInput
 from tclose.release.record import Notes
 from tclose.release.tables import MadeTables, WholeTables
 from tclose.run import engines
-from tclose.run.engines import PUBLISHING_ENGINES, REFUSED, one_part_by, one_part_for
+from tclose.run.engines import CLUSTERS, PUBLISHING_ENGINES, REFUSED, one_part_by, one_part_for
 from tclose.run.request import Recipe, Request, lowered, seed_of
 from tclose.table import CodedTable, CountedTable, encode, to_polars
 from tclose.table.coded import check_columns
@@ -217,7 +218,7 @@ def parts_refusal(policy: Policy, method: str, options: Mapping[str, Any]) -> st
     if (why := one_part_by(method)) is not None:
         return why
     if method == DEFAULT_METHOD and set(options) - {METHODS[method].option}:
-        return f"{method} splits parts of a table with its efforts only"
+        return say("{method} splits parts of a table with its efforts only", method=method)
     if not policy.quasi:
         return "without quasi-identifiers there is nothing to cut a table into parts by"
     return one_part_for(policy)
@@ -237,10 +238,9 @@ def requested_rows(request: Request, told: Repeating) -> Iterator[tuple[Rows, in
                 "this release is made as one part, of which nothing is kept: leave --resume out ({why})", why=why
             )
         warnings.warn(say("all rows are held in memory: {why}", why=why), WholeTableWarning, stacklevel=4)
-    if place == "spark":
-        from tclose.spark.rows import spark_rows
-
-        with spark_rows(request, told) as (rows, seed):
+    if place in CLUSTERS:
+        module, _, held = CLUSTERS[place].rows.partition(":")
+        with getattr(import_module(module), held)(request, told) as (rows, seed):
             yield (rows if why is None else rows.whole(request), seed)
     elif place == "disk" and why is None:
         from tclose.run.parts.file_rows import file_rows  # its kernels
@@ -260,22 +260,29 @@ def place_of(request: Request) -> str:
             engine=request.engine,
             publishing_engines=", ".join(PUBLISHING_ENGINES),
         )
-    on_spark, table = request.engine == "spark", request.table
-    if request.master is not None and not on_spark:
-        advice = "" if request.replay is not None else ", or say --engine spark"
-        raise InputError("only the engine spark has a master: leave --master out{advice}", advice=advice)
-    if on_spark and not isinstance(table, str | Path):
-        raise InputError("{spark}: use the engine memory, or tclose.spark.anonymize", spark=REFUSED["frames"]["spark"])
-    if on_spark and Location.of(table).scheme:
-        raise InputError("{spark}: use the engine memory", spark=REFUSED["databases"]["spark"])
-    if on_spark and Path(table).is_file() and not is_parquet(Path(table)):
+    cluster, table = CLUSTERS.get(request.engine), request.table
+    if request.master is not None and cluster is None:
+        names = " or ".join(CLUSTERS)
+        advice = "" if request.replay is not None else f", or say --engine {names}"
+        raise InputError("only the engine {names} has a master: leave --master out{advice}", names=names, advice=advice)
+    if cluster and not isinstance(table, str | Path):
         raise InputError(
-            "{spark}, and {table} is none: choose another engine", spark=REFUSED["CSV files"]["spark"], table=table
+            "{frame}: use the engine memory, or {frames}",
+            frame=REFUSED["frames"][request.engine],
+            frames=cluster.frames,
         )
-    on_disk = not on_spark and _on_disk(request)
+    if cluster and Location.of(table).scheme:
+        raise InputError("{database}: use the engine memory", database=REFUSED["databases"][request.engine])
+    if cluster and Path(table).is_file() and not is_parquet(Path(table)):
+        raise InputError(
+            "{csv_file}, and {table} is none: choose another engine",
+            csv_file=REFUSED["CSV files"][request.engine],
+            table=table,
+        )
+    on_disk = not cluster and _on_disk(request)
     if request.resume and not on_disk:
         raise InputError("only a run of the engine disk can be continued: leave --resume out")
-    return "spark" if on_spark else "disk" if on_disk else "memory"
+    return request.engine if cluster else "disk" if on_disk else "memory"
 
 
 def _on_disk(request: Request) -> bool:
@@ -295,7 +302,7 @@ def one_part_because(request: Request, place: str) -> str | None:
         return " and ".join(made)
     if (why := parts_refusal(request.asked, request.method, request.options or {})) is not None:
         return why
-    if place == "spark":
+    if place in CLUSTERS:
         return None
     if not isinstance(request.table, str | Path):
         return engines.AT_HAND

@@ -101,7 +101,8 @@ class SparkFailed(InputError):
     """Spark could not do its part; `condition` is its own name for what went wrong."""
 
     def __init__(self, condition: str, text: str) -> None:
-        super().__init__(f"Spark could not do its part ({condition}): its log says why", detail=text)
+        template = "Spark could not do its part ({condition}): its log says why"
+        super().__init__(template, condition=condition, detail=text)
         self.condition = condition
 
 

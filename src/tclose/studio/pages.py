@@ -23,7 +23,7 @@ from tclose.messages import FIRST, from_json, in_language, number_in, say, to_js
 from tclose.policy.toml import as_toml
 from tclose.studio.jobs import Job
 from tclose.studio.project import Project
-from tclose.studio.settings import mark
+from tclose.studio.settings import KEYS, mark
 
 if TYPE_CHECKING:
     from tclose.studio.server import Studio
@@ -59,9 +59,11 @@ LANGUAGES = {"en": "English", "de": "Deutsch"}
 
 @cache
 def catalogue(language: str) -> dict[str, str]:
-    """Return the texts of a language by their names, such as `columns.title`."""
+    """Return the texts of a language by their names, such as `columns.title`; those of policy keys are declared."""
     text = files("tclose.studio").joinpath("texts", f"{language}.toml").read_text(encoding="utf-8")
-    return {f"{part}.{name}": value for part, texts in tomllib.loads(text).items() for name, value in texts.items()}
+    labels = {name: key.label for keys in KEYS.values() for name, key in keys.items() if key.label}
+    parts = {**tomllib.loads(text), **({"keys": labels} if language == FIRST else {})}
+    return {f"{part}.{name}": value for part, texts in parts.items() for name, value in texts.items()}
 
 
 class Texts:

@@ -23,7 +23,7 @@ from tclose.words import number
 
 POSTED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 STEM = "release"  # the name of a release that has none of its own; other names come before those of the files beside it
-FORMATS = {"csv": "CSV", "xlsx": "Excel", "parquet": "Parquet", "dta": "Stata", "sav": "SPSS"}
+FORMATS = {each.suffixes[0][1:]: each.name for each in steps.OUTPUT_FORMATS if each.offered}
 CERTIFICATE, FILES = "certificate.json", {"report": "report.html"}  # beside the release: always, and if asked for
 CHOOSE = "choose a format and a profile that there are"
 

@@ -10,14 +10,15 @@ from typing import Any
 
 from tclose import steps
 from tclose.errors import InputError
+from tclose.policy import Policy, Quasi, Sensitive
+from tclose.policy.settings import declared
 from tclose.studio.project import Project, Settings, write_whole
 
 ROLES = ("identifier", "quasi", "sensitive", "keep", "drop")
 LISTS = {"identifier": "identifiers", "keep": "keep"}
 TABLES = ("quasi", "sensitive")
-LEVELS = {"t", "entropy_l", "alpha", "beta", "enhanced_beta", "delta", "kl", "average_t"}
-NUMBERS = {*LEVELS, "step", "top", "bottom", "weight"}
-WHOLE = {"l", "n", "k"}
+KEYS = {"": declared(Policy), "quasi": declared(Quasi), "sensitive": declared(Sensitive)}
+FIELDS = {role: [name for name, key in keys.items() if key.label] for role, keys in KEYS.items()}  # of the form
 BINS = ("width", "quantiles", "edges")
 
 
@@ -105,9 +106,10 @@ def read(name: str, text: str) -> Any:
     given = text.strip()
     if not given:
         return None
-    if name in WHOLE:
+    taken = next((keys[name].reader.schema.get("type", ()) for keys in KEYS.values() if name in keys), ())
+    if "integer" in taken:
         return _whole(given)
-    if name in NUMBERS:
+    if "number" in taken:
         return _number(given)
     if name == "bins":
         kind, _, value = given.partition(" ")

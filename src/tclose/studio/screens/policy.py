@@ -30,6 +30,7 @@ from tclose.studio.pages import (
 from tclose.studio.project import Project, write_whole
 from tclose.studio.settings import (
     BINS,
+    FIELDS,
     ROLES,
     EditedHierarchy,
     place_of,
@@ -239,7 +240,7 @@ HIERARCHY_ACTIONS: dict[str, Action] = {"change": change, "import": bring}
 # Quasi-identifiers: how each is coarsened, how much it matters, and how small a class may be
 
 
-QUASI_SETTINGS = frozenset({"step", "top", "bottom", "weight", "hierarchy"})
+QUASI_SETTINGS = frozenset({*FIELDS["quasi"], "hierarchy"})
 RULES = ("prefix", "width", "date")
 
 
@@ -250,7 +251,7 @@ def show_quasi(request: Request, project: Project) -> Response:
         return back(request, "open")
     columns = {column["name"]: column for column in look["columns"]}
     shown = [(name, columns.get(name), own) for name, own in project.settings.get("quasi", {}).items()]
-    return project_page(request, project, "quasi", shown=shown, rules=RULES)
+    return project_page(request, project, "quasi", shown=shown, fields=FIELDS["quasi"], rules=RULES)
 
 
 def preview(request: Request, project: Project) -> Response:
@@ -273,8 +274,8 @@ QUASI = Screen(
 # Sensitive attributes: how far a class may be from the table, and how values are compared
 
 
-MODELS = ("n", "entropy_l", "alpha", "beta", "enhanced_beta", "delta", "kl", "average_t")  # besides t and l
-SENSITIVE_SETTINGS = frozenset({*MODELS, "t", "l", "distance", "bins", "publish", "missing"})
+MODELS = [name for name in FIELDS["sensitive"] if name not in ("t", "l")]  # which have places of their own
+SENSITIVE_SETTINGS = frozenset({*FIELDS["sensitive"], "distance", "bins", "publish", "missing"})
 LIVE = ("t", "distance", "bins")  # what the drawing follows before it is saved
 
 
