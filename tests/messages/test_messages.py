@@ -260,7 +260,9 @@ def test_mistakes_keep_their_places_and_messages() -> None:
     mistakes = errors.Mistakes()
     for column in ("pay", "blood: pressure"):
         with mistakes.collected("sensitive"):
-            raise PolicyError("{value} is outside [{minimum}, {maximum}]", value=2, minimum=0, maximum=1, place=f'"{column}".t')
+            raise PolicyError(
+                "{value} is outside [{minimum}, {maximum}]", value=2, minimum=0, maximum=1, place=f'"{column}".t'
+            )
     with pytest.raises(PolicyError) as error:
         mistakes.report()
     assert str(error.value).count("\n") == 1

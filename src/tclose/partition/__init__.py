@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from tclose.errors import PolicyError, Unsuited, did_you_mean
+from tclose.messages import joined, say
 from tclose.partition.problem import STARTED, Attribute, Finish, Problem, Split, Start, WholeTable
 from tclose.partition.registry import DEFAULT_METHOD, METHODS, Method
 from tclose.partition.shared.merge import merged
@@ -38,7 +39,7 @@ __all__ = [
 def method_called(name: str) -> Method:
     """Return what is known about a method, without loading it."""
     if name not in METHODS:
-        hint = did_you_mean(name, METHODS) or f"; known are {', '.join(METHODS)}"
+        hint = did_you_mean(name, METHODS) or say("; known are {methods}", methods=", ".join(METHODS))
         raise PolicyError("there is no method '{name}'{hint}", name=name, hint=hint)
     return METHODS[name]
 
@@ -168,11 +169,14 @@ def _check_joint(name: str, policy: Policy, options: Mapping[str, Any]) -> None:
     about = method_called(name)
     if not policy.joint or about.joint is None or options.get(about.option, "") in about.joint:
         return
-    able = [*(f"{about.option} = {choice}" for choice in about.joint), f"method '{DEFAULT_METHOD}'"]
+    able = [
+        *(say("{option} = {choice}", option=about.option, choice=choice) for choice in about.joint),
+        say("method '{default_method}'", default_method=DEFAULT_METHOD),
+    ]
     raise Unsuited(
         "method '{name}' cannot keep sensitive attributes close together ([[joint]]): choose {able}",
         name=name,
-        able=" or ".join(able),
+        able=joined(" or ", able),
     )
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from tclose.errors import PolicyError, did_you_mean
+from tclose.messages import say
 from tclose.partition import DEFAULT_METHOD, METHODS, method_named
 from tclose.policy.settings import exact
 
@@ -52,7 +53,7 @@ def _hint(method: str, name: str, given: Mapping[str, Any]) -> Any:
     if not (known := _known(method, given)):
         raise PolicyError("method '{method}' has no options of its own, so no '{name}'", method=method, name=name)
     if name not in known:
-        hint = did_you_mean(name, known) or f"; it has {', '.join(known)}"
+        hint = did_you_mean(name, known) or say("; it has {known}", known=", ".join(known))
         raise PolicyError("method '{method}' has no option '{name}'{hint}", method=method, name=name, hint=hint)
     return known[name]
 

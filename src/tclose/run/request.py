@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tclose.errors import InputError, LeakWarning, PolicyError
+from tclose.messages import say
 from tclose.partition import check_suited, chosen_method, lowers_loss, method_and_options
 from tclose.partition.options import checked_options
 from tclose.policy import PROFILES, Policy, PolicyLike, ProfileName
@@ -275,9 +276,11 @@ class Recipe:
         policy = self.policy
         if (policy.loss == "gcp" and not policy.weights) or lowers_loss(self.method, self.options):
             return None
-        return (
-            f"the method '{self.method}' follows its own rule: only weave lowers the loss that the policy chooses "
-            f"({lowered_loss(policy.chosen_loss)})"
+        return say(
+            "the method '{method}' follows its own rule: only weave lowers the loss that the policy chooses "
+            "({lowered_loss})",
+            method=self.method,
+            lowered_loss=lowered_loss(policy.chosen_loss),
         )
 
 

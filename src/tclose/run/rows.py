@@ -263,7 +263,7 @@ def place_of(request: Request) -> str:
     cluster, table = CLUSTERS.get(request.engine), request.table
     if request.master is not None and cluster is None:
         names = " or ".join(CLUSTERS)
-        advice = "" if request.replay is not None else f", or say --engine {names}"
+        advice = "" if request.replay is not None else say(", or say --engine {names}", names=names)
         raise InputError("only the engine {names} has a master: leave --master out{advice}", names=names, advice=advice)
     if cluster and not isinstance(table, str | Path):
         raise InputError(

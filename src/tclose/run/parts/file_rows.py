@@ -20,6 +20,7 @@ from typing import IO, Any, BinaryIO
 import polars as pl
 
 from tclose.errors import InputError
+from tclose.messages import say
 from tclose.partition.parts import random_of_rows
 from tclose.policy import Policy
 from tclose.privacy.class_counts import JudgedCounts, counted_by_person, judge_counted
@@ -279,7 +280,7 @@ class FileRows(PartedRows):
         done, total, parts = 0, splitting.learned.rows, splitting.parts
         for number, own in enumerate(parts):
             rows = pl.concat([frame for piece in own for frame in self._pieces.frames(piece)])
-            words = f"splitting part {number + 1:,} of {len(parts):,}"
+            words = say("splitting part {number:,} of {count:,}", number=number + 1, count=len(parts))
             part = stretch(progress, done / total, (done + rows.height) / total, words, only=True)
             by = splitting.learned.fingerprint + _split_fingerprint(splitting, number)
             made = self.work.split(rows, by, partial(splitting.split, number, rows, part))
